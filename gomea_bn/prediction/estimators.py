@@ -231,8 +231,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
         between features (an augmented naive Bayes; Friedman, Geiger & Goldszmidt, "Bayesian network classifiers",
         1997). "tree": the same with at most one further parent of a feature. "naive": the same without edges between
-        features. "leaf": the class has no children. "auto": the one of "naive", "tree" and "free" with the smallest log
-        loss in three-fold cross-validation over the training rows.
+        features. "leaf": the class has no children. "auto": the first of "naive", "tree" and "free" whose log loss in
+        three-fold cross-validation over the training rows is within a standard error of the smallest.
     n_networks : int
         Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
         `BayesNetEnsemble`.
@@ -369,8 +369,9 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         default options.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
-        Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
-        with the smallest continuous ranked probability score in three-fold cross-validation over the training rows.
+        Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the first of "leaf", "free" and "root"
+        whose continuous ranked probability score in three-fold cross-validation over the training rows is within a
+        standard error of the smallest.
     n_networks, random_state
         As of `BayesNetClassifier`.
 

@@ -38,7 +38,7 @@ _N_COPIES = 6
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
 # the average over all rows takes about as many times what one around the target takes
-_OVERHEADS_OF_LAST = 2
+_OVERHEADS_OF_LAST = 3
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.25
 # share of all seconds that the last search gets at least, however long the choice of the structure takes
@@ -48,6 +48,8 @@ _N_PARTS = 3
 _SEED_OF_PARTS = 20261126
 # standard errors of the difference from the best structure, beyond which another one is not tried again
 _ERRORS_BEHIND = 4.0
+# standard errors that an earlier candidate may be behind the best one and still be chosen
+_ERRORS_OF_CHOICE = 1.0
 _EVALUATIONS_OF_CUTS = 500
 # most rows of a fold that are predicted
 _MOST_HELD_OUT = 4_000
@@ -64,8 +66,8 @@ class Budget:
         self._least_of_last = _LEAST_OF_LAST * (seconds or 0.0)
         self._last_shares, self._n_last = _SHARES_OF_LAST * n_last, n_last
         self.n_shares = n_searches + self._last_shares
-        # seconds of a search besides the search itself, and when the last search began and what it took
-        self._overhead = 0.0
+        # what searches took besides the search itself, and when the last search began and what it took
+        self._overheads: list[float] = []
         self._former: tuple[float, float] | None = None
 
     @property
@@ -99,11 +101,16 @@ class Budget:
         self.n_shares = self._last_shares
         return False
 
+    @property
+    def _overhead(self) -> float:
+        """Mean seconds of a search besides the search itself."""
+        return sum(self._overheads) / max(len(self._overheads), 1)
+
     def _note_overhead(self) -> None:
         """Remember what the last search took besides the search itself."""
         if self._former is not None:
             began, searched = self._former
-            self._overhead = max(self._overhead, perf_counter() - began - searched)
+            self._overheads.append(perf_counter() - began - searched)
             self._former = None
 
 
@@ -154,9 +161,10 @@ def chosen_structure(
     answer: Answer,
     loss_of: LossOf,
 ) -> Choice:
-    """Return the structure of smallest mean loss over the folds, with the weights that make it smallest.
+    """Return the first structure whose loss over the folds is within a standard error of the smallest, and its weights.
 
-    Of ties the first candidate wins. A structure that contradicts the knowledge of the options is left out; it is an
+    The standard error is that of the difference, and every structure has the weights that make its loss smallest. A
+    structure that contradicts the knowledge of the options is left out; it is an
     error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
     the searches from all rows, and in them structures that are far behind the best one. `answer` is what a network
     says of held-out rows about the target and about all members of the families around it, and `folds`, int64
@@ -208,7 +216,7 @@ def chosen_structure(
             loss = loss_of(values[held_out[-1]])
             losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
             best = min(losses, key=lambda structure: float(losses[structure].mean()))
-            near = [structure for structure in possible if not _is_behind(losses[structure], losses[best])]
+            near = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
             budget.n_shares -= n_later * (len(possible) - len(near))
             possible = near
     if not held_out:
@@ -221,9 +229,11 @@ def chosen_structure(
         of_rows = values[np.concatenate(held_out[: len(of_folds)])]
         parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
         chosen[structure] = _weighted(Answers.joined(of_folds), of_rows, parts, loss_of, names)
-    mean_losses = {structure: loss for structure, (_, loss) in chosen.items()}
+    mean_losses = {structure: float(losses.mean()) for structure, (_, losses) in chosen.items()}
     best = min(possible, key=lambda structure: mean_losses[structure])
-    return Choice(best, chosen[best][0], mean_losses, len(held_out))
+    least = chosen[best][1]
+    first = next(s for s in possible if not _is_behind(chosen[s][1], least, _ERRORS_OF_CHOICE))
+    return Choice(first, chosen[first][0], mean_losses, len(held_out))
 
 
 def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.float64]:
@@ -233,11 +243,11 @@ def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.f
     )[0]
 
 
-def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64]) -> bool:
-    """Return whether a structure loses so much more than the best one on the same rows that it is not tried again."""
+def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64], errors: float) -> bool:
+    """Return whether more is lost on the same rows, by more than some standard errors of the difference."""
     difference = losses - least
     error = float(difference.std()) / np.sqrt(len(difference))
-    return bool(difference.mean() > _ERRORS_BEHIND * error)
+    return bool(difference.mean() > errors * error)
 
 
 def _unit_of(answers: Answers, loss: Loss) -> float:
@@ -247,21 +257,21 @@ def _unit_of(answers: Answers, loss: Loss) -> float:
 
 def _weighted(
     answers: Answers, values: NDArray[Any], parts: NDArray[np.int64], loss_of: LossOf, names: Sequence[str]
-) -> tuple[Weights, float]:
-    """Return the weights that predict left-out rows best, and their mean loss by the weights of the other parts.
+) -> tuple[Weights, NDArray[np.float64]]:
+    """Return the weights that predict left-out rows best, and the losses of these by the weights of the other parts.
 
-    Answers are of rows by networks that were learned without them; the weights of some `parts`, int64 (n_rows,), are
-    judged on the others.
+    Losses are float64 (n_rows,). Answers are of rows by networks that were learned without them; the weights of some
+    `parts`, int64 (n_rows,), are judged on the others.
     """
     unit = _unit_of(answers, loss_of(values))
     members = [parts == part for part in np.unique(parts)]
-    best: tuple[float, tuple[float, float]] | None = None
+    best: tuple[NDArray[np.float64], tuple[float, float]] | None = None
     for freedom in FREEDOMS:
         losses = np.empty(len(values))
         for part in members:
             weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, freedom, unit)
             losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
-        if best is None or losses.mean() < best[0]:
-            best = float(losses.mean()), freedom
+        if best is None or losses.mean() < best[0].mean():
+            best = losses, freedom
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]

@@ -11,7 +11,7 @@ from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.prediction import structures
 from gomea_bn.prediction.structures import Budget
-from gomea_bn.prediction.weights import log_loss
+from gomea_bn.prediction.weights import Weights, log_loss
 
 
 def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
@@ -91,6 +91,26 @@ def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatc
     assert 5 not in searched[3:]
     assert (model.n_folds_, set(model.losses_)) == (3, {"naive", "tree", "free"})
     assert model.losses_["free"] > model.losses_[model.structure_] + 0.05
+
+
+@pytest.mark.parametrize(("behind", "chosen"), [(0.005, "naive"), (0.2, "tree")])
+def test_the_first_structure_within_a_standard_error_is_chosen(monkeypatch, behind, chosen):
+    rng = np.random.default_rng(3)
+    y = pd.Series(rng.integers(2, size=120), name="sick")
+    x = pd.DataFrame({"f": np.where(rng.random(120) < 0.8, y, 0).astype(str)})
+    # with a difference of mean `behind` and standard error .009
+    noise = np.tile([0.1, -0.1], 60)
+    judged = iter([1.0 + behind + noise, np.ones(120), 1.1 + noise])
+
+    def weighted(*_: Any) -> tuple[Weights, np.ndarray]:
+        return Weights(), next(judged)
+
+    monkeypatch.setattr(structures, "_weighted", weighted)
+    monkeypatch.setattr(structures, "_ERRORS_BEHIND", 1e9)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, density="bins")
+    model = BayesNetClassifier(learner, random_state=1).fit(x, y)
+    assert list(model.losses_) == ["naive", "tree", "free"]
+    assert model.structure_ == chosen
 
 
 @pytest.mark.long
