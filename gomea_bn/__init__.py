@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from gomea_bn.lazy import declared_names, lazy_names, offer
+from gomea_bn.lazy import declared_names, lazy_names, offer, usable_names
 
 __version__ = "0.2.0"
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 _HOMES = declared_names(__file__)
 _public_name, __dir__ = lazy_names(__name__, {**_HOMES, "__version__": __name__})
-__all__ = list(_HOMES)
+__all__ = usable_names(_HOMES)
 
 # what methods of networks, tables and learners call of higher packages
 offer(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+# modules that need a package that may be absent
+_NEEDED = {"gomea_bn.prediction.estimators": "sklearn"}
 # modules of higher packages by the names of their functions that methods of lower ones call
 _OFFERED: dict[str, str] = {}
 
@@ -28,6 +31,15 @@ def declared_names(source: str) -> dict[str, str]:
     }
 
 
+def usable_names(homes: Mapping[str, str]) -> list[str]:
+    """Return the public names that ``import *`` takes: all but those whose module needs an absent package.
+
+    Asked for by name, these raise the error that says what to install.
+    """
+    absent = {home for home, package in _NEEDED.items() if find_spec(package) is None}
+    return [name for name, home in homes.items() if home not in absent]
+
+
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -39,7 +51,7 @@ def lazy_names(
         return getattr(import_module(homes[name]), name)
 
     def list_names() -> list[str]:
-        return sorted(homes)
+        return sorted(usable_names(homes))
 
     return get_attribute, list_names
 
@@ -63,4 +75,4 @@ def public_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package; `source` is that of `declared_names`."""
     homes = declared_names(source)
-    return (*lazy_names(package, homes), list(homes))
+    return (*lazy_names(package, homes), usable_names(homes))

@@ -6,6 +6,7 @@ public names and from the commands, so that none can be missing.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -16,48 +17,100 @@ ROOT = Path(__file__).resolve().parent.parent
 # texts outside docs/ that are pages of the site
 PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 STUDIES = "scripts/lab/studies/"
-# modules whose public names users need, apart from helpers of the package
-_PROBLEM_NAMES = {
-    "gomea_bn.problems.base": (
-        "CompiledProblem", "Journal", "Solution", "evaluate", "evaluate_partial", "new_journal", "set_aux",
-        "set_gene", "set_term", "undo",
-    ),
-    "gomea_bn.problems.benchmarks": (
-        "BimodalTrap", "HIFF", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation",
-    ),
-}  # fmt: skip
-# pages of public names: title, modules; a name stands on the first page that has it
-API_PAGES = {
-    "learning": ("Learners, tables, knowledge", ("gomea_bn",)),
-    "plots": ("Plots", ("gomea_bn.plots",)),
-    "certainty": ("Certainty", ("gomea_bn.certainty",)),
-    "discretization": ("Discretizers", ("gomea_bn.discretization",)),
-    "metrics": ("Distances to a true network", ("gomea_bn.metrics",)),
-    "simulation": ("Random networks and experts", ("gomea_bn.simulation",)),
-    "optimisation": (
-        "Problems and optimisers",
-        ("gomea_bn.pymoo", *_PROBLEM_NAMES, "gomea_bn.problems.multi_objective"),
-    ),
-    "objects": (
-        "Objects that other calls return",
-        tuple(
-            f"gomea_bn.{name}"
-            for name in ("data", "network", "learning", "front", "expert", "prediction", "algorithms")
-        ),
+# scripts without which the search needs a server: browsers fetch neither the index nor the worker of a page from a disk
+SEARCH_SCRIPTS = {
+    "search/search_index.js": "var __index = {index}",
+    "search/worker.js": (
+        'if (location.protocol === "file:")\n'
+        "  Worker = class extends Worker {{\n"
+        "    constructor() {{\n"
+        "      super(URL.createObjectURL(new Blob([{worker}])));\n"
+        "    }}\n"
+        "  }};\n"
     ),
 }
+# pages of the API reference by subject: title, and names by the module they are imported from, the first ones first;
+# no names stand for all public names of the module
+API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
+    "learning": (
+        "Learning one network",
+        {
+            "gomea_bn": (
+                "BayesNetLearner", "BayesNetEnsemble", "ExpertKnowledge", "Checkpoint", "GomeaBnError",
+            ),
+            "gomea_bn.learning": (
+                "Averaged", "EdgeSearch", "OptimalCuts", "Scoring", "stability", "Stability", "learner_of_options",
+                "plain_options",
+            ),
+        },
+    ),
+    "tables": ("Tables", {"gomea_bn": ("read_table",), "gomea_bn.data": ()}),
+    "networks": (
+        "Networks",
+        {
+            "gomea_bn": ("DiscretizedBayesNet", "compare", "network_report"),
+            "gomea_bn.review": ("run_report",),
+            "gomea_bn.network": (),
+        },
+    ),
+    "fronts": (
+        "Fronts, and networks of experts",
+        {
+            "gomea_bn": (
+                "ParetoBayesNetLearner", "OwnObjective", "Front", "review_page", "read_decision", "accept",
+                "read_front", "write_front", "averaged_misfits", "ExpertNetwork",
+            ),
+            "gomea_bn.front": (),
+        },
+    ),
+    "prediction": (
+        "Prediction",
+        {"gomea_bn": ("BayesNetClassifier", "BayesNetRegressor"), "gomea_bn.prediction": ()},
+    ),
+    "certainty": ("Certainty", {"gomea_bn.certainty": ()}),
+    "discretization": (
+        "Cuts and discretizers",
+        {
+            "gomea_bn": (
+                "refine_boundaries", "RefinementResult", "cut_gains", "average_families", "fit_shape", "Shape",
+            ),
+            "gomea_bn.discretization": (),
+        },
+    ),
+    "plots": ("Plots", {"gomea_bn.plots": ()}),
+    "metrics": ("Distances to a true network", {"gomea_bn.metrics": ()}),
+    "simulation": ("Random networks and experts", {"gomea_bn.simulation": (), "gomea_bn": ("simulated_expert",)}),
+    "optimisation": (
+        "Problems and optimisers",
+        {
+            "gomea_bn": (
+                "optimise", "GOMEA", "RVGOMEA", "MOGOMEA", "ElitistArchive", "LinkageTree", "StaticTree",
+                "MarginalProduct", "Univariate", "Full", "Custom", "kernel", "KernelProblem", "RealKernelProblem",
+                "register_problem",
+            ),
+            "gomea_bn.problems.base": (
+                "CompiledProblem", "Journal", "Solution", "evaluate", "evaluate_partial", "new_journal",
+                "set_aux", "set_gene", "set_term", "undo",
+            ),
+            "gomea_bn.problems.benchmarks": (
+                "BimodalTrap", "HIFF", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation",
+            ),
+            "gomea_bn.problems.multi_objective": (),
+            "gomea_bn.pymoo": (),
+        },
+    ),
+}  # fmt: skip
 
 
 def public_names() -> dict[str, list[tuple[str, str]]]:
-    """Return by page of the API reference its names and where they are defined, without repetitions."""
+    """Return by page of the API reference its names and where they are defined, each on the first page that has it."""
     seen: set[str] = set()
     pages: dict[str, list[tuple[str, str]]] = {}
     for page, (_, modules) in API_PAGES.items():
         pages[page] = []
-        for module_name in modules:
+        for module_name, listed in modules.items():
             module = import_module(module_name)
-            names = _PROBLEM_NAMES.get(module_name, tuple(getattr(module, "__all__", ())))
-            for name in sorted(names, key=str.lower):
+            for name in listed or sorted(module.__all__, key=str.lower):
                 value = getattr(module, name)
                 home = getattr(value, "__module__", None)
                 path = f"{home or module_name}.{getattr(value, '__qualname__', name)}"
@@ -166,3 +219,13 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Turn links to files outside `docs/` into links inside the site."""
     return site_links(markdown, page.file.src_uri)
+
+
+def on_post_build(config: Any) -> None:
+    """Write the scripts by which the search works on a disk; the theme loads the first, mkdocs.yml names the second."""
+    site = Path(config.site_dir)
+    [worker] = site.glob("assets/javascripts/workers/search.*.min.js")
+    index = (site / "search/search_index.json").read_text(encoding="utf-8")
+    source = json.dumps(worker.read_text(encoding="utf-8"))
+    for path, script in SEARCH_SCRIPTS.items():
+        (site / path).write_text(script.format(index=index, worker=source), encoding="utf-8")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# modularity below which a graph has no communities to speak of
-_LEAST_MODULARITY = 0.3
+# share of the weight inside communities below which the edges between them would hide the drawing
+_LEAST_INSIDE = 0.7
 
 
 def communities(strength: NDArray[np.float64]) -> list[list[int]]:
-    """Return the communities of the joined nodes, the largest first, and none if the graph does not fall apart.
+    """Return the communities of the joined nodes, the largest first, and none if too much joins them.
 
     Parameters
     ----------
@@ -41,6 +41,5 @@ def communities(strength: NDArray[np.float64]) -> list[list[int]]:
         ends[merged] = 0
         members[kept] += members[merged]
         members[merged] = []
-    modularity = float((np.diag(between) - ends**2).sum())
     found = sorted((sorted(group) for group in members if len(group) > 1), key=lambda group: -len(group))
-    return found if modularity >= _LEAST_MODULARITY and len(found) > 1 else []
+    return found if between.trace() >= _LEAST_INSIDE and len(found) > 1 else []

@@ -87,25 +87,28 @@ class Drawings:
             other = self._sketch(edges, share * self._frame[0])
             sketch = max(sketch, other, key=lambda one: self._scale(one.width, one.height))
         layered = self._packed([[(sketch, 0.0)]], sketch.width)
-        if not self._groups:
+        joined = {name for edge in edges for name in edge}
+        groups = [[member for member in group if self._names[member] in joined] for group in self._groups]
+        groups = [group for group in groups if group]
+        if len(groups) < 2:
             return layered
-        grouped = self._grouped_entry(edges)
+        grouped = self._grouped_entry(groups, edges)
         scales = [self._scale(entry["w"], entry["h"]) for entry in (grouped, layered)]
         return grouped if scales[0] >= _LEAST_GROUPED * min(scales[1], 1.0) else layered
 
-    def _grouped_entry(self, edges: list[tuple[str, str]]) -> dict[str, Any]:
+    def _grouped_entry(self, groups: list[list[int]], edges: list[tuple[str, str]]) -> dict[str, Any]:
         """Return the drawing whose communities stand in the shelves that fit the frame at the largest scale."""
-        grouped = {member for group in self._groups for member in group}
+        grouped = {member for group in groups for member in group}
         alone = [position for position in range(len(self._names)) if position not in grouped]
         packed = []
         for group_share in _GROUP_SHARES:
-            blocks = [self._block(members, edges, group_share) for members in self._groups]
+            blocks = [self._block(members, edges, group_share) for members in groups]
             blocks.sort(key=lambda sketch: -sketch.height)
             for share in _SHELVES:
                 room = share * self._frame[0]
                 rest = [self._block(alone, [], share)] if alone else []
                 packed.append(self._packed(*_shelves([*blocks, *rest], room)))
-        return {**max(packed, key=lambda entry: self._scale(entry["w"], entry["h"])), "g": self._groups}
+        return {**max(packed, key=lambda entry: self._scale(entry["w"], entry["h"])), "g": groups}
 
     def _block(self, members: Sequence[int], edges: Sequence[tuple[str, str]], share: float) -> NetworkSketch:
         """Return the drawing of some variables and the edges among them, at a width as a share of the frame."""

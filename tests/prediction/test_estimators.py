@@ -312,14 +312,18 @@ def test_wrong_targets_are_refused():
 
 
 @pytest.mark.long
-def test_without_scikit_learn_the_message_names_the_extra():
+def test_without_scikit_learn_other_names_come_and_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
         "import gomea_bn\n"
+        "from gomea_bn import *\n"
+        "from gomea_bn.prediction import *\n"
+        "print('BayesNetLearner' in dir(), 'cross_validate' in dir(), 'BayesNetClassifier' in dir())\n"
         "try: gomea_bn.BayesNetClassifier\n"
         "except gomea_bn.GomeaBnError as error: print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("True True False\n")
     assert "pip install 'gomea-bn[predict]'" in run.stdout
 
 

@@ -51,6 +51,19 @@ def test_a_graph_without_edges_and_a_clique_have_no_communities(strength):
     assert communities(strength) == []
 
 
+@pytest.mark.parametrize(("weight", "n_found"), [(0.25, 4), (1.0, 0)])
+def test_communities_that_many_edges_join_are_none(weight, n_found):
+    # four cliques of four, which have 24 pairs, in a ring of 12 further pairs
+    labels = np.repeat(np.arange(4), 4)
+    strength = (labels[:, None] == labels).astype(float)
+    np.fill_diagonal(strength, 0.0)
+    for clique in range(4):
+        for member in range(3):
+            i, j = 4 * clique + member, (4 * clique + 4 + member) % 16
+            strength[i, j] = strength[j, i] = weight
+    assert len(communities(strength)) == n_found
+
+
 @given(st.integers(2, 30), st.integers(0, 1000))
 def test_communities_hold_joined_nodes_once(n, seed):
     upper = np.triu(np.random.default_rng(seed).random((n, n)) < 2 / n, 1)
@@ -64,7 +77,8 @@ def test_communities_hold_joined_nodes_once(n, seed):
 def test_a_drawing_of_communities_keeps_boxes_apart_and_its_own_edges():
     network = wide_network()
     groups = [list(range(first, first + 9)) for first in (0, 9, 18)]
-    drawings = Drawings(network.names, (680.0, 610.0), groups)
+    # a column that no edge joins stands aside, whatever its community is in other networks
+    drawings = Drawings(network.names, (680.0, 610.0), [*groups[:2], [*groups[2], 27]])
     entry = drawings.entries[drawings.add(network) or 0]
     assert entry["g"] == groups
     assert {(i, j) for i, j, *_ in entry["e"]} == {

@@ -1,10 +1,12 @@
 """Pages of the documentation site: links lead somewhere, every public name and every command is there once."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 from posixpath import dirname, normpath
 from posixpath import join as joined
+from types import SimpleNamespace
 
 import docs_site
 import pytest
@@ -16,8 +18,9 @@ from gomea_bn.cli import app as cli
 ROOT = Path(__file__).resolve().parent.parent.parent
 # names that users import from modules
 PACKAGES = (
-    "gomea_bn", "gomea_bn.plots", "gomea_bn.discretization", "gomea_bn.metrics", "gomea_bn.certainty",
-    "gomea_bn.pymoo",
+    "gomea_bn", "gomea_bn.algorithms", "gomea_bn.certainty", "gomea_bn.data", "gomea_bn.discretization",
+    "gomea_bn.expert", "gomea_bn.front", "gomea_bn.learning", "gomea_bn.metrics", "gomea_bn.network",
+    "gomea_bn.plots", "gomea_bn.prediction", "gomea_bn.pymoo", "gomea_bn.review", "gomea_bn.simulation",
 )  # fmt: skip
 
 
@@ -73,7 +76,7 @@ def test_every_public_name_is_in_the_reference_once():
     shown = "".join(docs_site.api_page(page) for page in docs_site.API_PAGES)
     for package in PACKAGES:
         module = importlib.import_module(package)
-        assert len(module.__all__) >= 3
+        assert module.__all__
         for name in module.__all__:
             value = getattr(module, name)
             home = getattr(value, "__module__", package)
@@ -101,3 +104,18 @@ def test_links_out_of_the_folder_become_links_of_the_site():
     text = "[a](../CONTRIBUTING.md#tests) ![b](../results/table1/kl.png)"
     assert docs_site.site_links(text, "a.md") == "[a](contributing.md#tests) ![b](results/table1/kl.png)"
     assert docs_site.site_links("[a](docs/tables.md)", "contributing.md") == "[a](tables.md)"
+
+
+def test_scripts_of_a_built_site_carry_the_index_and_the_worker_of_its_search(tmp_path):
+    worker, index = 'let a = "{b}"; // </script>\n', '{"docs": [{"text": "{braces}"}]}'
+    written = {"assets/javascripts/workers/search.0a.min.js": worker, "search/search_index.json": index}
+    for path, text in written.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    docs_site.on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
+    assert (tmp_path / "search/search_index.js").read_text(encoding="utf-8") == f"var __index = {index}"
+    script = (tmp_path / "search/worker.js").read_text(encoding="utf-8")
+    carried = re.search(r"new Blob\(\[(.*)\]\)", script)
+    assert carried is not None
+    assert json.loads(carried[1]) == worker
+    assert "- search/worker.js" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")

@@ -12,13 +12,13 @@ const zoom = {
 
 function buildZoom() {
   const frame = byId("graph-frame");
-  new ResizeObserver(() => {
-    const { clientWidth: width, clientHeight: height } = frame;
-    // a hidden frame has no size
+  new ResizeObserver(([{ contentRect }]) => {
+    const { width, height } = contentRect;
+    // a hidden drawing has no size
     if (!width || !height) return;
     zoom.frame = { width, height };
     renderGraph();
-  }).observe(frame);
+  }).observe(byId("graph"));
   byId("zoom-in").addEventListener("click", zoomIn);
   byId("zoom-out").addEventListener("click", () => zoomBy(1 / ZOOM_STEP));
   byId("whole").addEventListener("click", showWhole);
