@@ -323,7 +323,14 @@ def _compared_on(
 ) -> Sheet:
     folds = fold_of(y, 0)
     score = class_scores if is_class else number_scores
-    scores = {label: measured(method, score, x, y, folds) for label, method in methods.items()}
+    scores, notes = {}, []
+    for label, method in methods.items():
+        try:
+            scores[label] = measured(method, score, x, y, folds)
+        except Exception as error:  # libraries raise exceptions of every type
+            if label in ours:
+                raise
+            notes.append(f"{label} failed: {type(error).__name__}: {error}"[:100])
     rows = [
         [label, f"{first:.3f}", f"{second:.3f}", f"{seconds:.1f}"]
         for label, (first, second, seconds) in scores.items()
@@ -331,8 +338,8 @@ def _compared_on(
     heading = f"{name}: {len(x)} rows, {x.shape[1]} features, {_N_FOLDS} folds"
     columns = ["", *(("accuracy", "log loss") if is_class else ("RMSE", "CRPS")), "seconds"]
     gap = min(scores[label][1] for label in ours) - scores["random forest"][1]
-    note = f"{columns[2]} of our best minus that of the random forest: {gap:+.3f}"
-    return sheet(heading, columns, rows, note)
+    notes.append(f"{columns[2]} of our best minus that of the random forest: {gap:+.3f}")
+    return sheet(heading, columns, rows, "\n".join(notes))
 
 
 EXPERIMENTS = (
