@@ -348,7 +348,8 @@ function renderPrint() {
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
   const kinds = compared ? ["both", "turned", "reversed", "here", "there"] : ["plain"];
-  const parts = model.data.kind === "front" ? [make("h3", {}, "Decision"), make("p", {}, decisionWords())] : [];
+  const parts =
+    model.data.kind === "front" ? [make("h3", {}, "Decision"), make("p", {}, decisionWords())] : [];
   if (compared?.kind === "pin")
     parts.push(make("p", {}, [summary(edges, compared), ...valueSentences()].join(" ")));
   const note = view.notes.get(view.selected);
