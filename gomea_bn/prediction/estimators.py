@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from itertools import chain, count
 from typing import Any, Self
@@ -43,6 +45,49 @@ _DEFAULT_TARGET = "target"
 _MOST_NUMBERS = 2**24
 
 
+# texts of warnings that were shown
+_SHOWN: set[str] = set()
+
+
+@contextmanager
+def _one_warning() -> Iterator[None]:
+    """Give the package's warnings of a method as one, and the same text once where filters show a text once.
+
+    Python forgets what it has shown whenever filters change, as they do in every fit, so that each fold of a
+    cross-validation would repeat it.
+    """
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", GomeaBnWarning)
+            yield
+    finally:
+        # an error follows what was warned of before
+        texts = dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
+        for other in caught:
+            if not issubclass(other.category, GomeaBnWarning):
+                warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+        text = " ".join(texts)
+        is_once = _is_shown_once(text)
+        if text and not (is_once and text in _SHOWN):
+            if is_once:
+                _SHOWN.add(text)
+            # the caller of the public method that calls the decorated one
+            warnings.warn(GomeaBnWarning(text), stacklevel=5)
+
+
+def _is_shown_once(text: str) -> bool:
+    """Return whether the filters of warnings show a warning of this package once."""
+    actions = (
+        action
+        for action, message, category, module, line in warnings.filters
+        if issubclass(GomeaBnWarning, category)
+        and module is None
+        and not line
+        and (message is None or re.match(message, text))
+    )
+    return next(actions, "default") in ("default", "module", "once")
+
+
 class _Predictor(BaseEstimator):  # type: ignore[misc]
     """What classifier and regressor share: reading rows, the choice of the structure, and learning."""
 
@@ -71,6 +116,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
+    @_one_warning()
     def _learn(self, frame: pd.DataFrame, y: Any, target: str, n_levels: int = 0) -> None:
         """Learn the networks from the features and the values of the target, and set the fitted attributes."""
         check_choice("structure", self.structure, (AUTO, *STRUCTURES))
@@ -149,6 +195,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         """Return the loss of rows with some values of the target."""
         raise NotImplementedError
 
+    @_one_warning()
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target, averaged over networks, float64 (n_rows, n_values)."""
         frame = self._rows(X)
@@ -210,7 +257,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 frame.isetitem(position, values.mask(is_unknown).array)
         if unknown:
             message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
-            warnings.warn(message, GomeaBnWarning, stacklevel=4)
+            warnings.warn(message, GomeaBnWarning, stacklevel=2)
         return frame
 
 

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -309,6 +310,26 @@ def test_wrong_targets_are_refused():
         BayesNetRegressor().fit(x, y.mask(y > 2))
     with pytest.raises(GomeaBnError, match="30 and 20"):
         BayesNetRegressor().fit(x, y[:20])
+
+
+@pytest.mark.parametrize(("action", "n_given"), [("default", 1), ("always", 3), ("ignore", 0)])
+def test_a_fit_warns_once_and_folds_repeat_nothing(action, n_given):
+    rng = np.random.default_rng(1)
+    x = pd.DataFrame({"a": rng.normal(size=60), "same": 1.0, f"few {action}": rng.choice([0.0, 2.5], 60)})
+    classifier = BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="free")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)
+        for _ in range(3):
+            # code that changes filters lets Python forget what it has shown
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+            classifier.fit(x, np.arange(60) % 2)
+    texts = [str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning)]
+    assert len(texts) == n_given
+    for text in texts:
+        assert "'same' is 1 in all 60 rows" in text
+        assert f"'few {action}' (0, 2.5)" in text
+    assert {Path(one.filename).name for one in caught} <= {"test_estimators.py"}
 
 
 @pytest.mark.long

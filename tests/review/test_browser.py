@@ -677,7 +677,26 @@ def test_paper_gets_one_page(browser, page_file):
         summary = page.locator("#print-summary").inner_text()
         assert "Agrees with the clinic." in summary
         assert "Bins and levels" in summary
+        assert f"Network {selected(page)}: not saved yet." in summary
         expect(page.locator("#choose")).not_to_be_visible()
+
+
+@pytest.mark.long
+def test_paper_says_what_was_saved_and_how_the_network_differs_from_a(page):
+    paper = page.locator("#print-summary")
+    saved(page)
+    assert f"Network {selected(page)}: saved in decision.json." in paper.text_content()
+    page.click("#pin")
+    page.click("#next")
+    assert f"Network {selected(page)}: not saved yet." in paper.text_content()
+    values = page.locator("#panel .plain-list").first.locator("li").all()
+    assert len(values) == page.locator("#values dt").count()
+    for sentence in (*values, page.locator("#panel p").first):
+        assert sentence.inner_text() in paper.text_content()
+    assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]
+    page.get_by_role("button", name="Stop comparing").click()
+    assert page.locator("body").get_attribute("data-pinned") == ""
+    assert " in A;" not in paper.text_content()
 
 
 @pytest.mark.long

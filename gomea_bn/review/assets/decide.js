@@ -181,4 +181,5 @@ function saveDecision() {
     ),
     ...steps,
   );
+  renderPrint();
 }

@@ -13,7 +13,7 @@ const TABLET = 1100;
 const NEARLY_READABLE = 0.64;
 // distances of the middle of an edge that the drawing lacks from a straight line, as shares of twice its length
 const CHORD_BENDS = [0.12, -0.12, 0.24, -0.24, 0.4, -0.4, 0.6, -0.6, 0.85, -0.85];
-// where along that line such an edge bends, as shares of its length
+// where along that line such an edge bends, as shares of its length; the middle is tried first
 const CHORD_PLACES = [0.5, 0.25, 0.75, 0.1, 0.9];
 // number of parts at whose ends such an edge is compared with a box, and the least distance between them
 const CHORD_STEPS = 32;
@@ -164,7 +164,7 @@ function chord({ centres, sizes, size: { width, height } }, from, to) {
   const [dx, dy] = [end[0] - start[0], end[1] - start[1]];
   const others = centres.map((_, index) => index).filter((index) => index !== from && index !== to);
   let [best, least] = [null, Number.POSITIVE_INFINITY];
-  for (const [bend, place] of CHORD_BENDS.flatMap((by) => CHORD_PLACES.map((at) => [by, at]))) {
+  for (const [place, bend] of CHORD_PLACES.flatMap((at) => CHORD_BENDS.map((by) => [at, by]))) {
     const control = [start[0] + place * dx - bend * dy, start[1] + place * dy + bend * dx];
     const [a, b] = [borderPoint(start, sizes[from], control), borderPoint(end, sizes[to], control)];
     const towards = (point) => [0, 1].map((axis) => (point[axis] + 2 * control[axis]) / 3);

@@ -74,9 +74,12 @@ function comparedWords() {
     ];
   }
   const edges = classedEdges(model.edges[view.selected], compared.edges);
-  const values = compared.kind === "pin" ? valueWords() : [];
+  const isPin = compared.kind === "pin";
+  const stop = { type: "button", class: "quiet", onclick: () => togglePin(view.pin) };
+  const values = isPin ? valueSentences().map((sentence) => make("li", {}, sentence)) : [];
   return [
     make("p", {}, summary(edges, compared)),
+    ...(isPin ? [make("p", {}, make("button", stop, "Stop comparing"))] : []),
     ...(compared.kind === "yours" ? testedWords(model.data.tested?.graph) : []),
     ...(values.length ? [make("ul", { class: "plain-list" }, ...values)] : []),
     ...edgeGroups(edges, compared),
@@ -109,14 +112,14 @@ function summary(edges, compared) {
 }
 
 /** One sentence per axis on the difference between the two networks' values. */
-function valueWords() {
+function valueSentences() {
   return model.axes.map((axis) => {
     const [here, there] = [axis.values[view.selected], axis.values[view.pin]];
     const difference = withUnit(axis, Math.abs(here - there));
-    if (here === there) return make("li", {}, `${axis.label}: the same, ${withUnit(axis, here)}.`);
+    if (here === there) return `${axis.label}: the same, ${withUnit(axis, here)}.`;
     const both = `${axis.label}: ${axisText(axis, here)} here, ${axisText(axis, there)} in A`;
     const side = here < there ? "here" : "A has";
-    return make("li", {}, `${both}; ${side} ${difference} ${axis.whole ? "fewer" : "less"}: ${axis.better}.`);
+    return `${both}; ${side} ${difference} ${axis.whole ? "fewer" : "less"}: ${axis.better}.`;
   });
 }
 
@@ -334,12 +337,21 @@ const shortName = (variable) => fitted(model.data.variables[variable].name, 240,
 // number of variables whose bins fit on one sheet of paper
 const MOST_IN_FULL = 24;
 
-/** Fills the text below the drawing on paper: note, shortlist, edges, bins. */
+/** Which network the sheet is about, and whether it was decided on. */
+function decisionWords() {
+  const subject = isSingle() ? "This network" : `Network ${idOf(view.selected)}`;
+  return `${subject}: ${byId("saved").childElementCount ? "saved in decision.json." : "not saved yet."}`;
+}
+
+/** Fills the text below the drawing on paper: decision, note, shortlist, edges, bins. */
 function renderPrint() {
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
   const kinds = compared ? ["both", "turned", "reversed", "here", "there"] : ["plain"];
-  const parts = [];
+  const parts =
+    model.data.kind === "front" ? [make("h3", {}, "Decision"), make("p", {}, decisionWords())] : [];
+  if (compared?.kind === "pin")
+    parts.push(make("p", {}, [summary(edges, compared), ...valueSentences()].join(" ")));
   const note = view.notes.get(view.selected);
   if (note) parts.push(make("h3", {}, "Note"), make("p", {}, named(note)));
   if (view.rules.length)
