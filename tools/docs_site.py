@@ -221,6 +221,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return site_links(markdown, page.file.src_uri)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Show the default of an option of a learner, without what its declaration says besides."""
+    declared = r"<code><(\w+)[^<>]*>option</\1>\((&#39;.*?&#39;|[^,<>]+), .*?</code>"
+    return re.sub(declared, r"<code>\2</code>", html)
+
+
 def on_post_build(config: Any) -> None:
     """Write the scripts by which the search works on a disk; the theme loads the first, mkdocs.yml names the second."""
     site = Path(config.site_dir)

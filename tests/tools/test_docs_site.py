@@ -106,6 +106,16 @@ def test_links_out_of_the_folder_become_links_of_the_site():
     assert docs_site.site_links("[a](docs/tables.md)", "contributing.md") == "[a](tables.md)"
 
 
+@pytest.mark.parametrize("default", ["None", "&#39;auto&#39;", "0.5"])
+def test_defaults_of_options_are_values(default):
+    declared = (
+        f"<code><autoref identifier='o'>option</autoref>({default}, Integer(2, 255), &#39;Words.&#39;)</code>"
+    )
+    html = f"default: {declared}) <code>option(1, 2)</code>"
+    shown = docs_site.on_page_content(html, None, None, None)
+    assert shown == f"default: <code>{default}</code>) <code>option(1, 2)</code>"
+
+
 def test_scripts_of_a_built_site_carry_the_index_and_the_worker_of_its_search(tmp_path):
     worker, index = 'let a = "{b}"; // </script>\n', '{"docs": [{"text": "{braces}"}]}'
     written = {"assets/javascripts/workers/search.0a.min.js": worker, "search/search_index.json": index}
