@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from gomea_bn.lazy import declared_names, lazy_names, offer, usable_names
+from gomea_bn.lazy import declared_names, lazy_names, need, offer, usable_names
 
 __version__ = "0.2.0"
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from gomea_bn.runtime.jit import kernel as kernel
     from gomea_bn.simulation.random_experts import simulated_expert as simulated_expert
 
+need({"gomea_bn.prediction.estimators": "sklearn"})
 _HOMES = declared_names(__file__)
 _public_name, __dir__ = lazy_names(__name__, {**_HOMES, "__version__": __name__})
 __all__ = usable_names(_HOMES)

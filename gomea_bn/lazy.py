@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# modules that need a package that may be absent
-_NEEDED = {"gomea_bn.prediction.estimators": "sklearn"}
+# packages that may be absent, by the modules that need them
+_NEEDED: dict[str, str] = {}
 # modules of higher packages by the names of their functions that methods of lower ones call
 _OFFERED: dict[str, str] = {}
 
@@ -29,6 +29,11 @@ def declared_names(source: str) -> dict[str, str]:
         for name in line.names
         if name.asname
     }
+
+
+def need(packages: Mapping[str, str]) -> None:
+    """Make known which packages, that may be absent, modules need; called as `offer` is."""
+    _NEEDED.update(packages)
 
 
 def usable_names(homes: Mapping[str, str]) -> list[str]:
