@@ -23,7 +23,8 @@ from gomea_bn.network.conditionals.conditionals import (
     families_of,
     row_values,
 )
-from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.formats import discrete, dot, json_format, other_libraries, registry, summary

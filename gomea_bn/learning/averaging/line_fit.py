@@ -13,6 +13,7 @@ from gomea_bn.network.conditionals.family_line import (
     PRECISION,
     PRIOR_ROWS,
     PRIOR_VARIANCE,
+    FamilyLine,
     LineScale,
     LineSums,
     LineTerms,
@@ -73,11 +74,32 @@ class FittedLine:
     widths: NDArray[np.float64]
     left_out: NDArray[np.float64]
 
-    def sums(self, rows: LineRows) -> LineSums:
-        """Return the sums of the rows that the line was fitted to."""
+    def of_family(
+        self,
+        weight: float,
+        parents: tuple[str, ...],
+        groups: tuple[str, ...],
+        rows: LineRows,
+        *,
+        in_units: bool,
+    ) -> FamilyLine:
+        """Return the line of a family with its weight, its continuous and discrete parents, and the rows of the fit."""
         terms = self.terms.of_rows(rows.parents)
-        return LineSums.of_rows(
+        sums = LineSums.of_rows(
             rows.z, terms, rows.groups, self.ratios, self.tails, self.widths, rows.min_scale
+        )
+        return FamilyLine(
+            weight,
+            parents,
+            groups,
+            self.coefficients,
+            self.scales,
+            self.freedom,
+            self.terms.knots,
+            self.terms.has_products,
+            in_units,
+            sums,
+            self.terms.product_knots,
         )
 
 

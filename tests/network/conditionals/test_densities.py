@@ -337,7 +337,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"set_values": {"g": 2.0}}, r"set_values\['g'\] must be from 0 to 1, got 2.0"),
         ({"set_values": {"a": 9.0}}, r"set_values\['a'\] must be from -1 to 3, got 9.0"),
         ({"set_values": {"a": "x"}}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
-        ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine, got int"),
+        ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine or a FamilyMixture, got int"),
         ({"lines": {"q": line_of_b()}}, "'q'"),
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),

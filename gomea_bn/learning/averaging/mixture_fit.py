@@ -1,0 +1,130 @@
+"""Mixtures of lines of families: their fit by expectation and maximisation, and the density of left-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.learning.averaging.line_fit import LineRows
+from gomea_bn.network.conditionals.family_mixture import (
+    Components,
+    FamilyMixture,
+    components_of,
+    log_mixture_of_lines,
+    sums_of_shares,
+)
+
+# components are doubled up to this number
+_MOST_COMPONENTS = 64
+# fewest rows of a component, per number that describes it
+_ROWS_PER_PARAMETER = 3.0
+# steps after every doubling, and further ones of the last fit
+_STEPS = 8
+# gain of twice as many components that counts, in nats of all rows
+_LEAST_GAIN = 2.0
+# doublings without a gain after which there are no more
+_MOST_FAILURES = 2
+# a component with fewer rows leaves
+_LEAST_ROWS = 1.0
+_SEED = 20261127
+
+
+@dataclass(frozen=True)
+class FittedMixture:
+    """Sums of the components as of `FamilyMixture`, and the log density of every row with its half left out."""
+
+    moments: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    left_out: NDArray[np.float64]
+
+    def of_family(
+        self,
+        weight: float,
+        parents: tuple[str, ...],
+        groups: tuple[str, ...],
+        rows: LineRows,
+        *,
+        in_units: bool,
+    ) -> FamilyMixture:
+        """Return the mixture of a family with its weight, its continuous and discrete parents, and the rows fitted."""
+        return FamilyMixture(weight, parents, groups, self.moments, self.counts, rows.min_scale, in_units)
+
+
+def fitted_mixture(rows: LineRows) -> FittedMixture | None:
+    """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
+
+    One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
+    is divided across the axis on which its rows vary most.
+    """
+    n_rows, size = len(rows.z), rows.parents.shape[1] + 1
+    n_parameters = size + size * (size + 1) / 2
+    # copies of a row do not judge each other
+    _, content = np.unique(np.column_stack([rows.z, rows.parents, rows.groups]), axis=0, return_inverse=True)
+    halves = (np.random.default_rng(_SEED).permutation(n_rows) % 2)[content.ravel()]
+    parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
+    best, n_doublings, chosen = None, 0, 0
+    most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
+    while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
+        left_out = np.empty(n_rows)
+        for half, fit in enumerate(parts):
+            if n_doublings:
+                fit.double()
+            others = np.flatnonzero(halves == half)
+            left_out[others] = log_density_of(fit.components, rows.some(others))
+        if best is None or left_out.sum() > best.sum() + _LEAST_GAIN:
+            best, chosen = left_out, n_doublings
+        n_doublings += 1
+    if best is None or not chosen:
+        return None
+    fit = _Fit(rows)
+    for _ in range(chosen):
+        fit.double()
+    return FittedMixture(fit.moments, fit.counts, best)
+
+
+def log_density_of(components: Components, rows: LineRows) -> NDArray[np.float64]:
+    """Return the log density of rows on the scale of the column, float64 (n_rows,)."""
+    ends = rows.scale.low, rows.scale.high
+    return log_mixture_of_lines(components, rows.z, rows.parents, rows.groups, ends, rows.ends)
+
+
+class _Fit:
+    """Components that are fitted to rows step by step; at first there is one."""
+
+    def __init__(self, rows: LineRows) -> None:
+        self._rows = rows
+        self._weights = np.ones(len(rows.z))
+        values = np.column_stack([np.ones(len(rows.z)), rows.parents, rows.z])
+        self.moments = (values.T @ values)[None]
+        self.counts = np.bincount(rows.groups, minlength=rows.n_groups)[None].astype(np.float64)
+
+    @property
+    def components(self) -> Components:
+        return components_of(self.moments, self.counts, self._rows.min_scale)
+
+    def double(self) -> None:
+        """Divide every component in two, and take steps of expectation and maximisation."""
+        n_rows = self.moments[:, 0, 0]
+        centres = self.moments[:, 0, 1:] / n_rows[:, None]
+        scatter = self.moments[:, 1:, 1:] / n_rows[:, None, None] - centres[:, :, None] * centres[:, None, :]
+        _, vectors = np.linalg.eigh(scatter)
+        axes = vectors[:, :, -1]
+        # the sign of an axis is arbitrary
+        axes *= np.where(
+            np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1) < 0, -1.0, 1.0
+        )
+        offsets = -np.einsum("kj,kj->k", axes, centres)
+        self._step(np.column_stack([offsets, axes]))
+        for _ in range(_STEPS):
+            self._step()
+
+    def _step(self, axes: NDArray[np.float64] | None = None) -> None:
+        rows = self._rows
+        moments, counts = sums_of_shares(
+            self.components, rows.z, rows.parents, rows.groups, self._weights, axes
+        )
+        # components that have lost their rows leave
+        kept = moments[:, 0, 0] > _LEAST_ROWS
+        self.moments, self.counts = moments[kept], counts[kept]
