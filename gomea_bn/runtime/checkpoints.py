@@ -61,11 +61,6 @@ class Checkpoint:
         Whether to go on from the checkpoint in the folder. Without one the run starts from the beginning, and a warning
         says so. If False, a folder that has a checkpoint is refused.
 
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
-
     Notes
     -----
     A resumed run gives the same result, bit for bit, as one that was never ended, if no clock limits it. It needs the
