@@ -206,8 +206,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" Did you mean '{match[0]}'?" if match else ""
 
 
-def row_list(rows: NDArray[Any] | Sequence[int], shown: int = 8) -> str:
-    """Return "row 4" or "rows 4, 19, 87 and 12 more"; rows are counted from 0."""
-    first = ", ".join(str(int(row)) for row in rows[:shown])
-    more = f" and {len(rows) - shown} more" if len(rows) > shown else ""
+def row_list(rows: NDArray[Any] | Sequence[int]) -> str:
+    """Return "row 4" or "rows 4, 19, 87 and 12 more", at most eight; rows are counted from 0."""
+    first = ", ".join(str(int(row)) for row in rows[:8])
+    more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
     return f"row{'s' if len(rows) != 1 else ''} {first}{more} (counted from 0)"

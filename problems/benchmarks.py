@@ -95,11 +95,6 @@ class Unitation(_Binary):
         Number of genes, a multiple of the block size.
     values : array_like of shape (block size + 1,)
         Value of a block by its number of ones, maximised; the objective is minus the sum.
-
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
     """
 
     def __init__(self, n_variables: int, values: ArrayLike) -> None:
@@ -166,11 +161,6 @@ class NKLandscape(_Binary):
         Seed of the tables' values, which are uniform in [0, 1].
     tables : array_like of shape (n_variables - k + 1, 2**k), optional
         Values, maximised, to use instead of random ones. A window's first gene is the highest bit of the column.
-
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
 
     Notes
     -----
@@ -306,11 +296,6 @@ class MaxCut(_Pairwise):
         Weights of the edges, 1 by default; they may be negative.
     target : float, optional
         Minus the best cut, if it is known. Up to 25 vertices it is computed by enumeration.
-
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
     """
 
     def __init__(
@@ -368,11 +353,6 @@ class IsingSpinGlass(_Pairwise):
         below.
     target : float, optional
         Energy of the ground state, if it is known. Up to side 5 it is computed by enumeration.
-
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
     """
 
     def __init__(

@@ -129,11 +129,6 @@ class MultiObjectiveMaxCut(_Bits):
     weights : array_like of shape (n_objectives, n_edges)
         Weights of the edges in each objective; they may be negative.
 
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
-
     Notes
     -----
     Up to 20 vertices `front` is computed by enumeration.
@@ -195,11 +190,6 @@ class MultiObjectiveKnapsack(_Bits):
         Positive weight of each item in each knapsack.
     capacities : array_like of shape (n_objectives,), optional
         Largest weight that each knapsack carries; by default half of the weight of all items.
-
-    Raises
-    ------
-    GomeaBnError
-        For options that cannot be used.
 
     Notes
     -----

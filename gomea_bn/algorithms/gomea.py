@@ -49,11 +49,6 @@ class GOMEA(DiscreteSearch):
     max_population_size : int
         Size above which no population is started.
 
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
-
     Notes
     -----
     The schedule is a counter. After every `subgenerations`-th generation of a population the next larger one has its

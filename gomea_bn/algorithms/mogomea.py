@@ -174,11 +174,6 @@ class MOGOMEA(DiscreteSearch):
     max_population_size : int
         Size above which no population is started.
 
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
-
     Notes
     -----
     Feasible solutions precede infeasible ones, which are ordered by their violation. In an extreme cluster a step is

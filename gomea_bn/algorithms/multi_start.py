@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from math import inf
 from typing import Any, Self
 
@@ -21,8 +21,6 @@ from gomea_bn.runtime.checkpoints import (
     filled,
     history_of,
     history_state,
-    limits_of_state,
-    limits_state,
     opened,
     option_text,
     option_texts,
@@ -218,7 +216,7 @@ class MultiStartRun(ABC):
         """Return texts of the options and of the problem, by name, which decide the result."""
         options = {
             **option_texts({f.name: getattr(self.scheme, f.name) for f in fields(self.scheme)}),  # type: ignore[arg-type]
-            **option_texts(limits_state(self.limits)),
+            **option_texts(asdict(self.limits)),
             "initial": option_text(self.initial),
             "random_state": option_text(seeds_state(self.seeds)),
         }
@@ -227,7 +225,7 @@ class MultiStartRun(ABC):
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations; arrays are not copied."""
         return {
-            "limits": limits_state(self.limits),
+            "limits": asdict(self.limits),
             "seconds": self.stop.seconds,
             "seeds": seeds_state(self.seeds),
             "initial": self.initial,
@@ -239,7 +237,7 @@ class MultiStartRun(ABC):
 
     def restore(self, state: State) -> None:
         """Go on from what `state` had returned in a run of the same options."""
-        self.limits = limits_of_state(state["limits"])
+        self.limits = Limits(**state["limits"])
         self.stop.start_clock(state["seconds"], self.limits.max_seconds)
         self.seeds = seeds_of(state["seeds"])
         self.initial = np.array(state["initial"])

@@ -89,11 +89,6 @@ class RVGOMEA(Scheme):
         more, the larger it is for the subset (incremental estimation). Small populations then suffice. Otherwise the
         newest selection alone counts, as published.
 
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
-
     Notes
     -----
     A population stops when its fitness has no variance or its distributions have vanished. It also stops, with all

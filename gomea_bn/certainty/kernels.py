@@ -24,46 +24,25 @@ _STEP_WEIGHT = float(np.exp(-STEP))
 
 
 class Families(NamedTuple):
-    """Parent sets of all variables, and from which variables a step is likely to draw together.
+    """Parent sets of all variables, and from which variables a step is likely to draw together."""
 
-    Attributes
-    ----------
-    offsets : ndarray of shape (n + 1,), int64
-        The sets of variable v are at `offsets[v]` to `offsets[v + 1]`, best score first.
-    members : ndarray of shape (n_sets, most_members), uint32
-        Members of every set, filled up with n.
-    scores : ndarray of shape (n_sets,), float64
-        Scores of the families in nats.
-    weights : ndarray of shape (n_sets,), float64
-        Exponentials of the scores, above the greatest number that is a multiple of `STEP` below the variable's best
-        score and not below the set's own score.
-    partners : ndarray of shape (n, n), float64
-        Cumulative probabilities of a variable that is drawn together with another one, per row.
-    n_acyclic : ndarray of shape (MOST_DRAWN,), int64
-        Number of acyclic graphs over 1, 2, ... variables.
-    acyclic : ndarray of shape (MOST_DRAWN, most_graphs, MOST_DRAWN), int64
-        Parents of every variable in each of these graphs, as bits.
-    codes : ndarray of shape (n,), uint64
-        A random number per variable.
-    keys : ndarray of shape (n_sets,), uint64
-        Exclusive or of the numbers of a set's members; different for the sets of one variable.
-    sorted_keys : ndarray of shape (n_sets,), uint64
-        The keys, those of each variable in ascending order.
-    positions : ndarray of shape (n_sets,), int64
-        Positions of the sets that have the sorted keys.
-    """
-
+    # (n + 1,) the sets of variable v are at `offsets[v]` to `offsets[v + 1]`, best score first
     offsets: NDArray[np.int64]
-    members: NDArray[np.uint32]
-    scores: NDArray[np.float64]
+    members: NDArray[np.uint32]  # (n_sets, most_members) members of every set, filled up with n
+    scores: NDArray[np.float64]  # (n_sets,) scores of the families in nats
+    # (n_sets,) exponentials of the scores, above the greatest number that is a multiple of `STEP` below the
+    # variable's best score and not below the set's own score
     weights: NDArray[np.float64]
+    # (n, n) cumulative probabilities of a variable that is drawn together with another one, per row
     partners: NDArray[np.float64]
-    n_acyclic: NDArray[np.int64]
+    n_acyclic: NDArray[np.int64]  # (MOST_DRAWN,) number of acyclic graphs over 1, 2, ... variables
+    # (MOST_DRAWN, most_graphs, MOST_DRAWN) parents of every variable in each of these graphs, as bits
     acyclic: NDArray[np.int64]
-    codes: NDArray[np.uint64]
+    codes: NDArray[np.uint64]  # (n,) a random number per variable
+    # (n_sets,) exclusive or of the numbers of a set's members; different for the sets of one variable
     keys: NDArray[np.uint64]
-    sorted_keys: NDArray[np.uint64]
-    positions: NDArray[np.int64]
+    sorted_keys: NDArray[np.uint64]  # (n_sets,) the keys, those of each variable in ascending order
+    positions: NDArray[np.int64]  # (n_sets,) positions of the sets that have the sorted keys
 
 
 class OrderedGraph(NamedTuple):
@@ -74,35 +53,24 @@ class OrderedGraph(NamedTuple):
 
 
 class WorkSpace(NamedTuple):
-    """Memory of a step.
+    """Memory of a step."""
 
-    Attributes
-    ----------
-    block : ndarray of shape (MOST_DRAWN,), int64
-        Variables whose parents are drawn.
-    reached : ndarray of shape (n + 1,), int64
-        Variables of the block from which a variable descends or which it is, as bits; 0 at n.
-    sums, tops, bases, log_sums : ndarray of shape (MOST_DRAWN, 2**MOST_DRAWN), float64
-        By the variables that the sets of a block's variable reach: sum of their weights, their largest score, the score
-        above which its weight counts, and log of the sum.
-    weights : ndarray of shape (most_graphs,), float64
-    shares : ndarray of shape (n + 1,), float64
-    descends : ndarray of shape (n + 1, n), uint8
-        Whether a variable descends from another one or is it; 0 in the last row.
-    marks : ndarray of shape (n + 1,), int64
-    path, steps, new_order : ndarray of shape (n + 1,), int64
-    """
-
-    block: NDArray[np.int64]
+    block: NDArray[np.int64]  # (MOST_DRAWN,) variables whose parents are drawn
+    # (n + 1,) variables of the block from which a variable descends or which it is, as bits; 0 at n
     reached: NDArray[np.int64]
+    # sums, tops, bases, log_sums: (MOST_DRAWN, 2**MOST_DRAWN) by the variables that the sets of a block's
+    # variable reach: sum of their weights, their largest score, the score above which its weight counts,
+    # and log of the sum
     sums: NDArray[np.float64]
     tops: NDArray[np.float64]
     bases: NDArray[np.float64]
     log_sums: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]  # (most_graphs,)
+    shares: NDArray[np.float64]  # (n + 1,)
+    # (n + 1, n) whether a variable descends from another one or is it; 0 in the last row
     descends: NDArray[np.uint8]
-    marks: NDArray[np.int64]
+    marks: NDArray[np.int64]  # (n + 1,)
+    # path, steps, new_order: (n + 1,)
     path: NDArray[np.int64]
     steps: NDArray[np.int64]
     new_order: NDArray[np.int64]

@@ -43,6 +43,8 @@ ROWS_WORTH_THREADS = 300_000
 FEW_ROWS = 100
 """Rows of a column that are looked at before all of them."""
 
+# most columns that a message about gaps names
+_MOST_LINES = 10
 _REFUSED = {
     "complex": "use its real part or its modulus",
     "datetime": "turn it into numbers, for example days: (x - x.min()).dt.total_seconds() / 86400",
@@ -512,17 +514,18 @@ def refuse_infinite(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.S
         )
 
 
-def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) -> list[str | Rows]:
+def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str) -> list[str | Rows]:
     """Return the parts of one line per column that has gaps, bool (n_rows,) by name, and of one on further columns.
 
-    `noun` says what a gap is, in the singular; there are at most `most` lines.
+    `noun` says what a gap is, in the singular.
     """
     rows = {name: np.flatnonzero(is_gap) for name, is_gap in gaps.items() if is_gap.any()}
     parts: list[str | Rows] = []
-    for name, of_column in list(rows.items())[:most]:
+    for name, of_column in list(rows.items())[:_MOST_LINES]:
         line = f"Column '{name}' has {counted(of_column.size, noun)} in "
         parts += ["\n" + line if parts else line, Rows(of_column), "."]
-    return [*parts, f"\n… and {counted(len(rows) - most, 'further column')}."] if len(rows) > most else parts
+    n_more = len(rows) - _MOST_LINES
+    return [*parts, f"\n… and {counted(n_more, 'further column')}."] if n_more > 0 else parts
 
 
 def with_missing(column: Column, gaps: NDArray[np.bool_]) -> Column:

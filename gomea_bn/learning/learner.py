@@ -21,7 +21,6 @@ from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
-from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     DensityEstimator,
@@ -467,6 +466,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         line = options["line"]
         try:
             if may_simplify and options["prefer"] == "simple":
+                from gomea_bn.learning.averaging.simplest import simplest_network
+
                 network = simplest_network(network, rows, line=line, random_state=self.seed_)
                 self.score_ = network.metadata["score"]
             self.network_ = average_families(network, rows, line=line, random_state=self.seed_)

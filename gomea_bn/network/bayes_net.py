@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered
+from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
@@ -27,13 +28,11 @@ from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
-from gomea_bn.network.formats import discrete, dot, json_format, other_libraries, registry, summary
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers, completion
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.network.inference.most_probable import most_probable
-from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -493,6 +492,8 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_density`.
         """
+        from gomea_bn.network.marginals import conditional_density
+
         return conditional_density(self, variable, given)
 
     def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
@@ -500,6 +501,8 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_probabilities`.
         """
+        from gomea_bn.network.marginals import conditional_probabilities
+
         return conditional_probabilities(self, variable, given)
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
@@ -717,7 +720,7 @@ class DiscretizedBayesNet(Immutable):
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Return the network of a JSON file, or of JSON text, which begins with a brace."""
-        return json_format.from_json(source, cls)
+        return formats.from_json(source, cls)
 
     @classmethod
     def from_file(
@@ -745,7 +748,7 @@ class DiscretizedBayesNet(Immutable):
             For a file that cannot be read, is not of the format, or does not describe a network of discrete variables;
             the message names the file, and the line or the variable.
         """
-        return registry.network_from_file(path, cls, format, restore=restore)
+        return formats.network_from_file(path, cls, format, restore=restore)
 
     def query(
         self,
@@ -1247,31 +1250,31 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             If the gains of a variable are not one per cut.
         """
-        return summary.to_text(self, cut_gains)
+        return formats.to_text(self, cut_gains)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
-        return _written(json_format.to_json(self), path)
+        return _written(formats.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return BIF text; write it to `path` if given."""
-        return _written(discrete.to_bif(self), path)
+        return _written(formats.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
-        return _written(discrete.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+        return _written(formats.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
-        return _written(discrete.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+        return _written(formats.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
-        raise registry.no_xmlbif()
+        raise formats.no_xmlbif()
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return UAI text, without names; write it to `path` if given."""
-        return _written(discrete.to_uai(self), path)
+        return _written(formats.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1288,26 +1291,26 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For an unknown format or ending, and if the file cannot be written.
         """
-        registry.export(self, path, format)
+        formats.export(self, path, format)
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given.
 
         With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
         """
-        return _written(dot.to_dot(self, cpdag=cpdag), path)
+        return _written(formats.to_dot(self, cpdag=cpdag), path)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
-        return other_libraries.to_networkx(self)
+        return formats.to_networkx(self)
 
     def to_pyagrum(self) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
-        return other_libraries.to_pyagrum(self)
+        return formats.to_pyagrum(self)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
-        return other_libraries.to_pgmpy(self)
+        return formats.to_pgmpy(self)
 
     def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
         """Return what is known of the shown cuts of a continuous variable."""

@@ -11,48 +11,28 @@ from gomea_bn.runtime.jit import kernel
 
 
 class LayeredGraph(NamedTuple):
-    """A graph whose edges join neighbouring rows; V vertices are numbered row by row, E is the number of edges.
+    """A graph whose edges join neighbouring rows; V vertices are numbered row by row, E is the number of edges."""
 
-    Attributes
-    ----------
-    rows_at : ndarray of shape (n_rows + 1,), int64
-        First vertex of every row. An order is an array of V vertices in which every row has these positions too.
-    above_at, below_at : ndarray of shape (V + 1,), int64
-        Where the neighbours of every vertex start in `above` and `below`.
-    above, below : ndarray of shape (E,), int64
-        Neighbours in the row above and in the row below; those of duplicate edges occur repeatedly.
-    """
-
+    # (n_rows + 1,) first vertex of every row; an order of the V vertices has every row at these positions too
     rows_at: NDArray[np.int64]
-    above_at: NDArray[np.int64]
-    above: NDArray[np.int64]
-    below_at: NDArray[np.int64]
-    below: NDArray[np.int64]
+    above_at: NDArray[np.int64]  # (V + 1,) where the neighbours of every vertex start in `above`
+    above: NDArray[np.int64]  # (E,) neighbours in the row above; those of duplicate edges occur repeatedly
+    below_at: NDArray[np.int64]  # (V + 1,)
+    below: NDArray[np.int64]  # (E,) neighbours in the row below
 
 
 class Workspace(NamedTuple):
-    """Arrays that the search overwrites; W is the number of vertices of the longest row.
+    """Arrays that the search overwrites; W is the number of vertices of the longest row."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (V,), int64
-    place : ndarray of shape (V,), int64
-        Position of every vertex within its row.
-    surplus : ndarray of shape (W, W), int64
-        For two vertices of a row, the additional crossings of the first left of the second over right of it.
-    mean : ndarray of shape (V,), float64
-        Mean position of the neighbours.
-    slots, moved : ndarray of shape (W,), int64
-    tree : ndarray of shape (W + 1,), int64
-        Sums of counts over ranges of positions (Fenwick, "A new data structure for cumulative frequency tables", 1994).
-    """
-
-    order: NDArray[np.int64]
-    place: NDArray[np.int64]
+    order: NDArray[np.int64]  # (V,)
+    place: NDArray[np.int64]  # (V,) position of every vertex within its row
+    # (W, W) additional crossings of two vertices of a row with the first left of the second, over right of it
     surplus: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    slots: NDArray[np.int64]
-    moved: NDArray[np.int64]
+    mean: NDArray[np.float64]  # (V,) mean position of the neighbours
+    slots: NDArray[np.int64]  # (W,)
+    moved: NDArray[np.int64]  # (W,)
+    # (W + 1,) sums of counts over ranges of positions (Fenwick, "A new data structure for cumulative frequency
+    # tables", 1994)
     tree: NDArray[np.int64]
 
 

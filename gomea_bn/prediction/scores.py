@@ -34,17 +34,7 @@ class FeatureScores:
     A number has the normal score of its rank among the rows of the table, scaled to a standard deviation of 1. Many
     values are joined in 200 groups of neighbours. A level has a score of its own: whether a cell has it, less the share
     of the cells that do. The mean of the scores is 0, and missing cells have the score 0. Increasing transforms of a
-    column leave its scores.
-
-    Parameters
-    ----------
-    features : sequence of Column
-        Columns of the table without the target; those that are constant have no scores.
-
-    Attributes
-    ----------
-    labels : list of str
-        "column", or "column=level", of every score.
+    column leave its scores. Constant columns have no scores. `labels` has "column", or "column=level", of every score.
     """
 
     def __init__(self, features: Sequence[Column]) -> None:

@@ -12,15 +12,9 @@ _LEAST_INSIDE = 0.7
 def communities(strength: NDArray[np.float64]) -> list[list[int]]:
     """Return the communities of the joined nodes, the largest first, and none if too much joins them.
 
-    Parameters
-    ----------
-    strength : ndarray of shape (n, n)
-        Symmetric weights of the pairs, at least 0, without a diagonal.
-
-    Notes
-    -----
-    Communities are merged greedily, as long as the modularity rises (Clauset, Newman & Moore, "Finding community
-    structure in very large networks", 2004).
+    `strength` has the symmetric weights of the pairs, (n, n), at least 0, without a diagonal. Communities are merged
+    greedily, as long as the modularity rises (Clauset, Newman & Moore, "Finding community structure in very large
+    networks", 2004).
     """
     n, total = len(strength), float(strength.sum())
     if total == 0:

@@ -36,21 +36,12 @@ _EXPERT_WEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions of all variables and routes of all edges, in pixels at full size.
-
-    Attributes
-    ----------
-    width, height : float
-        Size of the drawing.
-    boxes : ndarray of shape (n_variables, 4), float64
-        Centre x, centre y, width and height of the box of each variable.
-    curves : dict of (int, int) to ndarray of shape (3 k + 1, 2)
-        Cubic Bezier pieces from the border of i's box to the border of j's box, for pairs with i < j.
-    """
+    """Positions of all variables and routes of all edges, in pixels at full size."""
 
     width: float
     height: float
-    boxes: NDArray[np.float64]
+    boxes: NDArray[np.float64]  # (n_variables, 4) centre x, centre y, width and height of each variable's box
+    # cubic Bezier pieces (3 k + 1, 2) from the border of i's box to the border of j's box, for pairs with i < j
     curves: dict[tuple[int, int], NDArray[np.float64]]
 
 
@@ -59,14 +50,8 @@ def layout(
 ) -> Layout:
     """Return positions that suit many networks, and a route for every pair that any network or the expert joins.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the variables, whose lengths determine the widths of the boxes.
-    shares : ndarray of shape (n_variables, n_variables)
-        Share of the networks that have the arc i -> j, at [i, j].
-    expert : ndarray of shape (n_variables, n_variables), optional
-        Arcs of the expert.
+    The lengths of names determine the widths of boxes. `shares` has at [i, j] the share of the networks with the arc
+    i -> j, and `expert` the arcs of the expert.
     """
     sizes = box_sizes(names)
     labels = [str(number) for number in range(len(names))]

@@ -45,20 +45,10 @@ _MOST_QUESTIONS = 12
 def front_data(
     front: Front, shown: Front, ids: Sequence[int], title: str | None, *, test_graph: bool = False
 ) -> dict[str, Any]:
-    """Return the page's data of a front.
+    """Return the page's data of a front, with a text above the headline and perhaps a test of the expert's graph.
 
-    Parameters
-    ----------
-    front : Front
-        All networks, among which landmarks such as the recommended network are chosen.
-    shown : Front
-        Networks to show: `front` itself, or `front` after thinning.
-    ids : sequence of int
-        Position in `front` of every network in `shown`.
-    title : str or None
-        Text above the headline.
-    test_graph : bool
-        Whether to test the graph of the expert's network.
+    Landmarks such as the recommended network are chosen among all networks of `front`. Those of `shown`, `front` itself
+    or a thinned one, have the positions `ids` in it.
     """
     networks = [candidate.network for candidate in shown]
     names = _common_names(networks, shown.expert)

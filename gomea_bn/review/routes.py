@@ -57,12 +57,8 @@ def routes(boxes: Points, pairs: Mapping[tuple[int, int], float]) -> dict[tuple[
     avoids all other boxes. If there is none, or if it would be very wide, the curve has several pieces, which pass
     through gaps in the rows between the two boxes.
 
-    Parameters
-    ----------
-    boxes : ndarray of shape (n, 4)
-        Centre x, centre y, width, height. Boxes of a row have the same y and do not overlap.
-    pairs : mapping of (int, int) to float
-        Boxes to join, with the weight of each edge from 0 to 1. Edges avoid the lanes of edges with large weights.
+    `boxes` (n, 4) are centre x, centre y, width, height; those of a row have the same y and do not overlap. `pairs` are
+    boxes to join, with the weight of each edge from 0 to 1. Edges avoid the lanes of edges with large weights.
     """
     traffic: Traffic = {float(y): [] for y in boxes[:, 1]}
     curves = {}

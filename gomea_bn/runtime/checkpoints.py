@@ -14,7 +14,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from hashlib import sha256
 from math import prod
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
 from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.files import check_folder, file_bytes, remove_leftovers, write_bytes
-from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Result
 
 CHECKPOINT_FILE = "checkpoint.gomea"
 """Name of the file in the folder of a checkpoint."""
@@ -60,11 +60,6 @@ class Checkpoint:
     resume : bool
         Whether to go on from the checkpoint in the folder. Without one the run starts from the beginning, and a warning
         says so. If False, a folder that has a checkpoint is refused.
-
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
 
     Notes
     -----
@@ -538,16 +533,6 @@ def seeds_state(seeds: np.random.SeedSequence) -> State:
 def seeds_of(saved: State) -> np.random.SeedSequence:
     """Return the sequence of seeds of `seeds_state`."""
     return np.random.SeedSequence(**{**saved, "spawn_key": tuple(saved["spawn_key"])})
-
-
-def limits_state(limits: Limits) -> State:
-    """Return limits as plain values."""
-    return asdict(limits)
-
-
-def limits_of_state(saved: State) -> Limits:
-    """Return the limits of `limits_state`."""
-    return Limits(**saved)
 
 
 def history_state(history: Sequence[HistoryEntry | FrontHistoryEntry]) -> State:

@@ -304,14 +304,9 @@ def _problem_of_line(report: str) -> GomeaBnError | None:
 
 
 class KernelFiles:
-    """The files of one kernel in one folder; it has the methods of numba's own caches.
+    """The files of one kernel, a Python function, in one folder; it has the methods of numba's own caches.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder, which is made when the first file is written.
-    function : callable
-        The kernel in Python.
+    The folder is made when the first file is written.
     """
 
     def __init__(self, folder: Path, function: Callable[..., Any]) -> None:
@@ -446,14 +441,9 @@ def make_folder(folder: Path) -> None:
 
 
 def prune_folders(base: Path, *, keep: Path) -> None:
-    """Remove folders of kernels that were not used for long, and all but the last few.
+    """Remove folders of kernels in `base` that were not used for long, and all but the last few.
 
-    Parameters
-    ----------
-    base : Path
-        Folder of the folders of kernels. Entries with other names stay.
-    keep : Path
-        Folder that stays.
+    The folder `keep` and entries with other names stay.
     """
     used: list[tuple[float, Path]] = []
     with suppress(OSError):
@@ -569,12 +559,8 @@ def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
     """Return the folder of compiled kernels, which changes with their sources and numba.
 
     Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
-    (numba issue 1833), so stale code would survive an edit or an upgrade.
-
-    Parameters
-    ----------
-    with_foreign : bool
-        Whether to return the folder for kernels compiled for users' problems, which changes with these as well.
+    (numba issue 1833), so stale code would survive an edit or an upgrade. The folder for kernels compiled for users'
+    problems, `with_foreign`, changes with these as well.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
     # numba also keys kernels by the path of their source, so every checkout has its own kernels

@@ -165,7 +165,7 @@ def _run(chosen: list[Experiment], changes: Mapping[str, Any], given: argparse.N
     except KeyboardInterrupt:
         fail(f"Interrupted. Finished runs are in '{out}'; --resume continues.", INTERRUPTED)
     if n_failed:
-        fail(f"{n_failed} runs failed twice; their tracebacks are in rows.jsonl and in the report.", FAILED)
+        fail(f"{n_failed} runs failed twice; their tracebacks are in rows.jsonl.", FAILED)
 
 
 def _check(changes: Mapping[str, Any], given: argparse.Namespace) -> None:
@@ -195,7 +195,7 @@ def _with_results(chosen: Sequence[Experiment], out: Path) -> list[Experiment]:
 
 def _tell(entry: Experiment, outcome: Outcome, folder: Path) -> None:
     """Print the number of finished runs, and the published claims with their verdicts or else the tables."""
-    say(f"{len(outcome.rows)} of {outcome.n_tasks} runs; report: {folder / 'report.html'}", to_error=False)
+    say(f"{len(outcome.rows)} of {outcome.n_tasks} runs; report: {folder / 'report.md'}", to_error=False)
     if entry.plan is None:
         for note in outcome.report.notes:
             say(note, to_error=False)

@@ -56,7 +56,7 @@ def toy(function: Any = measure) -> Experiment:
     plan = Plan(3, (1, 2), ("a", "b"))
     return Experiment(
         name="toy", title="A <toy>", source="Nowhere & never.", plan=plan, full=plan,
-        known_algorithms=("a", "b"), known_variants=(), tasks=tasks, measure=function, report=report,
+        tasks=tasks, measure=function, report=report,
     )  # fmt: skip
 
 

@@ -181,8 +181,8 @@ def test_subsamples_tell_true_from_false_pairs():
     assert false_edges["bootstrap"] > 4.0
 
 
-def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
-    allowed, spent = [], iter([1.0, 3.0, 7.0, 0.5])
+def learn_without_clock(monkeypatch, allowed, spent):
+    """Let learners note the seconds that they may take, and have taken the given ones."""
     real = BayesNetLearner.fit
 
     def fit(self, X, y=None, *, start=None, checkpoint=None):
@@ -193,6 +193,11 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
         return self
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
+
+
+def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
+    allowed, spent = [], iter([1.0, 3.0, 7.0, 0.5])
+    learn_without_clock(monkeypatch, allowed, spent)
     learner = clone(QUICK).set_params(max_seconds=10.0)
     learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
     # half of 10 / 4 is left to the last one
@@ -203,20 +208,12 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
 
 def test_searches_leave_seconds_to_the_conditionals_of_all_networks(frame, monkeypatch):
     allowed, spent, clock = [], iter([2.0, 1.0, 5.0, 0.5]), [0.0]
-    real = BayesNetLearner.fit
-
-    def fit(self, X, y=None, *, start=None, checkpoint=None):
-        allowed.append(self.max_seconds)
-        self.set_params(max_seconds=None)
-        real(self, X)
-        self.fit_seconds_ = next(spent)
-        return self
 
     def averaged(network, data, **options):
         clock[0] += 1.0
         return network
 
-    monkeypatch.setattr(BayesNetLearner, "fit", fit)
+    learn_without_clock(monkeypatch, allowed, spent)
     monkeypatch.setattr(ensemble, "average_families", averaged)
     monkeypatch.setattr(ensemble, "perf_counter", lambda: clock[0])
     learner = clone(QUICK).set_params(density="averaged", max_seconds=12.0)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 import test_matrix
 
 
@@ -24,14 +25,20 @@ def test_an_installation_that_fails_ends_the_steps(tmp_path):
     assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False, is_next_numba=False)
 
 
-def test_the_installed_package_is_tested(tmp_path, monkeypatch):
-    steps = []
+@pytest.fixture
+def steps(monkeypatch):
+    """Return the list of the commands that are run from now on; all of them succeed."""
+    noted = []
 
-    def noted(step, **_options):
-        steps.append(step)
+    def run(step, **_options):
+        noted.append(step)
         return subprocess.CompletedProcess(step, 0)
 
-    monkeypatch.setattr(test_matrix.subprocess, "run", noted)
+    monkeypatch.setattr(test_matrix.subprocess, "run", run)
+    return noted
+
+
+def test_the_installed_package_is_tested(tmp_path, steps):
     assert test_matrix.tested(
         "python", tmp_path / "venv", ["tests/a.py"], is_lowest=False, is_next_numba=False
     )
@@ -39,14 +46,7 @@ def test_the_installed_package_is_tested(tmp_path, monkeypatch):
     assert steps[-1][1:4] == ["-P", "-m", "pytest"]
 
 
-def test_the_next_numba_replaces_the_one_that_the_project_allows(tmp_path, monkeypatch):
-    steps = []
-
-    def noted(step, **_options):
-        steps.append(step)
-        return subprocess.CompletedProcess(step, 0)
-
-    monkeypatch.setattr(test_matrix.subprocess, "run", noted)
+def test_the_next_numba_replaces_the_one_that_the_project_allows(tmp_path, steps):
     assert test_matrix.tested("python", tmp_path / "venv", [], is_lowest=False, is_next_numba=True)
     allowed, newest, package = steps[1:4]
     assert any(word.startswith("numba>=") and ",<" in word for word in allowed)

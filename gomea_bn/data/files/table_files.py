@@ -12,9 +12,15 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.cells import check_names, with_codes, without_last_empty_rows, without_nameless
 from gomea_bn.data.files.reading import Note, ReadingOptions
-from gomea_bn.data.files.separated import first_line, read_separated
+from gomea_bn.data.files.separated import (
+    check_names,
+    first_line,
+    read_separated,
+    with_codes,
+    without_last_empty_rows,
+    without_nameless,
+)
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols

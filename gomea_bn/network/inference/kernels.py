@@ -46,142 +46,69 @@ FREE = -2
 
 
 class Model(NamedTuple):
-    """A network as arrays; V is the number of variables.
+    """A network as arrays; V is the number of variables."""
 
-    Attributes
-    ----------
-    cards : ndarray of shape (V,), int64
-        Numbers of bins or levels.
-    order : ndarray of shape (V,), int64
-        Variables with every parent before its children.
-    members_at : ndarray of shape (V + 1,), int64
-        Where the family of every variable starts in `members`.
-    members : ndarray of shape (n_edges + V,), int64
-        Families: the parents of a variable, then itself.
-    strides : ndarray of shape (n_edges + V,), int64
-        Strides of the members in the flattened table of the family.
-    table_at : ndarray of shape (V,), int64
-        Where the table of every variable starts in `cells`; -1 for a variable whose table is not needed.
-    cells : ndarray of float64
-        All tables, flattened.
-    """
-
-    cards: NDArray[np.int64]
-    order: NDArray[np.int64]
-    members_at: NDArray[np.int64]
-    members: NDArray[np.int64]
-    strides: NDArray[np.int64]
+    cards: NDArray[np.int64]  # (V,) numbers of bins or levels
+    order: NDArray[np.int64]  # (V,) variables with every parent before its children
+    members_at: NDArray[np.int64]  # (V + 1,) where the family of every variable starts in `members`
+    members: NDArray[np.int64]  # (n_edges + V,) families: the parents of a variable, then itself
+    strides: NDArray[np.int64]  # (n_edges + V,) strides of the members in the flattened table of the family
+    # (V,) where the table of every variable starts in `cells`; -1 for a variable whose table is not needed
     table_at: NDArray[np.int64]
-    cells: NDArray[np.float64]
+    cells: NDArray[np.float64]  # all tables, flattened
 
 
 class Rows(NamedTuple):
-    """Evidence of n rows.
+    """Evidence of n rows."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n, V), int32
-        Observed bins or levels; -1 for an unknown value.
-    weights_at : ndarray of shape (V,), int64
-        Where the weights of a variable start in `weights`; -1 for a variable without.
-    weights : ndarray of float64
-        For every variable with weights one row of `card` weights per row of evidence.
-    table_at : ndarray of shape (n, V), int64
-        Where a row's own table of a family starts in `tables`; -1 for a family whose table is that of the model.
-        Without rows if no row has tables.
-    tables : ndarray of float64
-        Tables of families over their unknown members.
-    """
-
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int32]  # (n, V) observed bins or levels; -1 for an unknown value
+    # (V,) where the weights of a variable start in `weights`; -1 for a variable without
     weights_at: NDArray[np.int64]
+    # for every variable with weights one row of `card` weights per row of evidence
     weights: NDArray[np.float64]
+    # (n, V) where a row's own table of a family starts in `tables`; -1 for a family whose table is that of
+    # the model; without rows if no row has tables
     table_at: NDArray[np.int64]
-    tables: NDArray[np.float64]
+    tables: NDArray[np.float64]  # tables of families over their unknown members
 
 
 class Batch(NamedTuple):
-    """Rows by their pattern of states.
+    """Rows by their pattern of states."""
 
-    Attributes
-    ----------
-    patterns : ndarray of shape (n_patterns, V), int8
-        State of every variable.
-    pattern_of : ndarray of shape (n,), int64
-        Pattern of every row.
-    order : ndarray of shape (n,), int64
-        Rows, those of one pattern together.
-    kept : ndarray of shape (n_kept,), int64
-        Variables of state KEPT, in the order of the axes of the answer.
-    """
-
-    patterns: NDArray[np.int8]
-    pattern_of: NDArray[np.int64]
-    order: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    patterns: NDArray[np.int8]  # (n_patterns, V) state of every variable
+    pattern_of: NDArray[np.int64]  # (n,) pattern of every row
+    order: NDArray[np.int64]  # (n,) rows, those of one pattern together
+    kept: NDArray[np.int64]  # (n_kept,) variables of state KEPT, in the order of the axes of the answer
 
 
 class Plan(NamedTuple):
-    """A plan of elimination for one pattern; S is the number of steps, at most V, and step S is the answer.
+    """A plan of elimination for one pattern; S is the number of steps, at most V, and step S is the answer."""
 
-    Attributes
-    ----------
-    n_steps : ndarray of shape (1,), int64
-        Number of steps.
-    step_of : ndarray of shape (V,), int64
-        Step that eliminates a variable, S for a kept one, -1 for all others.
-    scope : ndarray of shape (V + 1, MOST_AXES), int64
-        Variables of the table of every step; the variable that is summed out is the last one.
-    n_scope, n_cells : ndarray of shape (V + 1,), int64
-        Number of variables and of cells of the table of every step.
-    table_at : ndarray of shape (V + 1,), int64
-        Where the table of every step starts in the work space.
-    message_at : ndarray of shape (V,), int64
-        Where the message of every step starts in the work space.
-    home : ndarray of shape (3 V,), int64
-        Step in whose table a factor is multiplied; -1 for a factor that is a number, -2 for an unused one.
-    first : ndarray of shape (V + 1,), int64
-        First factor of every step, or -1.
-    following : ndarray of shape (3 V,), int64
-        Next factor of the same step, or -1.
-    strides : ndarray of shape (3 V, MOST_AXES), int64
-        Strides of a factor along the variables of its step.
-    is_relevant : ndarray of shape (V,), bool
-        Whether the answer depends on the table of a variable.
-    joined : ndarray of shape (V, V), bool
-        Whether two variables are in one table.
-    size : ndarray of shape (V,), float64
-        Logarithm to base 2 of the cells of the table that eliminating a variable needs.
-    unknown, place, digits : ndarray of shape (V,), (V,) and (MOST_AXES,), int64
-        Work space.
-    codes : ndarray of shape (V,), int32
-        Work space for one draw.
-    cost : ndarray of shape (3,), float64
-        Cost of the plan, see `make_plan`.
-    work : ndarray of float64
-        Tables and messages.
-    """
-
-    n_steps: NDArray[np.int64]
-    step_of: NDArray[np.int64]
+    n_steps: NDArray[np.int64]  # (1,) number of steps
+    step_of: NDArray[np.int64]  # (V,) step that eliminates a variable, S for a kept one, -1 for all others
+    # (V + 1, MOST_AXES) variables of the table of every step; the one that is summed out is last
     scope: NDArray[np.int64]
+    # n_scope, n_cells: (V + 1,) number of variables and of cells of the table of every step
     n_scope: NDArray[np.int64]
     n_cells: NDArray[np.int64]
-    table_at: NDArray[np.int64]
-    message_at: NDArray[np.int64]
+    table_at: NDArray[np.int64]  # (V + 1,) where the table of every step starts in the work space
+    message_at: NDArray[np.int64]  # (V,) where the message of every step starts in the work space
+    # (3 V,) step in whose table a factor is multiplied; `ALONE` for a number, `ABSENT` for an unused factor
     home: NDArray[np.int64]
-    first: NDArray[np.int64]
-    following: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    is_relevant: NDArray[np.bool_]
-    joined: NDArray[np.bool_]
+    first: NDArray[np.int64]  # (V + 1,) first factor of every step, or -1
+    following: NDArray[np.int64]  # (3 V,) next factor of the same step, or -1
+    strides: NDArray[np.int64]  # (3 V, MOST_AXES) strides of a factor along the variables of its step
+    is_relevant: NDArray[np.bool_]  # (V,) whether the answer depends on the table of a variable
+    joined: NDArray[np.bool_]  # (V, V) whether two variables are in one table
+    # (V,) logarithm to base 2 of the cells of the table that eliminating a variable needs
     size: NDArray[np.float64]
+    # unknown, place, digits: (V,), (V,) and (MOST_AXES,) work space
     unknown: NDArray[np.int64]
     place: NDArray[np.int64]
     digits: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    cost: NDArray[np.float64]
-    work: NDArray[np.float64]
+    codes: NDArray[np.int32]  # (V,) work space for one draw
+    cost: NDArray[np.float64]  # (3,) cost of the plan, see `make_plan`
+    work: NDArray[np.float64]  # tables and messages
 
 
 @kernel
@@ -797,13 +724,8 @@ def log_maxima(
     group. A sum of maxima is at least the maximum of the sums, so the result is an upper bound. It is exact if at most
     one group of every variable has a positive weight, or if all groups are single cells.
 
-    Parameters
-    ----------
-    groups_at : ndarray of shape (V + 1,), int64
-        Where the groups of every variable start in `group_ends`.
-    group_ends : ndarray of int64
-        Cell after the last one of each group, in increasing order.
-    log_bounds : ndarray of shape (n,), float64
+    The groups of every variable start in `group_ends` at `groups_at` (V + 1,); there is the cell after the last one of
+    each group, in increasing order.
     """
     n = len(model.cards)
     work = plan.work

@@ -189,9 +189,7 @@ OURS: dict[str, Method] = {
     "k-means": partial(by_name, "k-means"),
     "latent": partial(by_name, "latent"),
     "MDLP": partial(by_name, "mdlp"),
-    "mdl": partial(by_name, "mdl"),
-    "bayesian": partial(by_name, "bayesian"),
-    "mgcd": partial(by_name, "mgcd"),
+    **{name: partial(by_name, name) for name in ("mdl", "bayesian", "mgcd")},
     "highest score (dp, free)": by_score,
 }
 METHODS: dict[str, Method] = {

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -77,23 +77,13 @@ def consistent_extension(
 
 
 def _pyagrum(
-    frame: pd.DataFrame, score: str, ess: float, search: str, seconds: float = math.inf
+    search: str, frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf
 ) -> list[Edge]:
     learner = pyagrum_learner(frame, score, ess)
     if math.isfinite(seconds):
         learner.setMaxTime(seconds)
     getattr(learner, search)()
     return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
-
-
-def _pyagrum_hill_climbing(
-    frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf
-) -> list[Edge]:
-    return _pyagrum(frame, score, ess, "useGreedyHillClimbing", seconds)
-
-
-def _pyagrum_tabu(frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf) -> list[Edge]:
-    return _pyagrum(frame, score, ess, "useLocalSearchWithTabuList", seconds)
 
 
 def without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
@@ -223,9 +213,9 @@ def _xges_score_set(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
     return [(names[a], names[b]) for a, b in search.get_a_dag_networkx().edges]
 
 
-PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
-    "pyAgrum hill climbing": _pyagrum_hill_climbing,
-    "pyAgrum tabu": _pyagrum_tabu,
+PEERS: dict[str, Callable[..., list[Edge]]] = {
+    "pyAgrum hill climbing": partial(_pyagrum, "useGreedyHillClimbing"),
+    "pyAgrum tabu": partial(_pyagrum, "useLocalSearchWithTabuList"),
     "pybnesian hill climbing": _pybnesian_hill_climbing,
     "pgmpy hill climbing": _pgmpy_hill_climbing,
     "pgmpy GES": _pgmpy_ges,
@@ -236,12 +226,8 @@ PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
 }
 """Functions that learn edges from a frame of categorical columns, a score and its equivalent sample size, by label."""
 
-STOPPABLE: dict[str, Callable[[pd.DataFrame, str, float, float], list[Edge]]] = {
-    "pyAgrum hill climbing": _pyagrum_hill_climbing,
-    "pyAgrum tabu": _pyagrum_tabu,
-    "pybnesian hill climbing": _pybnesian_hill_climbing,
-}
-"""Functions that return the network they have when their seconds, the last argument, are over."""
+STOPPABLE = ("pyAgrum hill climbing", "pyAgrum tabu", "pybnesian hill climbing")
+"""Peers that return the network they have when their seconds, a fourth argument, are over."""
 # further share of its seconds that such a peer has to end: pyAgrum counts them after it has scored all pairs
 _GRACE = 0.5
 
@@ -321,10 +307,7 @@ def _run_job(job: Path, answer: Path) -> None:
     if timeout is not None:
         signal.setitimer(signal.ITIMER_REAL, timeout * (1.0 + _GRACE) if stops_itself else timeout)
     start = time.perf_counter()
-    if stops_itself:
-        edges = STOPPABLE[label](frame, score, ess, timeout)
-    else:
-        edges = PEERS[label](frame, score, ess)
+    edges = PEERS[label](frame, score, ess, *([timeout] if stops_itself else []))
     seconds = time.perf_counter() - start
     signal.setitimer(signal.ITIMER_REAL, 0)
     answer.write_bytes(pickle.dumps((edges, seconds)))
@@ -422,7 +405,7 @@ def pyagrum_networks(table: Table) -> Iterator[PeerNetwork]:
             to_bins = time.perf_counter() - began
             for shown, (score, ess) in GRID_SCORES.items():
                 began = time.perf_counter()
-                edges = _pyagrum_hill_climbing(codes, score, ess)
+                edges = _pyagrum("useGreedyHillClimbing", codes, score, ess)
                 seconds = to_bins + time.perf_counter() - began
                 yield PeerNetwork(f"{method} {count}, {shown}", edges, cuts, seconds)
 

@@ -96,40 +96,23 @@ def _tetrad(search: str, frame: pd.DataFrame) -> list[Edge]:
     return [(a, b) for a, neighbours in graph["adjacency"].items() for b in neighbours]
 
 
-def _pybnesian(frame: pd.DataFrame, family: str, **options: Any) -> list[Edge]:
+def _pybnesian(family: str, options: dict[str, Any], frame: pd.DataFrame) -> list[Edge]:
     import pybnesian
 
     learned = pybnesian.hc(without_arrow(frame), bn_type=getattr(pybnesian, family)(), seed=0, **options)
     return [(a, b) for a, b in learned.arcs()]
 
 
-def _linear_gaussian(frame: pd.DataFrame) -> list[Edge]:
-    return _pybnesian(frame, "CLGNetworkType", score="bic", operators=["arcs"])
+_LINEAR_GAUSSIAN = {"score": "bic", "operators": ["arcs"]}
+_SEMIPARAMETRIC = {"score": "validated-lik", "operators": ["arcs", "node_type"], "patience": 5}
 
 
-def _semiparametric(frame: pd.DataFrame) -> list[Edge]:
-    operators = ["arcs", "node_type"]
-    return _pybnesian(frame, "SemiparametricBNType", score="validated-lik", operators=operators, patience=5)
-
-
-def _pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
+def _pyagrum(search: str, frame: pd.DataFrame) -> list[Edge]:
     learner = pyagrum_learner(binned(frame), "bic", 0.0)
     getattr(learner, search)()
     graph = learner.learnPDAG() if search == "useMIIC" else learner.learnDAG()
     pairs = set(graph.arcs()) | (graph.edges() if search == "useMIIC" else set())
     return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in sorted(pairs)]
-
-
-def _miic(frame: pd.DataFrame) -> list[Edge]:
-    return _pyagrum(frame, "useMIIC")
-
-
-def _hill_climbing(frame: pd.DataFrame) -> list[Edge]:
-    return _pyagrum(frame, "useGreedyHillClimbing")
-
-
-def _tabu(frame: pd.DataFrame) -> list[Edge]:
-    return _pyagrum(frame, "useLocalSearchWithTabuList")
 
 
 SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
@@ -139,11 +122,11 @@ SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
     "Tetrad BOSS, BIC": ("tetrad_port", partial(_tetrad, "run_boss")),
     "Tetrad GRaSP, BIC": ("tetrad_port", partial(_tetrad, "run_grasp")),
     "Tetrad FGES, BIC": ("tetrad_port", partial(_tetrad, "run_fges")),
-    "pybnesian CLG, BIC": ("pybnesian", _linear_gaussian),
-    "pybnesian semiparametric": ("pybnesian", _semiparametric),
-    f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", _miic),
-    f"pyAgrum hill climbing, BIC, {N_BINS} bins": ("pyagrum", _hill_climbing),
-    f"pyAgrum tabu, BIC, {N_BINS} bins": ("pyagrum", _tabu),
+    "pybnesian CLG, BIC": ("pybnesian", partial(_pybnesian, "CLGNetworkType", _LINEAR_GAUSSIAN)),
+    "pybnesian semiparametric": ("pybnesian", partial(_pybnesian, "SemiparametricBNType", _SEMIPARAMETRIC)),
+    f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", partial(_pyagrum, "useMIIC")),
+    f"pyAgrum hill climbing, BIC, {N_BINS} bins": ("pyagrum", partial(_pyagrum, "useGreedyHillClimbing")),
+    f"pyAgrum tabu, BIC, {N_BINS} bins": ("pyagrum", partial(_pyagrum, "useLocalSearchWithTabuList")),
 }
 """Module to import and function from a frame to edges, by label."""
 

@@ -18,13 +18,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import kl_divergence
-from gomea_bn.problems.cuts.policies import without_narrow_bins
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.discretizer_methods import (
     LIBRARIES,
@@ -35,6 +33,7 @@ from lab.methods.discretizer_methods import (
     missing_peers,
     run_method,
 )
+from lab.peers.held_out import WIDTHS, densities_of, held_out
 from lab.runner.experiment import Experiment, Option, Options, Row
 from lab.runner.printing import mean_and_difference, sheet, with_error
 from lab.runner.report import Report, Sheet, group_by
@@ -46,8 +45,6 @@ Task = dict[str, Any]
 SHOWN = ("auto", "wine", "housing", "iris", "breast cancer")
 SIZES = (500, 5_000, 50_000)
 N_VARIABLES = 8
-WIDTHS = (0.0, 0.01)
-"""Least widths of bins, as shares of the range."""
 LEARNED = "equal frequency, counts learned"
 REFERENCE = "equal frequency"
 TRUE_CUTS = "true cuts"
@@ -126,25 +123,12 @@ def densities(
     name: str, table: Table, edges: Any, cuts: Any, test: pd.DataFrame, seconds: float, note: str = ""
 ) -> Record:
     """Return the held-out log densities of a graph with the given cuts, for every least width of the bins."""
-    record: Record = {"method": name, "seconds": seconds, "note": note}
-    ranges = {c.name: (c.values.min(), c.values.max()) for c in table.columns if c.is_continuous}
-    for width in WIDTHS:
-        used = {
-            column: without_narrow_bins(of_column, ranges[column], width)
-            for column, of_column in cuts.items()
-        }
-        network = DiscretizedBayesNet.from_table(table, edges, used)
-        record[f"density {width}"] = network.log_density(test)
-        record[f"bins {width}"] = mean_bins(used.values())
-    return record
+    return {**held_out(name, table, edges, cuts, {}, test), "seconds": seconds, "note": note}
 
 
 def densities_sheet(records: list[Record], title: str) -> Sheet:
     """Return the means over all fits of one table, method by method."""
     groups = _by_method(records)
-
-    def density_of_rows(method: str, width: float) -> NDArray[np.float64]:
-        return np.concatenate([record[f"density {width}"] for record in groups[method]])
 
     rows = []
     for method, group in groups.items():
@@ -155,10 +139,10 @@ def densities_sheet(records: list[Record], title: str) -> Sheet:
             if any(f"density {width}" not in record for record in group):
                 cells += ["-", "-", "-"]
                 continue
-            cells += mean_and_difference(density_of_rows(method, width), density_of_rows(REFERENCE, width))
+            cells += mean_and_difference(densities_of(group, width), densities_of(groups[REFERENCE], width))
             cells.append(f"{np.mean([record[f'bins {width}'] for record in group]):.1f}")
         rows.append([method, *cells, seconds if method != LEARNED else "-", "; ".join(notes)])
-    n_rows = len(density_of_rows(REFERENCE, 0.0))
+    n_rows = len(densities_of(groups[REFERENCE], 0.0))
     columns = ("density", "minus equal frequency", "bins")
     wide = ("no bin under 1/100", "minus equal frequency", "bins")
     heading = f"{title}: held-out log density in nats per row, over {n_rows:,} rows"

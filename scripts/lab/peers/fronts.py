@@ -57,7 +57,7 @@ SETTINGS = {
     ),
 }
 N_VARIABLES, ARCHIVE_SIZE = 10, 10_000
-PEER_ROWS, THROUGHPUT_ROWS = (500, 5_000), 500
+PEER_ROWS = (500, 5_000)
 OURS = "MOGOMEA"
 POPULATIONS = {"NSGA-II": 200, "NSGA-III": 200, "AGE-MOEA": 50}
 """The best of 50, 100, 200 and 400 (AGE-MOEA: to 200) by mean gap on networks 1000 to 1002, 500 rows, 5 s."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.problems.cuts.policies import without_narrow_bins
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
+from lab.published.algorithms import wide_cuts
 from lab.runner.experiment import Experiment, Option, Options, Row
 from lab.runner.printing import mean_and_difference, sheet
 from lab.runner.report import Report, Sheet
@@ -157,12 +157,6 @@ def held_out(
         record[f"density {width}"] = network.log_density(test)
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
     return record
-
-
-def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:
-    """Return cuts that leave no bin narrower than a share of its column's range."""
-    ranges = {c.name: (c.values.min(), c.values.max()) for c in table.columns if c.is_continuous}
-    return {name: without_narrow_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
 
 
 def of_ours(

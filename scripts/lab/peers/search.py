@@ -165,68 +165,49 @@ def _max_sat_of_package(problem: MaxSat, _folder: Path) -> Any:
     return Fitness()
 
 
-def _of_package(name: str, arguments: tuple[Any, ...], _folder: Path) -> Any:
+def _of_package(name: str, arguments: Any, folder: Path) -> Any:
+    """Return a fitness object of the package; a function returns the arguments that need a folder."""
     from gomea import fitness
 
-    return getattr(fitness, name)(*arguments)
+    return getattr(fitness, name)(*(arguments(folder) if callable(arguments) else arguments))
 
 
-def _torus_of_package(name: str, side: int, optimum: float, folder: Path) -> Any:
-    return _of_package(name, _torus_files(side, optimum, folder), folder)
+def _boxes(name: str, arguments: Any) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
+    return partial(_of_package, f"{name}BBO", arguments), partial(_of_package, name, arguments)
 
 
 def _discrete_cases() -> tuple[DiscreteCase, ...]:
-    cases = [
+    tables = nk_tables(160, 5, 1)
+    landscape, formula = NKLandscape(160, 5, tables=tables), MaxSat(40, 160, 0)
+    assert landscape.target is not None
+    boxes = _boxes("NKLandscapes", (160, 5, 1))
+    traps = [
         DiscreteCase(
-            f"trap-5 l={n}",
-            runs,
-            partial(Trap, n),
-            partial(_of_package, "DeceptiveTrapFunctionBBO", (n, 5)),
-            partial(_of_package, "DeceptiveTrapFunction", (n, 5)),
-            float(n),
+            f"trap-5 l={n}", runs, partial(Trap, n), *_boxes("DeceptiveTrapFunction", (n, 5)), float(n)
         )
         for n, runs in ((100, 30), (400, 10), (800, 10))
     ]
-    tables = nk_tables(160, 5, 1)
-    landscape = NKLandscape(160, 5, tables=tables)
-    assert landscape.target is not None
-    cases.append(
-        DiscreteCase(
-            "NK-S1 l=160",
-            30,
-            lambda: landscape,
-            partial(_of_package, "NKLandscapesBBO", (160, 5, 1)),
-            partial(_of_package, "NKLandscapes", (160, 5, 1)),
-            -landscape.target,
-            records=True,
-        )
-    )
-    cases += [
+    tori = [
         DiscreteCase(
             f"MAXCUT torus l={side**2}",
             runs,
             partial(torus, side, optimum),
-            partial(_torus_of_package, "MaxCutBBO", side, optimum),
-            partial(_torus_of_package, "MaxCut", side, optimum),
+            *_boxes("MaxCut", partial(_torus_files, side, optimum)),
             optimum,
         )
         for side, optimum, runs in TORI
     ]
+    hierarchies = []
     for n in (64, 128):
         hierarchy = HIFF(n)
         assert hierarchy.target is not None
-        cases.append(
-            DiscreteCase(
-                f"HIFF l={n}",
-                30,
-                partial(HIFF, n),
-                partial(_of_package, "HierarchicalIfAndOnlyIfFunctionBBO", (n,)),
-                None,
-                -hierarchy.target,
-            )
-        )
-    formula = MaxSat(40, 160, 0)
-    cases.append(
+        box = partial(_of_package, "HierarchicalIfAndOnlyIfFunctionBBO", (n,))
+        hierarchies.append(DiscreteCase(f"HIFF l={n}", 30, partial(HIFF, n), box, None, -hierarchy.target))
+    return (
+        *traps,
+        DiscreteCase("NK-S1 l=160", 30, lambda: landscape, *boxes, -landscape.target, records=True),
+        *tori,
+        *hierarchies,
         DiscreteCase(
             "MAX-3SAT l=40, Python function",
             30,
@@ -234,9 +215,8 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
             partial(_max_sat_of_package, formula),
             None,
             -formula.target,
-        )
+        ),
     )
-    return tuple(cases)
 
 
 DISCRETE_CASES = _discrete_cases()

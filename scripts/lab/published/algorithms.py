@@ -1,16 +1,18 @@
 """The learners that the experiments compare, by the names of Ha et al."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.discretization.bayesian.bayesian import LDBN
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import PseudoCount
-
-if TYPE_CHECKING:
-    import pandas as pd
+from gomea_bn.problems.cuts.policies import without_narrow_bins
 
 FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
 """Pseudo-counts of the floors by name. A floor is the true graph with the true bins, its tables counted from the same
@@ -67,10 +69,6 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
     `net` is the number of the network or sample; see `learning_seed`. Further options of `BayesNetLearner` take
     precedence over those of the name; LDBN ignores them.
     """
-    from gomea_bn.discretization.bayesian.bayesian import LDBN
-    from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.learning.warm_up import compile_kernels
-
     if name == "LDBN":
         n_orders = 50
         if limits["evaluations"] is not None:
@@ -91,26 +89,25 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
     )
 
 
-def compile_search(announce: Callable[[str], object]) -> float:
-    """Compile the kernels of the search and return the seconds; `announce` gets a line to print before."""
-    from gomea_bn.learning.warm_up import compile_kernels
-
-    return compile_kernels(announce)
-
-
 def true_fit(
     truth: DiscretizedBayesNet, frame: pd.DataFrame, pseudo_count: PseudoCount = 1.0
 ) -> DiscretizedBayesNet:
     """Return the true graph with the true bins, its tables counted from rows and smoothed."""
-    from gomea_bn.data.table import read_table
-
     kinds = {name: "continuous" if name in truth.cut_points else "discrete" for name in truth.names}
     table = read_table(frame, kinds=kinds)
-    ranges = {
-        c.name: (float(c.values.min()), float(c.values.max())) for c in table.columns if c.is_continuous
-    }
+    ranges = _ranges(table)
     cuts = {
         name: cuts[(cuts > ranges[name][0]) & (cuts < ranges[name][1])]
         for name, cuts in truth.cut_points.items()
     }
     return DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=pseudo_count)
+
+
+def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:
+    """Return cuts that leave no bin narrower than a share of its column's range."""
+    ranges = _ranges(table)
+    return {name: without_narrow_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
+
+
+def _ranges(table: Table) -> dict[str, tuple[float, float]]:
+    return {c.name: (float(c.values.min()), float(c.values.max())) for c in table.columns if c.is_continuous}

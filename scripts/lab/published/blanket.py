@@ -1,20 +1,15 @@
 """Predictions of discrete variables from part of their Markov blanket."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.errors import GomeaBnError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 
 def markov_blanket(network: DiscretizedBayesNet, name: str) -> list[str]:

@@ -1,25 +1,25 @@
 """Held-out density of discretized tables, with the graph given or learned: Chen, Wheeler & Kochenderfer (2017)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import read_table
+from gomea_bn.discretization.bayesian.bayesian import LDBN, BayesianDiscretizer
+from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork
+from gomea_bn.learning.cuts.refinement import compile_refinement_kernels, refine_boundaries
+from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from lab.published.algorithms import learn, learning_seed
+from gomea_bn.network.tables import family_counts, table_of_counts
+from lab.published.algorithms import learn, learning_seed, wide_cuts
 from lab.published.tables import FAMILIES, ORDERS, TABLES, family_edges, published_table
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Report, Sheet, group_by, nested, rank_tests, summary_sheet, values_of
 from lab.runner.statistics import Claim, number, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.data.table import Table
 
 METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC", "optimal")
 """With the published graph: BD, MDL, the published code's MDL, cuts by the score. With a learned graph: coupled with
@@ -108,8 +108,6 @@ def _smoothed_networks(
     task: Task, train: pd.DataFrame, kinds: dict[str, str]
 ) -> dict[str, DiscretizedBayesNet]:
     """Return the networks of a method of `OWN_SMOOTHING` by least width; ours learns again for each width."""
-    from gomea_bn.discretization.bayesian.bayesian import LDBN
-
     if task["method"] == "optimal-own":
         widths = {floor: {"min_width": float(floor)} if float(floor) else {} for floor in FLOORS}
         return {
@@ -123,35 +121,17 @@ def _smoothed_networks(
         floor: DiscretizedBayesNet.from_table(
             coupled.table_,
             coupled.edges_,
-            _wide_cuts(coupled.table_, coupled.cut_points_, float(floor)),
+            wide_cuts(coupled.cut_points_, coupled.table_, float(floor)),
             pseudo_count="auto",
         )
         for floor in FLOORS
     }
 
 
-def _wide_cuts(
-    table: Table, cuts: dict[str, NDArray[np.float64]], width: float
-) -> dict[str, NDArray[np.float64]]:
-    """Return cuts that leave no bin narrower than a share of its column's range."""
-    from gomea_bn.problems.cuts.policies import without_narrow_bins
-
-    ranges = {
-        column.name: (float(column.values.min()), float(column.values.max()))
-        for column in table.columns
-        if column.is_continuous
-    }
-    return {name: without_narrow_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
-
-
 def _fitted(
     task: Task, train: pd.DataFrame, kinds: dict[str, str]
 ) -> tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]]]:
     """Return the edges and cuts of one method."""
-    from gomea_bn.discretization.bayesian.bayesian import LDBN, BayesianDiscretizer
-    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork
-    from gomea_bn.learning.cuts.refinement import refine_boundaries
-
     table, method, seconds = task["table"], task["method"], task["seconds"]
     edges = family_edges(FAMILIES[table])
     if method == "coupled":
@@ -189,11 +169,8 @@ def laplace_network(
     least_width: float,
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins whose tables have (count + 1) / (total + values of the variable)."""
-    from gomea_bn.data.table import read_table
-    from gomea_bn.network.tables import family_counts, table_of_counts
-
     table = read_table(train, kinds=kinds)
-    plain = DiscretizedBayesNet.from_table(table, edges, _wide_cuts(table, cuts, least_width))
+    plain = DiscretizedBayesNet.from_table(table, edges, wide_cuts(cuts, table, least_width))
     names = list(plain.names)
     codes = [column.to_numpy(np.int32) for _, column in plain.discretize(train).items()]
     cards = [plain.cardinality(name) for name in names]
@@ -274,9 +251,6 @@ def _claims(densities: dict[tuple[str, str], list[float]], folds: Sequence[int])
 
 def prepare(announce: Callable[[str], object]) -> float:
     """Compile the search and the refinement; returns the seconds."""
-    from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
-    from gomea_bn.learning.warm_up import compile_kernels
-
     seconds = compile_kernels(announce)
     compile_refinement_kernels("dp")
     return seconds
@@ -289,8 +263,7 @@ EXPERIMENTS = (
         source="Chen, Wheeler & Kochenderfer, Learning discrete Bayesian networks from continuous data (JAIR 2017).",
         plan=Plan(5, (10,), METHODS, tuple(TABLES), 2.0),
         full=Plan(10, (10,), METHODS, tuple(TABLES), 60.0),
-        known_algorithms=(*METHODS, *OWN_SMOOTHING),
-        known_variants=tuple(TABLES),
+        more_algorithms=OWN_SMOOTHING,
         tasks=tasks,
         measure=measure,
         report=report,

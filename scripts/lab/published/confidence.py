@@ -4,28 +4,25 @@ The pairs of columns of networks with a known truth, directions ignored. A confi
 ten such pairs have an edge.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
+from gomea_bn.learning.ensemble import BayesNetEnsemble
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from lab.published.algorithms import compile_search, learning_seed
+from gomea_bn.simulation.random_networks import random_network
+from lab.published.algorithms import learning_seed
 from lab.published.mgcd import gaussian_sample, random_truth
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, Series, Sheet, group_by
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.learning.ensemble import BayesNetEnsemble
-    from gomea_bn.learning.learner import BayesNetLearner
 
 POSTERIOR, POSTERIOR_BINS, POSTERIOR_DRAWN = "posterior", "posterior-bins", "posterior-drawn"
 METHODS = ("subsample", POSTERIOR_BINS, POSTERIOR, POSTERIOR_DRAWN, "bootstrap")
@@ -58,8 +55,6 @@ def area_under_curve(of_true: ArrayLike, of_false: ArrayLike) -> float:
 
 def truth_and_rows(variant: str, n_rows: int, net: int) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
     """Return the generating network of a variant, and rows of it."""
-    from gomea_bn.simulation.random_networks import random_network
-
     seed = 10_000 + net
     if variant == MGCD:
         truth = random_truth(net)
@@ -99,8 +94,6 @@ def measure(task: Task) -> Measured:
 
 def _confidences(task: Task, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the confidence of a method in every edge."""
-    from gomea_bn.learning.learner import BayesNetLearner
-
     method = task["method"]
     seed = learning_seed(task["net"])
     learner = BayesNetLearner(
@@ -129,8 +122,6 @@ _last_ensemble: list[tuple[Task, BayesNetEnsemble]] = []
 
 def _ensemble(learner: BayesNetLearner, frame: pd.DataFrame, resampling: str, task: Task) -> BayesNetEnsemble:
     """Return an ensemble of the networks of a task."""
-    from gomea_bn.learning.ensemble import BayesNetEnsemble
-
     key = {**task, "method": resampling}
     if _last_ensemble and _last_ensemble[0][0] == key:
         return _last_ensemble[0][1]
@@ -216,12 +207,10 @@ EXPERIMENTS = (
         source="No publication: random networks of 8 and 20 columns and discrete networks, whose edges are known.",
         plan=Plan(3, (400,), METHODS, ("random-8", "random-20", "asia"), None, 10_000),
         full=Plan(10, (200, 400, 800, 1_600, 3_200), METHODS, VARIANTS, 10.0),
-        known_algorithms=METHODS,
-        known_variants=VARIANTS,
         tasks=tasks,
         measure=measure,
         report=report,
         least_size=10,
-        prepare=compile_search,
+        prepare=compile_kernels,
     ),
 )

@@ -1,23 +1,24 @@
 """Networks of a front and single learned ones, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from gomea_bn.data.table import read_table
+from gomea_bn.front.front import Front
+from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
+from gomea_bn.metrics.distances import accuracy
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.simulation.random_experts import simulated_expert
+from gomea_bn.simulation.random_networks import random_network
 from lab.published.algorithms import learn, learning_seed
 from lab.published.random_networks import LAWS, PAPER_NETS, SOURCE
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
 from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.front.front import Front
 
 N_VARIABLES, MAX_BINS, MAX_INDEGREE, PSEUDO_COUNT = 10, 9, 6, 1.0
 SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
@@ -82,8 +83,6 @@ class _Divergence:
 
 def _oracle(front: Front, truth: DiscretizedBayesNet) -> DiscretizedBayesNet:
     """Return the member with the best accuracy; of equal members the one with the least misfit."""
-    from gomea_bn.metrics.distances import accuracy
-
     accuracies = np.array([accuracy(truth, candidate.network) for candidate in front])
     # a front is ordered by misfit, and argmax takes the first of equals
     return front[int(np.argmax(accuracies))].network
@@ -91,13 +90,6 @@ def _oracle(front: Front, truth: DiscretizedBayesNet) -> DiscretizedBayesNet:
 
 def measure(task: Task) -> Measured:
     """Return the numbers of the four panels for every kind of network, learned from one sample."""
-    from gomea_bn.data.table import read_table
-    from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
-    from gomea_bn.learning.warm_up import compile_front_kernels
-    from gomea_bn.metrics.distances import accuracy
-    from gomea_bn.simulation.random_experts import simulated_expert
-    from gomea_bn.simulation.random_networks import random_network
-
     net = task["net"]
     truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
     frame = truth.sample(task["rows"], random_state=10_000 + net)
@@ -207,8 +199,6 @@ def _findings(
 
 def prepare(announce: Callable[[str], object]) -> float:
     """Compile both searches; returns the seconds."""
-    from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
-
     return compile_kernels(announce) + compile_front_kernels(announce)
 
 
@@ -219,8 +209,6 @@ EXPERIMENTS = (
         source=f"{SOURCE}, Figure 6: random networks of 10 variables, at most 9 bins.",
         plan=Plan(10, (200, 800, 3_200), tuple(STRATEGIES), LAWS, 3.0),
         full=Plan(PAPER_NETS, SIZES, tuple(STRATEGIES), LAWS, 120.0),
-        known_algorithms=tuple(STRATEGIES),
-        known_variants=LAWS,
         tasks=tasks,
         measure=measure,
         report=report,

@@ -1,17 +1,13 @@
 """One slow, plain scorer that judges every learner's graph on discrete rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Edge: TypeAlias = tuple[str, str]
 Codes: TypeAlias = NDArray[np.int64]

@@ -1,16 +1,21 @@
 """Graphs from Gaussian values, and predictions from part of the blanket: Mabrouk et al. (2015)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from operator import methodcaller
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.discretization.mdl.mdl import MDLNetwork
+from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import cpdag_tpr_fpr
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from lab.published.algorithms import GOMEA_ALGORITHMS, compile_search, learn, learners, learning_seed
+from gomea_bn.simulation.random_networks import random_network
+from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
 from lab.published.blanket import hit_rate
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
@@ -29,9 +34,6 @@ from lab.runner.report import (
     values_of,
 )
 from lab.runner.statistics import Claim, Finding, is_lower, number, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RANDOM = "random"
 VARIANTS = (RANDOM, "child", "sachs")
@@ -82,15 +84,8 @@ NOTE = (
 )
 
 
-def tasks(plan: Plan) -> list[Task]:
-    """Return one task per source of data, number of rows, data set and method."""
-    return plan.tasks("data", "rows", "method")
-
-
 def measure(task: Task) -> Measured:
     """Return the rates of arcs of one method on a random network, or its share of correct predictions."""
-    from gomea_bn.metrics.distances import cpdag_tpr_fpr
-
     if task["data"] != RANDOM:
         return _measure_predictions(task)
     truth = random_truth(task["net"])
@@ -103,8 +98,6 @@ def measure(task: Task) -> Measured:
 
 def random_truth(net: int) -> DiscretizedBayesNet:
     """Return a random network of 10 to 30 variables with about 1.2 to 1.9 edges per variable, all in intervals."""
-    from gomea_bn.simulation.random_networks import random_network
-
     n_variables = int(np.random.default_rng([net, 2]).integers(10, 31))
     return random_network(
         n_variables,
@@ -166,9 +159,6 @@ def _measure_predictions(task: Task) -> Measured:
 
 def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[DiscretizedBayesNet, float, str]:
     """Return the network of one method, its seconds, and the limit that ended it."""
-    from gomea_bn.discretization.mdl.mdl import MDLNetwork
-    from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
-
     method, net = task["method"], task["net"]
     if method in GOMEA_ALGORITHMS:
         learned = learn(method, frame, task, net, kinds=kinds)
@@ -358,12 +348,10 @@ EXPERIMENTS = (
         source="Mabrouk, Gonzales, Jabet-Chevalier & Chojnaki, Multivariate cluster-based discretization (2015).",
         plan=Plan(3, (1_000, 5_000), (*COLUMNS, "EF", "EF-AIC", "optimal"), VARIANTS, 8.0),
         full=Plan(30, SIZES, KNOWN, VARIANTS, 60.0),
-        known_algorithms=KNOWN,
-        known_variants=VARIANTS,
-        tasks=tasks,
+        tasks=methodcaller("tasks", "data", "rows", "method"),
         measure=measure,
         report=report,
         least_size=20,
-        prepare=compile_search,
+        prepare=compile_kernels,
     ),
 )

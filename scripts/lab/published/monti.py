@@ -1,14 +1,20 @@
 """ALARM with noisy numbers as states, and the arcs of K2 after each discretizer: Monti & Cooper (1999)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from operator import methodcaller
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from lab.published.algorithms import GOMEA_ALGORITHMS, compile_search, learn, learners, learning_seed
+from gomea_bn.discretization.baselines import EqualFrequency
+from gomea_bn.discretization.latent.latent import LatentDiscretizer
+from gomea_bn.discretization.structure_search import K2
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.knowledge import ExpertKnowledge
+from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
 from lab.published.tables import parents_first, published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
@@ -22,11 +28,6 @@ from lab.runner.report import (
     values_of,
 )
 from lab.runner.statistics import Claim
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 SIGMAS = ("0.25", "0.35", "0.50")
 SIZES = (250, 500, 750, 1_000, 2_000, 3_000)
@@ -59,11 +60,6 @@ NOTE = (
 )
 
 
-def tasks(plan: Plan) -> list[Task]:
-    """Return one task per noise, number of rows, sample and method."""
-    return plan.tasks("sigma", "rows", "method")
-
-
 def noisy_sample(truth: DiscretizedBayesNet, n: int, sigma: float, seed: int) -> pd.DataFrame:
     """Return rows of a discrete network with numbers for the states of `CONTINUOUS`."""
     frame = truth.sample(n, random_state=seed)
@@ -74,8 +70,6 @@ def noisy_sample(truth: DiscretizedBayesNet, n: int, sigma: float, seed: int) ->
 
 def measure(task: Task) -> Measured:
     """Return the numbers of arcs that one method adds to the true ones and omits from them."""
-    from gomea_bn.problems.knowledge import ExpertKnowledge
-
     truth = published_network("alarm")
     order = parents_first(truth)
     frame = noisy_sample(truth, task["rows"], float(task["sigma"]), 10_000 + task["net"])
@@ -112,10 +106,6 @@ def _by_k2(
     method: str, frame: pd.DataFrame, kinds: dict[str, str], order: list[str], net: int, seconds: float | None
 ) -> list[tuple[str, str]]:
     """Return the arcs of K2 after a discretizer has cut every column by itself."""
-    from gomea_bn.discretization.baselines import EqualFrequency
-    from gomea_bn.discretization.latent.latent import LatentDiscretizer
-    from gomea_bn.discretization.structure_search import K2
-
     cutter: Any
     columns = frame[list(CONTINUOUS)]
     if method == "latent":
@@ -184,12 +174,10 @@ EXPERIMENTS = (
         source="Monti & Cooper, A latent variable model for multivariate discretization (AISTATS 1999).",
         plan=Plan(5, (250, 1_000, 3_000), (*DISCRETIZERS, "EF", "EF-AIC", "optimal"), SIGMAS, 2.0),
         full=Plan(PAPER_RUNS, SIZES, KNOWN, SIGMAS, 60.0),
-        known_algorithms=KNOWN,
-        known_variants=SIGMAS,
-        tasks=tasks,
+        tasks=methodcaller("tasks", "sigma", "rows", "method"),
         measure=measure,
         report=report,
         least_size=10,
-        prepare=compile_search,
+        prepare=compile_kernels,
     ),
 )

@@ -1,15 +1,21 @@
 """Parts of the search engine removed or replaced, and pyAgrum's learners, on published networks with BDeu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
+from operator import methodcaller
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from lab.published.algorithms import compile_search, learning_seed
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.parameters import Scoring
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import shd
+from lab.published.algorithms import learning_seed
 from lab.published.judge import Edge, network_score
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
@@ -27,9 +33,6 @@ from lab.runner.report import (
     values_of,
 )
 from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NETWORKS = ("asia", "insurance", "alarm", "hepar2")
 EQUIVALENT_SAMPLE_SIZE = 10.0
@@ -70,18 +73,8 @@ EASY = "both reach the same network on every sample"
 GAINS = "it gains within the same number of evaluations here too"
 
 
-def tasks(plan: Plan) -> list[Task]:
-    """Return one task per network, number of rows, sample and algorithm."""
-    return plan.tasks("network", "rows", "algorithm")
-
-
 def measure(task: Task) -> Measured:
     """Return the score of one algorithm's network minus that of the generating network, and its evaluations."""
-    from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.learning.parameters import Scoring
-    from gomea_bn.learning.warm_up import compile_kernels
-    from gomea_bn.metrics.distances import shd
-
     truth = published_network(task["network"])
     sample = truth.sample(task["rows"], random_state=10_000 + task["net"])
     frame = sample[[name for name in truth.names if sample[name].nunique() > 1]]
@@ -239,16 +232,6 @@ def scheme_findings(
     return [Finding(quantity, f"{network}, {rows} rows, medians", "not below", ours, holds)]
 
 
-def report_linkage(plan: Plan, rows: Sequence[Row]) -> Report:
-    """Return the report of the parts of the engine."""
-    return report(plan, rows, findings=linkage_findings)
-
-
-def report_schemes(plan: Plan, rows: Sequence[Row]) -> Report:
-    """Return the report of the multi-start schemes."""
-    return report(plan, rows, findings=scheme_findings)
-
-
 EXPERIMENTS = (
     Experiment(
         name="linkage",
@@ -257,13 +240,11 @@ EXPERIMENTS = (
         "a million evaluations.",
         plan=Plan(10, (1_000,), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
         full=Plan(20, (500, 1_000, 5_000), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
-        known_algorithms=(*LINKAGE, *PEERS),
-        known_variants=NETWORKS,
-        tasks=tasks,
+        tasks=methodcaller("tasks", "network", "rows", "algorithm"),
         measure=measure,
-        report=report_linkage,
+        report=partial(report, findings=linkage_findings),
         least_size=10,
-        prepare=compile_search,
+        prepare=compile_kernels,
     ),
     Experiment(
         name="ims",
@@ -271,12 +252,10 @@ EXPERIMENTS = (
         source="Dushatskiy et al., Parameterless gene-pool optimal mixing evolutionary algorithms (2021).",
         plan=Plan(6, (1_000,), tuple(SCHEMES), ("asia", "insurance", "alarm"), 4.0),
         full=Plan(20, (500, 1_000, 5_000), tuple(SCHEMES), NETWORKS, 60.0),
-        known_algorithms=tuple(SCHEMES),
-        known_variants=NETWORKS,
-        tasks=tasks,
+        tasks=methodcaller("tasks", "network", "rows", "algorithm"),
         measure=measure,
-        report=report_schemes,
+        report=partial(report, findings=scheme_findings),
         least_size=10,
-        prepare=compile_search,
+        prepare=compile_kernels,
     ),
 )

@@ -1,21 +1,16 @@
 """Tables of the discretization papers, from the package mlxtend, and their graphs; published discrete networks."""
 
-from __future__ import annotations
-
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.errors import GomeaBnError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 LETTERS = "ABCDEFGHIJKLMN"
 TABLES = {"auto": "BGH", "wine": "A", "housing": "DI", "iris": "E"}
@@ -48,8 +43,6 @@ def published_table(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
     Auto-MPG (392 rows: mpg, cylinders, displacement, horsepower, weight, acceleration, year, origin), Wine (178 rows,
     the class first), Boston housing (506 rows), Iris (150 rows, the class last).
     """
-    import pandas as pd
-
     x, y = _sources()[name]()
     rows = {"auto": lambda: (y, x[:, :7]), "wine": lambda: (y, x)}.get(name, lambda: (x, y))()
     frame = pd.DataFrame(np.column_stack(rows))
@@ -75,8 +68,6 @@ def family_edges(families: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def published_network(name: str) -> DiscretizedBayesNet:
     """Return one of the discrete networks that pgmpy ships as BIF: "alarm", "asia", "child", "hepar2", ..."""
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
     return DiscretizedBayesNet.from_file(published_model(f"{name}.bif.gz"), restore=False)
 
 

@@ -1,13 +1,12 @@
 """Values split into several and joined again by searches for thresholds: Corcoran, Tran & Levine (2014)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
     Figure,
@@ -23,9 +22,6 @@ from lab.runner.report import (
     values_of,
 )
 from lab.runner.statistics import Finding, is_lower, number, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SEARCHES = ("single-threshold", "merge", "split", "exact")
 PUBLISHED = SEARCHES[0]
@@ -61,8 +57,6 @@ def exploded(graph: str, n_rows: int, seed: int) -> pd.DataFrame:
 
     Table rows are Dirichlet(1/2), so that neighbouring values differ.
     """
-    import pandas as pd
-
     generator = np.random.default_rng(seed)
     parents_of = {name: [p for p, c in GRAPHS[graph] if c == name] for name in "ABC"}
     values: dict[str, np.ndarray] = {}
@@ -81,8 +75,6 @@ def exploded(graph: str, n_rows: int, seed: int) -> pd.DataFrame:
 
 def measure(task: Task) -> Measured:
     """Return the share of columns that one search recovers, its number of thresholds, and the description length."""
-    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-
     frame = exploded(task["graph"], task["rows"], task["net"])
     edges = list(GRAPHS[task["graph"]])
     kinds = dict.fromkeys("ABC", "continuous")
@@ -155,8 +147,6 @@ EXPERIMENTS = (
         source="Corcoran, Tran & Levine, top-down discretization by minimum description length (2014).",
         plan=Plan(10, (1_000, 4_000, 16_000, 64_000), SEARCHES, tuple(GRAPHS), 10.0),
         full=Plan(30, SIZES, SEARCHES, tuple(GRAPHS), 60.0),
-        known_algorithms=SEARCHES,
-        known_variants=tuple(GRAPHS),
         tasks=tasks,
         measure=measure,
         report=report,

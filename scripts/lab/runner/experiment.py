@@ -169,9 +169,10 @@ class Experiment:
     plan in the order of the rows; `measure` measures one, and is importable by name, since other processes run it;
     `report` makes tables, figures and claims of a plan and its rows. `plan` is the default for two cores and `full` the
     size of the publication; both are None for an experiment with options of its own. `prepare` compiles the kernels of
-    the tasks before workers start; it gets a function that prints a line. `least_size` is the smallest with which every
-    task can be run. `revision` is raised whenever `measure` changes, so that rows of another revision are not used.
-    Tasks run `in_turn` in the process of the command where seconds or memory are measured.
+    the tasks before workers start; it gets a function that prints a line. Plans may name the algorithms and variants of
+    the full one, and `more_algorithms`. `least_size` is the smallest with which every task can be run. `revision` is
+    raised whenever `measure` changes, so that rows of another revision are not used. Tasks run `in_turn` in the process
+    of the command where seconds or memory are measured.
     """
 
     name: str
@@ -183,8 +184,7 @@ class Experiment:
     plan: Plan | None = None
     full: Plan | None = None
     options: Mapping[str, Option] = field(default_factory=lambda: PLAN_OPTIONS)
-    known_algorithms: tuple[str, ...] = ()
-    known_variants: tuple[str, ...] = ()
+    more_algorithms: tuple[str, ...] = ()
     prepare: Callable[[Callable[[str], object]], float] | None = None
     least_size: int = 1
     revision: int = 1
@@ -215,7 +215,11 @@ class Experiment:
         if "evaluations" in values and "seconds" not in values:
             values["seconds"] = None
         plan = Plan(**{**vars(self.full if full else self.plan), **values})
-        for option, choices in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
+        known = {
+            "algorithms": (*self.full.algorithms, *self.more_algorithms),
+            "variants": self.full.variants,
+        }
+        for option, choices in known.items():
             if getattr(plan, option) and not choices:
                 raise GomeaBnError(f"{self.name} has no {option}; leave them out.")
             for name in getattr(plan, option):
@@ -224,7 +228,7 @@ class Experiment:
             raise GomeaBnError(
                 f"sizes of {self.name} must be at least {self.least_size}, got {min(plan.sizes)}."
             )
-        if self.known_variants and not plan.variants:
+        if self.full.variants and not plan.variants:
             raise GomeaBnError(f"variants of {self.name} must have at least one name.")
         return plan
 

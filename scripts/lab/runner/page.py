@@ -1,6 +1,5 @@
-"""A report as files: an HTML page that is complete by itself, a Markdown section, and the figures."""
+"""A report as files: a Markdown section, the published numbers as JSON, and the figures."""
 
-import base64
 import io
 import json
 import os
@@ -8,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,12 +35,6 @@ from lab.runner.statistics import (
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31", "#6a3d9a")
 _MARKERS = "os^"
-_STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
-td:not(:last-child){white-space:nowrap} td:last-child{min-width:16rem}
-td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
-th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
-.note{color:#555} .wide{overflow-x:auto}"""
 _COLUMNS = ("published number", "paper", "ours", "setting", "verdict", "why")
 _VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
 _CLAIMS = "claims.json"
@@ -52,16 +44,14 @@ _VERDICT_COLOURS = {
     UNDECIDED: "#bbbbbb", NOT_RUN: "#eeeeee",
 }  # fmt: skip
 _TABLES_BEGIN = "<details><summary>Tables</summary>"
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_report(
     folder: Path, experiment: Experiment, plan: Plan | Options, rows: Sequence[Row], n_missing: int = 0
 ) -> Report:
-    """Return the report of rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
+    """Return the report of rows; writes `report.md`, `claims.json` and a PNG per figure.
 
-    The folder must exist. Failed rows are listed with their tracebacks; `n_missing` is the number of tasks without a
-    row.
+    The folder must exist. `n_missing` is the number of tasks without a row.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
     versions = sorted({str(row["version"]) for row in rows if "version" in row})
@@ -69,14 +59,13 @@ def write_report(
         mixed = f"The rows were made by versions {' and '.join(versions)} of this package."
         report = replace(report, notes=(*report.notes, mixed))
     report = replace(report, notes=(*report.notes, *_warnings(rows)))
-    images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
-    for name, image in images.items():
-        write_bytes(folder / f"{name}.png", image)
-    broken = [row for row in rows if failed(row)]
+    for figure in report.figures:
+        if figure.panels:
+            write_bytes(folder / f"{figure.name}.png", draw(figure))
     claims = [dict(zip(_COLUMNS, cells, strict=True)) for cells in claims_sheet(report).rows]
     write_text(folder / _CLAIMS, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
-    write_text(folder / "report.html", html_page(experiment, plan, report, images, broken, n_missing))
-    write_text(folder / "report.md", markdown_section(experiment, plan, report, len(broken), n_missing))
+    n_broken = sum(failed(row) for row in rows)
+    write_text(folder / "report.md", markdown_section(experiment, plan, report, n_broken, n_missing))
     return report
 
 
@@ -120,45 +109,6 @@ def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
     return claim.quantity, paper, ours, claim.setting, judgement, reason
 
 
-def html_page(
-    experiment: Experiment,
-    plan: Plan | Options,
-    report: Report,
-    images: dict[str, bytes],
-    broken: Sequence[Row],
-    n_missing: int,
-) -> str:
-    """Return one page without scripts and without links to other files; every text is escaped."""
-    parts = [
-        f"<h1>{escape(experiment.title)}</h1>",
-        f"<p>{escape(experiment.source)}</p>",
-        f"<p class=note>{escape(settings_line(experiment, plan))}</p>",
-        *(f"<p>{escape(text)}</p>" for text in (*report.notes, *_gaps(len(broken), n_missing))),
-    ]
-    for figure in report.figures:
-        if figure.name not in images:
-            continue
-        code = base64.b64encode(images[figure.name]).decode()
-        parts.append(
-            f'<figure><img alt="{escape(figure.caption)}" src="data:image/png;base64,{code}">'
-            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
-        )
-    if report.claims:
-        parts.append(_html_table(claims_sheet(report)))
-    parts += [_html_table(sheet) for sheet in report.sheets]
-    for row in broken:
-        parts.append(
-            f"<h2>Failed: {escape(str(row['key']))}</h2><p>{escape(str(row['task']))}</p>"
-            f"<pre>{escape(row['error'])}</pre>"
-        )
-    body = "\n".join(parts)
-    return (
-        f'<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta http-equiv="Content-Security-Policy" '
-        f'content="{_POLICY}"><meta name=viewport content="width=device-width"><title>{escape(experiment.title)}'
-        f"</title><style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
-    )
-
-
 def markdown_section(
     experiment: Experiment, plan: Plan | Options, report: Report, n_broken: int, n_missing: int
 ) -> str:
@@ -168,8 +118,13 @@ def markdown_section(
         experiment.source,
         settings_line(experiment, plan),
         *report.notes,
-        *_gaps(n_broken, n_missing),
     ]
+    if n_broken:
+        parts.append(
+            f"{n_broken} tasks failed and are not counted below; their tracebacks are in rows.jsonl."
+        )
+    if n_missing:
+        parts.append(f"{n_missing} tasks have not been run yet.")
     parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
     if report.claims:
         parts.append(_markdown_table(claims_sheet(report)))
@@ -178,30 +133,6 @@ def markdown_section(
         # without published numbers the tables are the result, which summaries keep
         parts += [_TABLES_BEGIN, *tables, "</details>"] if report.claims else tables
     return "\n\n".join(parts) + "\n"
-
-
-def _gaps(n_broken: int, n_missing: int) -> list[str]:
-    """Return the sentences on tasks without a result."""
-    sentences = []
-    if n_broken:
-        sentences.append(
-            f"{n_broken} tasks failed and are not counted below; their tracebacks are in rows.jsonl."
-        )
-    if n_missing:
-        sentences.append(f"{n_missing} tasks have not been run yet.")
-    return sentences
-
-
-def _html_table(sheet: Sheet) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    note = f"<p class=note>{escape(sheet.note)}</p>" if sheet.note else ""
-    body = "\n".join(line(cells, "td") for cells in sheet.rows)
-    return (
-        f"<h2>{escape(sheet.heading)}</h2>{note}<div class=wide><table>"
-        f"<thead>{line(sheet.columns, 'th')}</thead><tbody>{body}</tbody></table></div>"
-    )
 
 
 def _markdown_table(sheet: Sheet) -> str:
@@ -215,13 +146,9 @@ def _markdown_table(sheet: Sheet) -> str:
 
 def draw(figure: Figure) -> bytes:
     """Return a figure as PNG, with one legend below all panels; the same data give the same bytes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     n_columns = min(figure.columns, len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
-    canvas = Canvas(figsize=(4.6 * n_columns, 3.3 * n_rows), layout="constrained", dpi=100)
-    FigureCanvasAgg(canvas)
+    canvas = _canvas(4.6 * n_columns, 3.3 * n_rows)
     lines: dict[str, Any] = {}
     for panel_number, panel in enumerate(figure.panels, 1):
         _draw_panel(canvas.add_subplot(n_rows, n_columns, panel_number), panel, lines)
@@ -233,6 +160,19 @@ def draw(figure: Figure) -> bytes:
         )
         for text in legend.get_texts():
             text.set(**LITERAL)
+    return _png(canvas)
+
+
+def _canvas(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width, height), layout="constrained", dpi=100)
+    FigureCanvasAgg(canvas)
+    return canvas
+
+
+def _png(canvas: Any) -> bytes:
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
@@ -355,11 +295,7 @@ def _misses(name: str, claims: Sequence[dict[str, str]]) -> list[tuple[str, ...]
 
 def _draw_verdicts(counts: Mapping[str, Counter[str]]) -> bytes:
     """Return a picture of the share of every verdict by experiment, as PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(8, 1.1 + 0.28 * len(counts)), layout="constrained", dpi=100)
-    FigureCanvasAgg(canvas)
+    canvas = _canvas(8, 1.1 + 0.28 * len(counts))
     axes = canvas.add_subplot()
     labels = [f"{name} ({count.total()})" for name, count in counts.items()]
     lefts = [0.0] * len(counts)
@@ -371,9 +307,7 @@ def _draw_verdicts(counts: Mapping[str, Counter[str]]) -> bytes:
     axes.invert_yaxis()
     axes.set(xlim=(0, 1), xlabel="share of the published numbers")
     canvas.legend(loc="outside upper center", ncols=len(_VERDICTS), fontsize=8, frameon=False)
-    buffer = io.BytesIO()
-    canvas.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
+    return _png(canvas)
 
 
 def _verdicts(folder: Path) -> list[dict[str, str]]:

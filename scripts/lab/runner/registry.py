@@ -9,35 +9,10 @@ from gomea_bn.errors import GomeaBnError, nearest
 from lab.runner.experiment import Experiment
 
 _MODULES = {
-    "published": (
-        "random_networks",
-        "moved_cuts",
-        "fronts",
-        "chen",
-        "topdown",
-        "search_engine",
-        "monti",
-        "mgcd",
-        "confidence",
-    ),
-    "peers": (
-        "learning",
-        "held_out",
-        "skeletons",
-        "large_tables",
-        "missing_values",
-        "discretizers",
-        "fronts",
-        "search",
-        "certainty",
-        "graph_tests",
-        "generated_rows",
-        "answers",
-        "inference",
-        "prediction",
-        "clinical",
-    ),
-    "scaling": ("rows", "scale"),
+    "published": "random_networks moved_cuts fronts chen topdown search_engine monti mgcd confidence",
+    "peers": "learning held_out skeletons large_tables missing_values discretizers fronts search certainty "
+    "graph_tests generated_rows answers inference prediction clinical",
+    "scaling": "rows scale",
 }
 
 
@@ -48,7 +23,7 @@ def experiments() -> Mapping[str, Experiment]:
         {
             item.name: item
             for folder, modules in _MODULES.items()
-            for module in modules
+            for module in modules.split()
             for item in import_module(f"lab.{folder}.{module}").EXPERIMENTS
         }
     )

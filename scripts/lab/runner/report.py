@@ -1,4 +1,4 @@
-"""The report of an experiment as data: tables, figures and claims. `page` writes it as HTML and Markdown."""
+"""The report of an experiment as data: tables, figures and claims. `page` writes it as Markdown."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
