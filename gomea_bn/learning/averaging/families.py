@@ -26,7 +26,6 @@ from gomea_bn.learning.averaging.line_fit import (
     mixture_weight,
     most_log_density,
 )
-from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -516,6 +515,8 @@ class Averaging:
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         if name not in self._line_shapes or not parents:
             return None
+        from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
+
         # a probability has no units, and at most 1 for any line
         has_points = bool(self._line_shapes[name].points)
         most = 0.0 if has_points else most_log_density(self._columns[name])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of
+from averaged_examples import plain_line
 from numpy.typing import NDArray
 from scipy.stats import norm
 
@@ -51,15 +51,13 @@ def test_the_exponential_of_a_column_has_the_line_of_the_column(n: int) -> None:
     rows = pd.DataFrame({"x": fresh, "y": fresh + 0.2 * rng.normal(size=2000)})
     rows = rows[rows["x"].between(x.min(), x.max()) & rows["y"].between(y.min(), y.max())]
     density = plain.log_density_terms(rows)["y"].mean()
-    assert conditionals_of(plain).lines["y"].weight > 0.9
+    assert plain_line(plain, "y").weight > 0.9
     for averaged, transform in ((of_y, "y"), (of_both, "xy")):
         moved = rows.assign(**{name: exponential(rows[name].to_numpy()) for name in transform})
-        line = conditionals_of(averaged).lines["y"]
+        line = plain_line(averaged, "y")
         assert line.weight > 0.9
-        assert line.coefficients[0, 1] == pytest.approx(
-            conditionals_of(plain).lines["y"].coefficients[0, 1], abs=0.1
-        )
-        assert line.scales[0] == pytest.approx(conditionals_of(plain).lines["y"].scales[0], rel=0.15)
+        assert line.coefficients[0, 1] == pytest.approx(plain_line(plain, "y").coefficients[0, 1], abs=0.1)
+        assert line.scales[0] == pytest.approx(plain_line(plain, "y").scales[0], rel=0.15)
         # in the units of y
         of_moved = averaged.log_density_terms(moved)["y"].mean() + (math.log(6) + 6 * rows["y"]).mean()
         assert of_moved == pytest.approx(density, abs=0.2)

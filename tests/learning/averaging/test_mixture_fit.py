@@ -15,7 +15,7 @@ from gomea_bn.network.conditionals import FamilyMixture
 def two_columns(y: np.ndarray, x: np.ndarray) -> DiscretizedBayesNet:
     """Return the network x -> y with three bins each and conditionals."""
     frame = pd.DataFrame({"x": x, "y": y})
-    cuts = {name: np.quantile(frame[name], [1 / 3, 2 / 3]) for name in frame}
+    cuts = {str(name): np.quantile(frame[name], [1 / 3, 2 / 3]) for name in frame}
     network = DiscretizedBayesNet.from_table(frame, [("x", "y")], cuts, pseudo_count=1.0)
     return average_families(network, frame, n_copies=2)
 

@@ -22,6 +22,7 @@ from averaged_examples import (
     copy_with,
     grid_of,
     line_of_b,
+    plain_line,
     surface_of_c,
     tables_of,
 )
@@ -275,7 +276,11 @@ def test_conditionals_cannot_be_changed(averaged):
     for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
         part.clear()
     averaged.cut_probabilities("b")["probability"] = 0.0
-    for array in (known.lines["b"].scales, known.copies[0].tables["a"], known.copies[0].cut_points["a"]):
+    for array in (
+        plain_line(averaged, "b").scales,
+        known.copies[0].tables["a"],
+        known.copies[0].cut_points["a"],
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     assert averaged.to_json() == before
