@@ -260,6 +260,9 @@ def as_compiled(problem: Any) -> Any:
     if not hasattr(problem, "alphabet"):
         name = type(problem).__name__
         ours = f"{name} needs alphabet (numbers of values) or bounds (of real variables)."
-        theirs = f" For {name}, give gomea_bn.pymoo.GOMEA or RVGOMEA to pymoo's minimize."
+        theirs = (
+            f" For {name}, give gomea_bn.pymoo.GOMEA (discrete variables) or RVGOMEA (one objective) "
+            "to pymoo's minimize."
+        )
         raise GomeaBnError(ours + theirs if is_of_pymoo else ours)
     return PythonProblem(problem)

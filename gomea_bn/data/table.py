@@ -344,6 +344,9 @@ def table_of(
             "No column of the table is left: all hold dates, identifiers or free text.",
             ["name columns to keep"],
         )
+    # before the columns are read, since what they say may explain an error
+    for note in (*loaded.warnings, *doubts):
+        warnings.warn(note, stacklevel=3)
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
     table = Table(
         columns,
@@ -354,7 +357,7 @@ def table_of(
         left_out=left_out,
     )
     constant = _constants(columns)
-    for note in (*loaded.warnings, *doubts, *constant, *doubts_about(table)):
+    for note in (*constant, *doubts_about(table)):
         warnings.warn(note, stacklevel=3)
     return table
 

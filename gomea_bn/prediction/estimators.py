@@ -45,8 +45,9 @@ _DEFAULT_TARGET = "target"
 _MOST_NUMBERS = 2**24
 
 
-# texts of warnings that were shown
+# texts of warnings that were shown, without numbers of rows, which differ between folds
 _SHOWN: set[str] = set()
+_N_ROWS = re.compile(r"\b[\d,]+ rows?\b")
 
 
 @contextmanager
@@ -68,9 +69,10 @@ def _one_warning() -> Iterator[None]:
                 warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
         text = " ".join(texts)
         is_once = _is_shown_once(text)
-        if text and not (is_once and text in _SHOWN):
+        said = _N_ROWS.sub("rows", text)
+        if text and not (is_once and said in _SHOWN):
             if is_once:
-                _SHOWN.add(text)
+                _SHOWN.add(said)
             # the caller of the public method that calls the decorated one
             warnings.warn(GomeaBnWarning(text), stacklevel=5)
 

@@ -480,6 +480,18 @@ def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
     assert read_table(frame, na_values=["k.A.", "n/b"], missing="keep").names == ("rent", "x")
 
 
+def test_text_among_numbers_is_named_before_the_error_that_it_causes(tmp_path):
+    rents = [f"{300 + k % 60 / 4:.2f}".replace(".", ",") for k in range(180)] + ["k.A."] * 20
+    path = tmp_path / "rents.csv"
+    path.write_text("rent;x\n" + "\n".join(f"{rent};{k % 7}" for k, rent in enumerate(rents)) + "\n")
+    with (
+        pytest.warns(match="All but 20 cells of 'rent' are numbers; 'k.A.' is not"),
+        pytest.raises(GomeaBnError, match="at most 50 levels"),
+    ):
+        read_table(path)
+    assert read_table(path, na_values=["k.A."], missing="keep").columns[0].is_continuous
+
+
 @pytest.mark.parametrize("name", ["nr", "Nr", "no", "Pat-Nr", "visit_no", "CaseNr", "id"])
 def test_different_numbers_under_the_name_of_a_number_are_identifiers(name):
     values = np.random.default_rng(1).permutation(np.arange(100, 400))[:60]

@@ -166,7 +166,7 @@ def test_the_first_network_from_table_to_decision(tmp_path, monkeypatch, capsys)
                 at = words.index("--max-seconds")
                 words[at : at + 2] = ["--max-evaluations", "2000", "--quiet"]
             ok(*words)
-    assert {"wine.csv", "expert.csv", "knee.json", "wine.html", "front.html"} <= {
+    assert {"wine.csv", "expert.csv", "recommended.json", "wine.html", "front.html"} <= {
         path.name for path in tmp_path.iterdir()
     }
     informed = DiscretizedBayesNet.from_json("out/informed/network.json").edges

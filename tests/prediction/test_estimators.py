@@ -319,15 +319,15 @@ def test_a_fit_warns_once_and_folds_repeat_nothing(action, n_given):
     classifier = BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="free")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)
-        for _ in range(3):
+        for n_rows in (60, 59, 58):
             # code that changes filters lets Python forget what it has shown
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
-            classifier.fit(x, np.arange(60) % 2)
+            classifier.fit(x[:n_rows], np.arange(n_rows) % 2)
     texts = [str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning)]
     assert len(texts) == n_given
     for text in texts:
-        assert "'same' is 1 in all 60 rows" in text
+        assert "'same' is 1 in all " in text
         assert f"'few {action}' (0, 2.5)" in text
     assert {Path(one.filename).name for one in caught} <= {"test_estimators.py"}
 

@@ -5,6 +5,7 @@ import os
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from network_examples import network_with
 from playwright.sync_api import expect
@@ -20,7 +21,15 @@ from review_browser import (
 )
 from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn import Front, accept, network_report, read_decision, review_page
+from gomea_bn import (
+    DiscretizedBayesNet,
+    Front,
+    accept,
+    network_report,
+    read_decision,
+    read_table,
+    review_page,
+)
 from gomea_bn.review import page as review
 from gomea_bn.simulation import random_network
 
@@ -659,6 +668,23 @@ def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
 
 
 @pytest.mark.long
+def test_the_frame_of_the_drawing_keeps_its_size_on_a_phone(shown):
+    network = random_network(6, law="ide-cozman", discrete_fraction=1.0, random_state=7)
+    with shown(network, "", viewport={"width": 390, "height": 844}) as page:
+        heights = page.evaluate(
+            """async () => {
+              const heights = new Set();
+              for (let frame = 0; frame < 20; frame += 1) {
+                await new Promise(requestAnimationFrame);
+                heights.add(document.getElementById("graph-frame").getBoundingClientRect().height);
+              }
+              return [...heights];
+            }"""
+        )
+        assert len(heights) == 1
+
+
+@pytest.mark.long
 def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
     with shown(example_front(n_networks=5, n_variables=64, n_rows=100)) as page:
         assert name_size(page) >= 11
@@ -679,6 +705,20 @@ def test_paper_gets_one_page(browser, page_file):
         assert "Bins and levels" in summary
         assert f"Network {selected(page)}: not saved yet." in summary
         expect(page.locator("#choose")).not_to_be_visible()
+
+
+@pytest.mark.long
+def test_sixty_columns_with_long_names_fit_on_one_page(shown):
+    rng = np.random.default_rng(1)
+    names = [f"worst_compactness_{k}" for k in range(60)]
+    table = read_table(pd.DataFrame(rng.normal(size=(80, 60)), columns=names))
+    edges = [(names[parent], name) for k, name in enumerate(names) for parent in range(max(k - 2, 0), k)]
+    network = DiscretizedBayesNet.from_table(table, edges, {name: [0.0] for name in names})
+    with shown(network, table=table) as page:
+        assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]
+        paper = page.locator("#print-summary").text_content()
+        assert f"{names[0]}, {names[1]} → {names[2]};" in paper
+        assert paper.count("→") == 59
 
 
 @pytest.mark.long

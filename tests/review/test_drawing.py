@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from playwright.sync_api import Page, expect
 from review_browser import hidden_nodes, name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
-from gomea_bn import DiscretizedBayesNet, Front, network_report, review_page
+from gomea_bn import DiscretizedBayesNet, Front, network_report, read_table, review_page
 from gomea_bn.plots import network_layout
 from gomea_bn.plots.network import NetworkSketch
 from gomea_bn.review import drawings
@@ -439,3 +440,27 @@ def test_edges_through_one_gap_keep_lanes_of_their_own():
         crossings.append(points[np.argmin(np.abs(points[:, 1] - 100)), 0])
         assert not box_hits(points[None], boxes[2:4], 1.0).any()
     assert np.diff(np.sort(crossings)).min() >= 4.9
+
+
+@pytest.mark.long
+def test_a_name_makes_way_for_a_number_of_two_digits(shown):
+    names = ["mean_area", "systolic_blood_pressure", "short"]
+    values = np.random.default_rng(1).normal(size=(200, 3))
+    table = read_table(pd.DataFrame(values, columns=names))
+    cuts = {name: np.linspace(-1, 1, n_cuts).tolist() for name, n_cuts in zip(names, (9, 11, 2), strict=True)}
+    network = DiscretizedBayesNet.from_table(table, [("mean_area", "short")], cuts)
+    with shown(network, table=table) as page:
+        boxes = page.locator(".node").evaluate_all(
+            """all => all.map((node) => {
+              const ends = (one) => { const { left, right } = one.getBoundingClientRect(); return [left, right]; };
+              const number = node.querySelector(".bins");
+              const names = [...node.querySelectorAll("text:not(.bins)")];
+              return [number.textContent, ends(number), names.map(ends), ends(node.querySelector("rect"))];
+            })"""
+        )
+    assert [number for number, *_ in boxes] == ["10", "12", "3"]
+    for _, (left, right), lines, (low, high) in boxes:
+        assert right < high
+        for start, end in lines:
+            assert low < start
+            assert end < left

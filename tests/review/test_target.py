@@ -211,9 +211,9 @@ def test_the_column_with_most_edges_is_asked_about_before_there_is_an_outcome(sh
     with shown(network, "#shows=target", table=table) as page:
         wait(page)
         words = page.locator("#target-words")
-        assert words.inner_text().startswith("The probability of hub = 0 is ")
+        assert words.inner_text().startswith("The probability of hub = 1 is ")
         assert words.inner_text().endswith("Choose your outcome at the top of the page.")
         page.select_option("#target", "4")
         wait(page)
-        assert words.inner_text().startswith("The probability of alone = 0 is ")
+        assert words.inner_text().startswith("The probability of alone = 1 is ")
         assert "Choose" not in words.inner_text()

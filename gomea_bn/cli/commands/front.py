@@ -251,7 +251,7 @@ def _choices(front: Front) -> dict[str, Candidate]:
     """Return the networks to look at first, by their role."""
     best = {f"least {objective.label}": front.best(objective.name) for objective in front.objectives}
     single = {} if front.single is None else {"single network": front.single}
-    return {"knee": front.knee(), **single, **best}
+    return {"knee": front.knee(), "recommended": front.recommended().candidate, **single, **best}
 
 
 def _summary(learner: ParetoBayesNetLearner, front: Front) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def simplest_network(
     The density is that of the conditionals: the mixture of tables over several sets of cuts and of the line, each with
     the row left out. Differences are paired by row. The rule is that of Breiman et al., "Classification and Regression
     Trees", 1984, section 3.4.3. The metadata have "left_out_edges": the "edges" that are gone, the "nats" by which the
-    mean left-out log density of a row is higher with them, and the standard "error" of this difference.
+    mean left-out log density of a row is higher with them, the standard "error" of this difference, and the
+    "best_score" of the network with them.
     """
     weakest = [entries[-1][1] for entries in map(partial(parents_by_gain, network), network.names) if entries]
     if min(weakest, default=np.inf) > _MOST_LOSS:
@@ -82,7 +83,12 @@ def _metadata(
         **({"curves": curves} if curves else {}),
         "parents": parents,
         "score": metadata["score"] - sum(losses),
-        "left_out_edges": {"edges": [list(edge) for edge in removed], "nats": mean, "error": error},
+        "left_out_edges": {
+            "edges": [list(edge) for edge in removed],
+            "nats": mean,
+            "error": error,
+            "best_score": metadata["score"],
+        },
     }
 
 

@@ -101,9 +101,11 @@ def _left_out(network: NetworkLike) -> list[str]:
     record = network.metadata.get("left_out_edges")
     if isinstance(record, Mapping) and is_real(record.get("nats")) and is_real(record.get("error")):
         edges = [f"{shown_name(str(parent))} → {shown_name(str(child))}" for parent, child in record["edges"]]
+        best = record.get("best_score")
+        score = f", {best:.3f} nats," if is_real(best) else ""
         lines += [
             "",
-            f"Left out: {listed(edges)}. The best score has "
+            f"Left out: {listed(edges)}. The best score{score} has "
             f"{'it' if len(edges) == 1 else 'them'}; left-out rows gain {record['nats']:.2g} nats a row, with a "
             f"standard error of {record['error']:.2g}.",
         ]

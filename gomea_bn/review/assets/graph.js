@@ -79,8 +79,12 @@ function boxParts(index) {
   const [width, height] = graph.drawing.sizes[index];
   const { hasBars } = graph.drawing;
   const scale = isSmall(index) ? SMALL : 1;
-  const room = width - 18 * scale;
   const font = `${NAME_SIZE * scale}px sans-serif`;
+  const bins = String(binCount(network(), index));
+  // a digit has its place in every box, further ones take that of the name
+  ruler.font = font;
+  const taken = hasBars ? 0 : ruler.measureText(bins.slice(1)).width;
+  const room = width - 18 * scale - taken;
   const names = hasBars ? [variable.name] : nameLines(variable);
   const lines = names.map((line) => fitted(line, LARGEST_SQUEEZE * room, font));
   const middle = hasBars ? BAR_TITLE / 2 - height / 2 : 0;
@@ -89,7 +93,7 @@ function boxParts(index) {
     draw(
       "text",
       {
-        x: hasBars ? 0 : -6 * scale,
+        x: hasBars ? 0 : -6 * scale - taken / 2,
         "aria-hidden": "true",
         y: middle + 4.5 * scale + NAME_LINE * scale * (at - (lines.length - 1) / 2),
         "text-anchor": "middle",
@@ -107,7 +111,7 @@ function boxParts(index) {
     draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 8 }),
     ...texts,
     draw("circle", { class: "given", cx: -width / 2, cy: middle, r: 5 }),
-    hasBars ? barsOf(index) : draw("text", count, String(binCount(network(), index))),
+    hasBars ? barsOf(index) : draw("text", count, bins),
   ];
 }
 
@@ -153,7 +157,7 @@ function renderGraph() {
   for (const kind of KINDS)
     svg.classList.toggle(`without-${kind}`, Boolean(compared) && hiddenKinds().has(kind));
   const size = counted(model.edges[view.selected].size, "edge");
-  svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
+  svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Edges`);
   svg.dataset.wider = graph.drawing.wider;
   svg.dataset.higher = graph.drawing.higher;
   renderPlaces();
@@ -336,7 +340,8 @@ function renderLegend(edges, compared) {
         `could be turned ${open}`,
       ),
     );
-  if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
+  if (!isSingle())
+    items.push(make("li", { class: "muted" }, thickness(), "thick, %: networks left with the edge"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
   if (!graph.drawing.hasBars)

@@ -51,7 +51,9 @@ function quantity() {
   const column = targetColumn();
   const code = Number(view.quantity);
   if (view.quantity !== null && view.quantity !== "mean" && code < binCount(network(), column)) return code;
-  return binMeans(column) ? "mean" : 0;
+  if (binMeans(column)) return "mean";
+  // of two levels the second, such as 1 or yes
+  return binCount(network(), column) === 2 ? 1 : 0;
 }
 
 /** The value of the quantity under a distribution of the target. */

@@ -368,21 +368,29 @@ function renderPrint() {
       ),
     );
   for (const kind of kinds) {
-    const group = edges
-      .filter((edge) => groupOf(edge, compared) === kind)
-      .map(({ from, to }) => `${shortName(from)} → ${shortName(to)}`);
+    const group = edges.filter((edge) => groupOf(edge, compared) === kind);
     if (group.length)
-      parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, group.join(";  ")));
+      parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, byChild(group)));
   }
-  const many = model.data.variables.length > MOST_IN_FULL;
-  const bins = model.data.variables.map((variable, index) => {
-    const texts = binTexts(network(), index);
-    const words = many ? counted(texts.length, variable.continuous ? "bin" : "level") : texts.join(" | ");
-    return make("p", {}, make("b", {}, named(shortName(index))), `: ${words}`);
-  });
-  parts.push(
-    make("h3", {}, "Bins and levels"),
-    make("div", { class: many ? "columns many" : "columns" }, ...bins),
+  byId("print-summary").replaceChildren(...parts, ...printedBins());
+}
+
+/** Edges as a short text, those into a column together. */
+function byChild(edges) {
+  const parents = new Map();
+  for (const { from, to } of edges) parents.set(to, [...(parents.get(to) ?? []), shortName(from)]);
+  return [...parents].map(([to, names]) => `${names.join(", ")} → ${shortName(to)}`).join(";  ");
+}
+
+/** Bins and levels for paper; columns without cuts are only named, and of many columns the drawing has the numbers. */
+function printedBins() {
+  const texts = model.data.variables.map((_, index) => binTexts(network(), index));
+  if (texts.length > MOST_IN_FULL) return [];
+  const name = (index) => make("b", {}, named(shortName(index)));
+  const parts = texts.flatMap((bins, index) =>
+    bins.length === 1 ? [] : [make("p", {}, name(index), `: ${bins.join(" | ")}`)],
   );
-  byId("print-summary").replaceChildren(...parts);
+  const whole = texts.flatMap(({ length }, index) => (length === 1 ? [shortName(index)] : []));
+  if (whole.length) parts.push(make("p", {}, `Without cuts: ${whole.join(", ")}`));
+  return [make("h3", {}, "Bins and levels"), make("div", { class: "columns" }, ...parts)];
 }

@@ -232,6 +232,7 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
     assert "The front has 9 networks" in result.stdout
     lines = {line[:32].strip(): line.split() for line in result.stdout.splitlines()}
     for name, chosen in {
+        "Recommended": whole.recommended().candidate,
         "Knee": whole.knee(),
         "Least distance to the expert": whole.closest_to_expert(),
         "Least complexity": whole.best("complexity"),
