@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,9 @@ _MOST_FAILURES = 2
 # a component with fewer rows leaves
 _LEAST_ROWS = 1.0
 _SEED = 20261127
+# fitted mixtures of the last families, by a digest of their rows
+_MOST_KEPT = 128
+_fitted: dict[bytes, FittedMixture | None] = {}
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,23 @@ class FittedMixture:
 def fitted_mixture(rows: LineRows) -> FittedMixture | None:
     """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
 
+    The last ones are kept: networks of an ensemble, and a network before and after its edges were judged, have families
+    in common.
+    """
+    digest = hashlib.blake2b(repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high)).encode())
+    for part in (rows.z, rows.parents, rows.groups, *(rows.ends or ())):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    key = digest.digest()
+    if key not in _fitted:
+        while len(_fitted) >= _MOST_KEPT:
+            _fitted.pop(next(iter(_fitted)), None)
+        _fitted[key] = _mixture_of(rows)
+    return _fitted[key]
+
+
+def _mixture_of(rows: LineRows) -> FittedMixture | None:
+    """Return what `fitted_mixture` returns.
+
     One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
     is divided across the axis on which its rows vary most.
     """
@@ -63,6 +84,8 @@ def fitted_mixture(rows: LineRows) -> FittedMixture | None:
     # copies of a row do not judge each other
     _, content = np.unique(np.column_stack([rows.z, rows.parents, rows.groups]), axis=0, return_inverse=True)
     halves = (np.random.default_rng(_SEED).permutation(n_rows) % 2)[content.ravel()]
+    if np.bincount(halves, minlength=2).min() < n_parameters:
+        return None
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
     best, n_doublings, chosen = None, 0, 0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
