@@ -16,12 +16,21 @@ from numpy.typing import NDArray
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network.bin_distributions import BinDistributions
+from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answers import reduced, refuse_both
-from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
+from gomea_bn.network.inference.engine import (
+    Engine,
+    Evidence,
+    engine_for,
+    engine_of_question,
+    refuse_impossible,
+)
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import counted, shown_name
 
+# most findings with which draws may answer in place of cells
+_MOST_DRAWN = 3
 # findings whose subsets are all asked about for Shapley values
 _MOST_FINDINGS = 12
 # half the width of a 95 % interval in standard errors
@@ -194,9 +203,12 @@ def explain(
     stated = reader.stated(findings)
     refuse_both([target], stated.statements)
     reader.warn_of_outside(stated.outside)
-    question = _Question(network, engine, reader, target, state, stated.evidence, findings)
     if engine.joint(stated.evidence, ()).log_evidence[0] == -np.inf:
         refuse_stated(findings, None)
+    if len(findings) <= _MOST_DRAWN:
+        nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+        engine = engine_of_question(network, [stated.evidence, nothing], network.names.index(target))
+    question = _Question(network, engine, reader, target, state, stated.evidence, findings)
     none, known = question.subsets(np.zeros((1, len(findings)), np.bool_)), question.evidence
     answer, baseline = (float(question.answers(given)[0]) for given in (known, none))
     return Explanation(
@@ -258,6 +270,9 @@ class _Question:
         self._engine, self._reader, self.target = engine, reader, target
         self.position = network.names.index(target)
         self._known = [network.names.index(name) for name in findings]
+        self._parents = {name: network.parents(name) for name in network.names}
+        self._exact = {name for name in findings if evidence.codes[0, network.names.index(name)] >= 0}
+        self._answers: dict[bytes, float] = {}
         if target in network.cut_points:
             if state is not None:
                 raise GomeaBnError(
@@ -292,9 +307,19 @@ class _Question:
         return Evidence(codes, weights, values)
 
     def answers(self, evidence: Evidence) -> NDArray[np.float64]:
-        """Return the answer for every row, float64 (n_rows,)."""
+        """Return the answer for every row, float64 (n_rows,); that of a row is always the same, even by draws."""
         of_cells = methodcaller("point", "mean") if self._code < 0 else None
-        return reduced(self._engine, evidence, self.position, self._values, of_cells)
+        weights = [evidence.weights[v] for v in sorted(evidence.weights)]
+        parts: list[NDArray[Any]] = [evidence.codes, evidence.numbers(), *weights]
+        keys = [
+            b"".join(np.ascontiguousarray(part[row]).tobytes() for part in parts)
+            for row in range(len(evidence))
+        ]
+        new = np.array([row for row, key in enumerate(keys) if key not in self._answers], np.int64)
+        if len(new):
+            answers = reduced(self._engine, evidence.take(new), self.position, self._values, of_cells)
+            self._answers.update(zip([keys[row] for row in new.tolist()], answers.tolist(), strict=True))
+        return np.array([self._answers[key] for key in keys])
 
     def _distributions(self, evidence: Evidence) -> NDArray[np.float64]:
         joint = self._engine.joint(evidence, [self.position])
@@ -328,21 +353,24 @@ class _Question:
     def effects(self, evidence: Evidence) -> pd.DataFrame:
         """Return how the answer depends on every unknown column, given one row of evidence."""
         network, columns = self.network, []
+        known = {name for v, name in enumerate(network.names) if evidence.codes[0, v] >= 0}
         n_target = self._engine.network.cardinality(self.target)
         for v, name in enumerate(network.names):
             says_nothing = v not in evidence.weights or bool(np.ptp(evidence.weights[v]) == 0)
             if v == self.position or evidence.codes[0, v] >= 0 or not says_nothing:
                 continue
+            is_separated = are_separated(self._parents, {self.target}, {name}, known)
             joint = self._engine.joint(evidence, [self.position, v]).tables.reshape(n_target, -1)
             joint = self._in_bins(name, joint, 1)
             shares = joint.sum(axis=0)
             states = np.flatnonzero(shares > 0)
             given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
             values = self._values(given)
-            # of equal answers rounding errors would choose the ends and the direction
-            if np.ptp(values) <= self._rounding(float(np.abs(values).max())):
+            # of equal answers rounding errors, or draws, would choose the ends and the direction
+            if is_separated or np.ptp(values) <= self._rounding(float(np.abs(values).max())):
                 values = np.full_like(values, values[0])
-            columns.append((v, name, states, values, _bits(self._in_bins(self.target, joint, 0))))
+            bits = 0.0 if is_separated else _bits(self._in_bins(self.target, joint, 0))
+            columns.append((v, name, states, values, bits))
         chosen = [
             (v, int(states[end]))
             for v, _, states, values, _ in columns
@@ -390,6 +418,9 @@ class _Question:
         moves = np.abs(bins[1:] - bins[0]).sum(axis=1) / 2
         moves[moves < _LEAST_SIZE] = 0.0
         values = self.answers(left_out)
+        for k, name in enumerate(names):
+            if are_separated(self._parents, {self.target}, {name}, self._exact - {name}):
+                values[k], moves[k] = answer, 0.0
         # up to rounding
         values[np.abs(values - answer) <= self._rounding(answer)] = answer
         ends = [self.around(value, error) for value, error in zip(values, self.errors(left_out), strict=True)]

@@ -71,7 +71,7 @@ def query(
     if joint.errors is not None:
         answer.attrs["standard_error"] = float(joint.errors.max())
     _note_cells(answer, joint)
-    if resolution_error is not None:
+    if resolution_error is not None and joint.resolution is not None:
         answer.attrs["resolution_error"] = resolution_error
     return answer
 

@@ -6,7 +6,7 @@ which observed numbers count exactly. `Sampler` weights draws by their likelihoo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -87,6 +87,16 @@ OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
 _LEAST_OF_ONE = 64
 # difference to the answer over wider cells from which on finer ones are worth their time
 _NOTED_ERROR = 0.01
+# draws that check an answer, draws of a question whose cells are too coarse, and of questions about the same rows
+_DRAWS_OF_CHECK = 2**14
+_DRAWS_OF_QUESTION = 2**17
+_DRAWS_OF_QUESTIONS = 2**15
+_SEED = 0
+_STANDARD_ERRORS = 3.0
+# standard error of the log of the probability of what is known beyond which draws are too few for one of their own
+_MOST_SPREAD = 0.16
+# the error of cells that are too coarse is seen to be up to that many times the difference to half of them
+_UNDERSTATED = 2.0
 # numbers of the tables of the rows that are answered at the same time
 _OWN_CELLS = 2**22
 # densities that are computed at the same time
@@ -410,15 +420,28 @@ class CellEngine:
         )
 
     def resolved_joint(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
-        """Return the distribution over the shown bins for a single row, and how much it depends on the cells.
+        """Return the distribution over the shown bins for a single row, and its error.
 
-        That is the largest difference of its probabilities to the answer over half the cells. A difference above .01 is
-        worth the budget of a hard question. It is NaN if the answer is over the shown bins.
+        That is the largest difference of its probabilities to the answer over half the cells, or three standard errors
+        of draws. Columns that almost determine each other need finer cells than any budget allows, and the difference
+        does not always show it. So some draws check the answer. Many draws answer if these contradict it, or if the
+        difference is above .01 and they are surer; a hard question has finer cells otherwise. The error is NaN for an
+        answer over the shown bins alone. A given number of cells is kept to.
         """
         joint, error = self._with_error(evidence, targets)
-        if error > _NOTED_ERROR and len(self._levels) > 1:
-            return CellEngine(self._network, OF_HARD_QUESTION)._with_error(evidence, targets)
-        return joint, error
+        used = joint.resolution
+        assert used is not None
+        if len(self._levels) == 1 or joint.log_evidence[0] == -np.inf or not used.summed.any():
+            return joint, error
+        few, of_few = drawn_joint(self._network, evidence, targets, _DRAWS_OF_CHECK)
+        if error <= _NOTED_ERROR and not _contradicts(few, of_few, joint):
+            return joint, error
+        drawn, of_draws = drawn_joint(self._network, evidence, targets, _DRAWS_OF_QUESTION)
+        if _contradicts(drawn, of_draws, joint) or of_draws < (
+            1.0 if np.isnan(error) else _UNDERSTATED * error
+        ):
+            return drawn, of_draws
+        return CellEngine(self._network, OF_HARD_QUESTION)._with_error(evidence, targets)
 
     def _with_error(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
         joint = self.joint(evidence, targets, in_bins=True)
@@ -883,6 +906,9 @@ class Sampler:
         self._cells = self._network if in_tables else self.network
         self.n_draws, self._generator = n_draws, generator
         self._continuous = np.array([name in self._network.cut_points for name in network.names])
+        self._last: tuple[Evidence, list[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]] | None = (
+            None
+        )
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
@@ -892,7 +918,15 @@ class Sampler:
         n_cells = answer_cells(len(evidence), cards)
         tables, errors = np.zeros((2, len(evidence), n_cells))
         log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
-        for rows, drawn, logs in self._weighted(evidence, self._generator):
+        # several questions about one row share its draws
+        if self._last is not None and self._last[0] is evidence:
+            blocks: Iterable[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]] = self._last[1]
+        else:
+            blocks = self._weighted(evidence, self._generator)
+            if len(evidence) == 1:
+                self._last = evidence, list(blocks)
+                blocks = self._last[1]
+        for rows, drawn, logs in blocks:
             top = logs.max(axis=1)
             weights = np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None])
             cells = np.zeros(logs.shape, np.int64)
@@ -1014,6 +1048,43 @@ def engine_for(
     return CellEngine(
         network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
     )
+
+
+def drawn_joint(
+    network: NetworkLike, evidence: Evidence, targets: Sequence[int], n_draws: int
+) -> tuple[Joint, float]:
+    """Return the distribution over the shown bins for a single row by draws with a fixed seed, and its error.
+
+    That is three times the largest standard error; infinite if fewer than about 40 draws decide.
+    """
+    sampler = Sampler(network, n_draws, np.random.default_rng(_SEED), in_tables=False)
+    joint = sampler.joint(evidence, targets, in_bins=True)
+    assert joint.errors is not None
+    assert joint.log_evidence_errors is not None
+    is_sure = joint.log_evidence_errors[0] < _MOST_SPREAD
+    return joint, _STANDARD_ERRORS * float(joint.errors.max()) if is_sure else np.inf
+
+
+def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: int) -> Engine:
+    """Return the engine whose answers about one variable are surer for some single rows: exact inference, or draws.
+
+    Cells are those of rows of a frame, since such an engine answers many questions about the same rows.
+    """
+    engine = engine_for(network)
+    if not isinstance(engine, CellEngine):
+        return engine
+    for row in rows:
+        answer = engine.joint(row, [target], in_bins=True)
+        drawn, error = drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS)
+        if _contradicts(drawn, error, answer):
+            return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(_SEED), in_tables=False)
+    return engine
+
+
+def _contradicts(drawn: Joint, error: float, joint: Joint) -> bool:
+    """Return whether the answer by draws, with its error, shows that another answer about one row is wrong."""
+    difference = float(np.abs(drawn.tables[0] - joint.tables[0]).max())
+    return difference > error + _NOTED_ERROR / 2
 
 
 def model_of(network: NetworkLike) -> Model:

@@ -183,7 +183,7 @@ def differences(
         seconds = perf_counter() - began
         shares = np.bincount(codes[target][agrees], minlength=len(answer)) / n
         difference = np.abs(answer.to_numpy() - shares)
-        stated = answer.attrs.get("resolution_error", 0.0)
+        stated = answer.attrs.get("resolution_error", 3 * answer.attrs.get("standard_error", 0.0))
         deviation = np.sqrt(np.maximum(shares * (1 - shares), 1 / n) / n)
         yield (
             float(difference.max()),

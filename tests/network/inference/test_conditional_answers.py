@@ -14,7 +14,7 @@ from averaged_examples import LEVELS, SUPPORT, averaged_example, copy_with, grid
 from inference_examples import slow_joint
 from numpy.typing import NDArray
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.line_density import Columns
@@ -479,3 +479,46 @@ def test_intervals_outside_the_support_count_as_its_end_bins(network):
     with pytest.warns(GomeaBnWarning, match="'b'"):
         outside = network.query("a", {"b": (7.5, 8.0)})
     np.testing.assert_allclose(outside, network.query("a", {"b": (last, None)}), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def tied_network() -> DiscretizedBayesNet:
+    """A network of a, a column that all but equals it, and a third one that depends on their small difference."""
+    generator = np.random.default_rng(3)
+    a = generator.normal(size=3000)
+    b = a + 0.01 * generator.normal(size=3000)
+    c = 100 * (b - a) + 0.3 * generator.normal(size=3000)
+    g = pd.Categorical((c + 0.3 * generator.normal(size=3000) > 0.7).astype(int))
+    frame = pd.DataFrame({"a": a, "b": b, "c": c, "g": g, "apart": generator.normal(size=3000)})
+    cuts = {name: np.quantile(frame[name], [0.25, 0.5, 0.75]) for name in ("a", "b", "c", "apart")}
+    edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "g")]
+    return average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+
+
+def test_draws_answer_where_cells_are_too_coarse(tied_network):
+    drawn = tied_network.sample(400_000, random_state=8)
+    for known, rows in (({}, slice(None)), ({"a": (0.0, 1.0)}, drawn["a"].between(0.0, 1.0))):
+        answer = tied_network.query("g", known)
+        share = (drawn["g"][rows] == 1).mean()
+        assert set(answer.attrs) == {"standard_error"}
+        assert answer[1] == pytest.approx(share, abs=0.006)
+        # a number of cells that was asked for is kept, with its error
+        by_cells = tied_network.query("g", known, cells=24)
+        assert abs(by_cells[1] - share) > 0.02
+        assert "resolution_error" in by_cells.attrs
+    assert tied_network.query("g").equals(tied_network.query("g"))
+
+
+def test_explanations_are_by_draws_where_cells_are_too_coarse(tied_network):
+    drawn = tied_network.sample(400_000, random_state=8)
+    why = tied_network.explain("g", {"a": (0.0, 1.0)}, state=1)
+    rows = drawn["a"].between(0.0, 1.0)
+    assert why.baseline == pytest.approx((drawn["g"] == 1).mean(), abs=0.012)
+    assert why.answer == pytest.approx((drawn["g"][rows] == 1).mean(), abs=0.012)
+    assert why.pushes["shapley"].sum() == pytest.approx(why.answer - why.baseline, abs=1e-12)
+    # draws are no reason to say that a column without a path to the target moves it
+    assert why.drivers.loc["apart", "lowest"] == why.drivers.loc["apart", "highest"]
+    assert why.drivers.loc["apart", "bits"] == 0.0
+    low, high = (drawn["g"][drawn["c"].between(*ends)].astype(int).mean() for ends in ((-9, -1), (1, 9)))
+    assert why.drivers.loc["c", "lowest"] < low + 0.1
+    assert why.drivers.loc["c", "highest"] > high - 0.2
