@@ -800,8 +800,8 @@ class DiscretizedBayesNet(Immutable):
             per question. `attrs["cells"]` is the largest number of cells of an unknown continuous variable, 0 if none
             had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
             probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
-            Where this difference is above .01 and draws are surer, the answer is the share of 131,072 weighted draws
-            with a fixed seed, and has `attrs["standard_error"]` in place of the two.
+            Where draws contradict the cells, or are surer, the answer is the share of 131,072 weighted draws with a
+            fixed seed, and has `attrs["standard_error"]` in place of the two.
 
         Raises
         ------
