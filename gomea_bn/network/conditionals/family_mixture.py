@@ -95,12 +95,21 @@ class FamilyMixture:
             and bool(np.isfinite(self.moments).all())
             and bool((np.isfinite(self.counts) & (self.counts >= 0)).all())
             and bool((self.counts.sum(axis=1) > 0).all())
+            and bool(np.allclose(self.moments[:, 0, 0], self.counts.sum(axis=1), rtol=1e-6, atol=0.0))
         )
-        if not is_valid:
+        if not is_valid or not self._has_components():
             raise GomeaBnError(
                 "A mixture of lines must have a weight between 0 and 1, at least one continuous parent, and for each "
                 "of its components sums of products, numbers of rows of all groups and a least scale, all finite."
             )
+
+    def _has_components(self) -> bool:
+        """Return whether the sums are those of some rows."""
+        with np.errstate(all="ignore"):
+            try:
+                return all(np.isfinite(part).all() for part in self.components)
+            except np.linalg.LinAlgError:
+                return False
 
     @property
     def n_groups(self) -> int:

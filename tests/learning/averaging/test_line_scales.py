@@ -171,3 +171,13 @@ def test_repeats_gain_what_lies_above_the_density_of_rows_that_are_spread_over_t
         # low densities elsewhere do not make up for it
         assert repeated.gain(of_units + np.repeat([0.05, -3.0], [6, 4]))
     assert not RepeatedValues(np.arange(20.0), UnitScale(0.0, 1.0, (0.0, 19.0))).gain(np.full(20, 9.0))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_a_column_with_a_point_mass_follows_the_same_in_all_units(unit: float) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=600)
+    y = np.where(x < 0, 0.0, x + 0.1 * rng.normal(size=600) ** 2)
+    plain, scaled = averaged_of(x, y), averaged_of(x, unit * y)
+    assert plain_line(plain, "y").weight > 0.2
+    assert plain_line(scaled, "y").weight == pytest.approx(plain_line(plain, "y").weight, abs=1e-3)

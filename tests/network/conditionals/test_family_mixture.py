@@ -217,5 +217,17 @@ def test_broken_files_are_refused(network: DiscretizedBayesNet, change: dict[str
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
+@pytest.mark.parametrize("factors", [(0.0, 1.0), (1.0, -1.0), (-1.0, 1.0)])
+def test_sums_of_no_rows_are_refused(network: DiscretizedBayesNet, factors: tuple[float, float]) -> None:
+    content = json.loads(network.to_json())
+    first = content["conditionals"]["lines"]["y"]["moments"][0]
+    # the number of rows, and the sums of squares
+    of_rows, of_squares = factors
+    first[0] *= of_rows
+    first[3] *= of_squares
+    with pytest.raises(GomeaBnError, match="sums of products"):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+
+
 def test_the_summary_says_what_a_column_follows(network: DiscretizedBayesNet) -> None:
     assert f"a mixture of {len(mixture_of(network).moments)} lines" in network.summary()
