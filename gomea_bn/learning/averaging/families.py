@@ -19,12 +19,13 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import (
     LineRows,
+    RepeatedValues,
     best_line,
     least_scale,
     line_scale,
+    log_steps,
     mixture_gain,
     mixture_weight,
-    most_log_density,
 )
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
@@ -517,9 +518,8 @@ class Averaging:
             return None
         from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
 
-        # a probability has no units, and at most 1 for any line
         has_points = bool(self._line_shapes[name].points)
-        most = 0.0 if has_points else most_log_density(self._columns[name])
+        repeated = RepeatedValues(self._columns[name], self._on_shapes[name])
         kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
         of_kinds = [
             self._line_rows(name, parents, discrete, scales) for scales in kinds[: 1 if has_points else 2]
@@ -529,11 +529,17 @@ class Averaging:
             -np.inf if fitted is None else float((fitted.left_out + slope).mean())
             for fitted, (_, slope) in zip(lines, of_kinds, strict=True)
         ]
-        kind = max(range(len(lines)), key=lambda k: means[k] if means[k] <= most else -np.inf)
+        # repeats gain least from a mixture in own units, the last kind
+        honest = [
+            k
+            for k, (fitted, (_, slope)) in enumerate(zip(lines, of_kinds, strict=True))
+            if fitted is None or not repeated.gain(fitted.left_out + slope)
+        ] or [len(lines) - 1]
+        kind = max(honest, key=means.__getitem__)
         rows, slope = of_kinds[kind]
         best, of_best, weight, gain = None, left_out, 0.0, 0.0
         for fitted in (lines[kind], fitted_mixture(rows)):
-            if fitted is None or (logs := fitted.left_out + slope).mean() > most:
+            if fitted is None or repeated.gain(logs := fitted.left_out + slope):
                 continue
             of_fitted = mixture_weight(left_out, logs)
             of_logs = mixture_gain(left_out, logs, of_fitted)
@@ -554,7 +560,9 @@ class Averaging:
         z = columns.positions(name, scale)
         positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
         ends = scale.ends_of_points(values)
-        rows = LineRows(z, positions, groups, prod(n_levels), scale, least_scale(values, scale), ends)
+        steps = log_steps(values, scale)
+        least = least_scale(steps)
+        rows = LineRows(z, positions, groups, prod(n_levels), scale, least, ends, steps.max(axis=1))
         return rows, scale.log_slope(values, z)
 
 

@@ -41,6 +41,7 @@ class FittedMixture:
 
     moments: NDArray[np.float64]
     counts: NDArray[np.float64]
+    least_scales: NDArray[np.float64]
     left_out: NDArray[np.float64]
 
     def of_family(
@@ -52,8 +53,8 @@ class FittedMixture:
         *,
         in_units: bool,
     ) -> FamilyMixture:
-        """Return the mixture of a family with its weight, its continuous and discrete parents, and the rows fitted."""
-        return FamilyMixture(weight, parents, groups, self.moments, self.counts, rows.min_scale, in_units)
+        """Return the mixture of a family with its weight, and its continuous and discrete parents."""
+        return FamilyMixture(weight, parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
 def fitted_mixture(rows: LineRows) -> FittedMixture | None:
@@ -63,8 +64,9 @@ def fitted_mixture(rows: LineRows) -> FittedMixture | None:
     in common.
     """
     digest = hashlib.blake2b(repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high)).encode())
-    for part in (rows.z, rows.parents, rows.groups, *(rows.ends or ())):
-        digest.update(np.ascontiguousarray(part).tobytes())
+    for part in (rows.z, rows.parents, rows.groups, rows.log_steps, *(rows.ends or ())):
+        if part is not None:
+            digest.update(np.ascontiguousarray(part).tobytes())
     key = digest.digest()
     if key not in _fitted:
         while len(_fitted) >= _MOST_KEPT:
@@ -104,7 +106,7 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
     fit = _Fit(rows)
     for _ in range(chosen):
         fit.double()
-    return FittedMixture(fit.moments, fit.counts, best)
+    return FittedMixture(fit.moments, fit.counts, fit.least_scales, best)
 
 
 def log_density_of(components: Components, rows: LineRows) -> NDArray[np.float64]:
@@ -122,10 +124,11 @@ class _Fit:
         values = np.column_stack([np.ones(len(rows.z)), rows.parents, rows.z])
         self.moments = (values.T @ values)[None]
         self.counts = np.bincount(rows.groups, minlength=rows.n_groups)[None].astype(np.float64)
+        self.least_scales = np.array([rows.min_scale])
 
     @property
     def components(self) -> Components:
-        return components_of(self.moments, self.counts, self._rows.min_scale)
+        return components_of(self.moments, self.counts, self.least_scales)
 
     def double(self) -> None:
         """Divide every component in two, and take steps of expectation and maximisation."""
@@ -145,9 +148,12 @@ class _Fit:
 
     def _step(self, axes: NDArray[np.float64] | None = None) -> None:
         rows = self._rows
-        moments, counts = sums_of_shares(
-            self.components, rows.z, rows.parents, rows.groups, self._weights, axes
+        sums = sums_of_shares(
+            self.components, rows.z, rows.parents, rows.groups, self._weights, rows.log_steps, axes
         )
         # components that have lost their rows leave
-        kept = moments[:, 0, 0] > _LEAST_ROWS
-        self.moments, self.counts = moments[kept], counts[kept]
+        kept = sums.moments[:, 0, 0] > _LEAST_ROWS
+        self.moments, self.counts = sums.moments[kept], sums.counts[kept]
+        # a component around repeated values gains no more from them than a single line
+        of_rows = np.exp(sums.log_steps[kept] / self.moments[:, 0, 0]) if rows.log_steps is not None else 0.0
+        self.least_scales = np.broadcast_to(np.maximum(of_rows, rows.min_scale), len(self.moments))

@@ -57,8 +57,8 @@ class FamilyMixture:
         Sums over the rows of products of 1, the parents and the column, each row by its share in a component.
     counts : ndarray of shape (n_components, n_groups), float64
         Rows of every configuration of the discrete parents, the last one fastest, by their shares in the components.
-    least_scale : float
-        Least scale of a component around its line.
+    least_scales : ndarray of shape (n_components,), float64
+        Least scale of every component around its line.
     in_units : bool
         Whether columns are in their own units, and not on their probability scales.
 
@@ -73,11 +73,11 @@ class FamilyMixture:
     groups: tuple[str, ...]
     moments: NDArray[np.float64]
     counts: NDArray[np.float64]
-    least_scale: float
+    least_scales: NDArray[np.float64]
     in_units: bool = False
 
     def __post_init__(self) -> None:
-        for part in ("moments", "counts"):
+        for part in ("moments", "counts", "least_scales"):
             numbers = np.array(getattr(self, part), np.float64)
             numbers.flags.writeable = False
             object.__setattr__(self, part, numbers)
@@ -90,16 +90,26 @@ class FamilyMixture:
             and self.counts.ndim == 2
             and self.counts.shape[0] == n
             and self.counts.shape[1] > 0
-            and 0 < self.least_scale < np.inf
+            and self.least_scales.shape == (n,)
+            and bool((np.isfinite(self.least_scales) & (self.least_scales > 0)).all())
             and bool(np.isfinite(self.moments).all())
             and bool((np.isfinite(self.counts) & (self.counts >= 0)).all())
             and bool((self.counts.sum(axis=1) > 0).all())
+            and bool(np.allclose(self.moments[:, 0, 0], self.counts.sum(axis=1), rtol=1e-6, atol=0.0))
         )
-        if not is_valid:
+        if not is_valid or not self._has_components():
             raise GomeaBnError(
                 "A mixture of lines must have a weight between 0 and 1, at least one continuous parent, and for each "
-                "of its components sums of products and numbers of rows of all groups, all finite."
+                "of its components sums of products, numbers of rows of all groups and a least scale, all finite."
             )
+
+    def _has_components(self) -> bool:
+        """Return whether the sums are those of some rows."""
+        with np.errstate(all="ignore"):
+            try:
+                return all(np.isfinite(part).all() for part in self.components)
+            except np.linalg.LinAlgError:
+                return False
 
     @property
     def n_groups(self) -> int:
@@ -126,7 +136,7 @@ class FamilyMixture:
     @cached_property
     def components(self) -> Components:
         """Parameters of the components."""
-        return components_of(self.moments, self.counts, self.least_scale)
+        return components_of(self.moments, self.counts, self.least_scales)
 
     def with_rows(
         self,
@@ -141,8 +151,12 @@ class FamilyMixture:
         `z` (n,) and `parents` (n, n_parents) are places on scales, and `groups` (n,) configurations of the discrete
         parents. Every row has the shares in components that it has under the present ones.
         """
-        moments, counts = sums_of_shares(self.components, z, parents, groups, weights)
-        return replace(self, moments=old * self.moments + moments, counts=old * self.counts + counts)
+        sums = sums_of_shares(self.components, z, parents, groups, weights)
+        moments, counts = old * self.moments + sums.moments, old * self.counts + sums.counts
+        # a component that has lost its rows leaves
+        n_rows = counts.sum(axis=1)
+        kept = n_rows > _LEAST_SHARE * n_rows.sum()
+        return replace(self, moments=moments[kept], counts=counts[kept], least_scales=self.least_scales[kept])
 
     def to_content(self) -> dict[str, Any]:
         """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
@@ -154,14 +168,14 @@ class FamilyMixture:
             "groups": list(self.groups),
             "moments": [of_component[upper].tolist() for of_component in self.moments],
             "counts": self.counts.tolist(),
-            "least_scale": self.least_scale,
+            "least_scales": self.least_scales.tolist(),
             "in_units": self.in_units,
         }
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> FamilyMixture:
         """Return the mixture that JSON values describe; raises `GomeaBnError` for others."""
-        fields = ("weight", "parents", "groups", "moments", "counts", "least_scale", "in_units")
+        fields = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
         if any(field not in content for field in fields):
             raise GomeaBnError(f"A mixture of lines must be an object with the fields {', '.join(fields)}.")
         for field in ("parents", "groups"):
@@ -174,8 +188,10 @@ class FamilyMixture:
             )
         size = len(content["parents"]) + 2
         try:
-            halves, counts = (np.array(content[field], np.float64) for field in ("moments", "counts"))
-            weight, least_scale = float(content["weight"]), float(content["least_scale"])
+            halves, counts, least_scales = (
+                np.array(content[field], np.float64) for field in ("moments", "counts", "least_scales")
+            )
+            weight = float(content["weight"])
         except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"The parts of a mixture must be numbers: {error}.") from error
         if halves.ndim != 2 or halves.shape[1] != size * (size + 1) // 2:
@@ -188,7 +204,7 @@ class FamilyMixture:
         moments[:, rows, columns] = halves
         moments[:, columns, rows] = halves
         names, groups = tuple(content["parents"]), tuple(content["groups"])
-        return cls(weight, names, groups, moments, counts, least_scale, content["in_units"])
+        return cls(weight, names, groups, moments, counts, least_scales, content["in_units"])
 
 
 class Components(NamedTuple):
@@ -207,7 +223,7 @@ class Components(NamedTuple):
 
 
 def components_of(
-    moments: NDArray[np.float64], counts: NDArray[np.float64], least_scale: float
+    moments: NDArray[np.float64], counts: NDArray[np.float64], least_scales: NDArray[np.float64]
 ) -> Components:
     """Return the components that sums over rows give; see `FamilyMixture`.
 
@@ -231,9 +247,21 @@ def components_of(
     coefficients = np.asarray(np.linalg.solve(inner, with_z[..., None])[..., 0], np.float64)
     squares = np.maximum(moments[:, -1, -1] - np.einsum("kj,kj->k", with_z, coefficients), 0.0)
     wider = np.sqrt(1 + (d + 1) / n_rows)
-    scales = np.maximum(scale_of(squares, n_rows) * wider, least_scale)
+    scales = np.maximum(scale_of(squares, n_rows) * wider, least_scales)
     log_gates = (np.log(n_rows / n_rows.sum()) + log_dets)[:, None] + np.log(groups)
     return Components(log_gates, centres, np.ascontiguousarray(factors), coefficients, scales)
+
+
+class ShareSums(NamedTuple):
+    """Sums over rows by their shares in components, float64.
+
+    `moments` and `counts` are as of `FamilyMixture`, and `log_steps` (n_components,) the sums of the logs of the steps
+    of the rows, of which the mean is the log of the least scale that gains nothing from repeated values.
+    """
+
+    moments: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    log_steps: NDArray[np.float64]
 
 
 def sums_of_shares(
@@ -242,18 +270,19 @@ def sums_of_shares(
     parents: NDArray[np.float64],
     groups: NDArray[np.int64],
     weights: NDArray[np.float64],
+    log_steps: NDArray[np.float64] | None = None,
     axes: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return moments and counts of rows by their shares in components; see `FamilyMixture`.
+) -> ShareSums:
+    """Return sums of rows by their shares in components; see `FamilyMixture`.
 
-    The rows count `weights` (n,) times. With `axes` (n_components, d + 2) every component becomes two, of the rows on
-    either side of the plane on which the products of 1, parents and column with its axis add up to 0. All first halves
-    come before all second ones.
+    The rows count `weights` (n,) times, and `log_steps` (n,) are the logs of their steps. With `axes` (n_components,
+    d + 2) every component becomes two, of the rows on either side of the plane on which the products of 1, parents and
+    column with its axis add up to 0. All first halves come before all second ones.
     """
     n, n_groups = components.log_gates.shape
     size = parents.shape[1] + 2
     n_parts = n if axes is None else 2 * n
-    moments, counts = np.zeros((n_parts, size, size)), np.zeros((n_parts, n_groups))
+    moments, counts, steps = np.zeros((n_parts, size, size)), np.zeros((n_parts, n_groups)), np.zeros(n_parts)
     _add_shares(
         *components,
         np.log(components.scales),
@@ -261,14 +290,16 @@ def sums_of_shares(
         np.ascontiguousarray(parents),
         groups,
         weights,
+        np.empty(0) if log_steps is None else log_steps,
         np.empty((0, 0)) if axes is None else axes,
         np.empty(n),
         np.empty(size),
         moments,
         counts,
+        steps,
     )
     lower = np.tril(moments)
-    return lower + np.tril(lower, -1).transpose(0, 2, 1), counts
+    return ShareSums(lower + np.tril(lower, -1).transpose(0, 2, 1), counts, steps)
 
 
 def log_mixture_of_lines(
@@ -480,10 +511,11 @@ def _add_shares(
     log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
     coefficients: NDArray[np.float64], scales: NDArray[np.float64], log_scales: NDArray[np.float64],
     z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], weights: NDArray[np.float64],
-    axes: NDArray[np.float64], gates: NDArray[np.float64], values: NDArray[np.float64],
-    moments: NDArray[np.float64], counts: NDArray[np.float64],
+    log_steps: NDArray[np.float64], axes: NDArray[np.float64], gates: NDArray[np.float64],
+    values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
+    steps: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Add rows to the lower halves of moments and to counts, as of `sums_of_shares`."""
+    """Add rows to the lower halves of moments, to counts and to steps, as of `sums_of_shares`."""
     n, d = centres.shape
     values[0] = 1.0
     for row in range(len(z)):
@@ -504,9 +536,10 @@ def _add_shares(
             gates[k] = np.exp(gates[k] - most) if gates[k] > most - _FARTHEST_EXPONENT else 0.0
             total += gates[k]
         for k in range(n):
-            share = weights[row] * gates[k] / total
+            share = gates[k] / total
             if share < _LEAST_SHARE:
                 continue
+            share *= weights[row]
             place = k
             if len(axes) > 0:
                 side = 0.0
@@ -515,6 +548,8 @@ def _add_shares(
                 if side > 0:
                     place += n
             counts[place, groups[row]] += share
+            if len(log_steps) > 0:
+                steps[place] += share * log_steps[row]
             for i in range(d + 2):
                 by = share * values[i]
                 for j in range(i + 1):

@@ -63,6 +63,28 @@ def test_copies_of_rows_make_no_mixture() -> None:
     assert not isinstance(line, FamilyMixture)
 
 
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_value_that_repeats_in_many_rows_gains_no_density(beyond: bool) -> None:
+    def rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        generator = np.random.default_rng(seed)
+        x, repeats = generator.normal(size=2000), generator.random(2000) < 0.3
+        if beyond:
+            return x, np.where(repeats, 5.0, x + generator.normal(size=2000))
+        # no other value is near 0
+        return x, np.where(repeats, 0.0, 1 + np.exp(generator.normal(size=2000)))
+
+    x, y = rows(0)
+    network = two_columns(y, x)
+    value, distinct = 5.0 if beyond else 0.0, np.unique(y)
+    place = int(np.searchsorted(distinct, value))
+    gaps = np.diff(distinct)[max(place - 1, 0) : place + 1]
+    x, y = rows(1)
+    some = pd.DataFrame({"x": x, "y": y})[y == value]
+    densities = network.log_density_terms(some)["y"]
+    # no more than the probability 1 of its step
+    assert densities.mean() < -math.log(gaps.mean())
+
+
 def test_left_out_losses_are_those_of_new_rows() -> None:
     def rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
         generator = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ def twin_log_density(
     joint = marginal = 0.0
     total, d = mixture.counts.sum(), len(parents)
     of_groups = (mixture.counts.sum(axis=0) + 1 / mixture.n_groups) / (total + 1)
-    for moments, counts in zip(mixture.moments, mixture.counts, strict=True):
+    for moments, counts, least in zip(mixture.moments, mixture.counts, mixture.least_scales, strict=True):
         n = counts.sum()
         mean = moments[0, 1:-1] / n
         scatter = moments[1:-1, 1:-1] - n * np.outer(mean, mean)
@@ -68,7 +68,7 @@ def twin_log_density(
         coefficients = np.linalg.inv(inner) @ moments[:-1, -1]
         squares = moments[-1, -1] - coefficients @ moments[:-1, -1]
         scale = math.sqrt((squares + 0.02) / (n + 1)) * math.sqrt(1 + (d + 1) / n)
-        scale = max(scale, mixture.least_scale)
+        scale = max(scale, least)
         centre = float(np.clip(coefficients @ np.array([1.0, *parents]), *ends))
         normal = scipy.stats.norm(centre, scale)
         marginal += share
@@ -181,6 +181,21 @@ def test_further_rows_move_a_mixture(network: DiscretizedBayesNet) -> None:
     assert gain.mean() > 0.1
 
 
+def test_a_component_that_forgets_all_its_rows_leaves(network: DiscretizedBayesNet) -> None:
+    frame = widening_frame(400, seed=3)
+    few = frame[(frame["c"] == 0) & frame["x"].between(0.1, 0.3)]
+    updated = network.update(pd.concat([few] * 20, ignore_index=True), forget=0.3)
+    assert 0 < len(mixture_of(updated).moments) < len(mixture_of(network).moments)
+    assert np.isfinite(updated.log_density(few)).all()
+
+
+def test_tiny_weights_of_rows_count_by_their_proportions(network: DiscretizedBayesNet) -> None:
+    frame = widening_frame(100, seed=3)
+    whole = mixture_of(network.update(frame, forget=1e-3))
+    tiny = mixture_of(network.update(frame, weight=1e-12, forget=1e-3))
+    assert_allclose(tiny.counts, 1e-12 * whole.counts)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -191,13 +206,26 @@ def test_further_rows_move_a_mixture(network: DiscretizedBayesNet) -> None:
         ({"parents": "x"}, "must be a list of names"),
         ({"in_units": 1}, "must be true or false"),
         ({"counts": None}, "numbers|object with the fields"),
-        ({"least_scale": 0.0}, "sums of products"),
+        ({"least_scales": 0.0}, "a least scale"),
+        ({"least_scales": [0.0]}, "a least scale"),
     ],
 )
 def test_broken_files_are_refused(network: DiscretizedBayesNet, change: dict[str, Any], message: str) -> None:
     content = json.loads(network.to_json())
     content["conditionals"]["lines"]["y"].update(change)
     with pytest.raises(GomeaBnError, match=message):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("factors", [(0.0, 1.0), (1.0, -1.0), (-1.0, 1.0)])
+def test_sums_of_no_rows_are_refused(network: DiscretizedBayesNet, factors: tuple[float, float]) -> None:
+    content = json.loads(network.to_json())
+    first = content["conditionals"]["lines"]["y"]["moments"][0]
+    # the number of rows, and the sums of squares
+    of_rows, of_squares = factors
+    first[0] *= of_rows
+    first[3] *= of_squares
+    with pytest.raises(GomeaBnError, match="sums of products"):
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
