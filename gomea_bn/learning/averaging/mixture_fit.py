@@ -112,7 +112,7 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
 def log_density_of(components: Components, rows: LineRows) -> NDArray[np.float64]:
     """Return the log density of rows on the scale of the column, float64 (n_rows,)."""
     ends = rows.scale.low, rows.scale.high
-    return log_mixture_of_lines(components, rows.z, rows.parents, rows.groups, ends, rows.ends)
+    return log_mixture_of_lines(components, rows.z, rows.parents, rows.groups, ends, rows.ends)[0]
 
 
 class _Fit:

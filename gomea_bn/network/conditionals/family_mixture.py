@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_line import (
+    LEAST_SPREAD,
     PRECISION,
     PRIOR_ROWS,
     PRIOR_VARIANCE,
@@ -310,23 +311,24 @@ def log_mixture_of_lines(
     ends: tuple[float, float],
     points: PointEnds | None = None,
     spread: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> NDArray[np.float64]:
-    """Return the log density of a column given its parents under a mixture of lines, float64 (n,).
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log density of a column given its parents under a mixture of lines, and squares of widths, both (n,).
 
     `z` (n,) and `parents` (n, d) are places on scales, `groups` (n,) configurations of the discrete parents, and `ends`
     those of the range of the column. A value that is a point mass has the log of the probability between the ends of
-    its positions. `spread` are the widths of cells around z (n,) and around the parents (n, d), over which the lines
-    are averaged.
+    its positions. `spread` are the widths of cells around z (n,) and around the parents (n, d). Lines are averaged over
+    cells that are wide against their scale. The squares are those of the widths of the cells in deviations of the
+    components, in the mean over these, and 0 without cells.
     """
     n, d = parents.shape
-    result, gates = np.empty(n), np.empty(len(components.scales))
+    result, bends, gates = np.empty(n), np.zeros(n), np.empty(len(components.scales))
     if points is None:
         points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
     low, high = ends
     rows = np.ascontiguousarray(parents)
-    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result)
-    return result
+    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
+    return result, bends
 
 
 def masses_of_lines(
@@ -425,32 +427,46 @@ def _below(t: float) -> float:
 
 
 @kernel
+def _scale_over_cell(
+    coefficients: NDArray[np.float64], scales: NDArray[np.float64], widths: NDArray[np.float64],
+    row: int, k: int, own_width: float,
+) -> float:  # fmt: skip
+    """Return the scale around a line, with that of the line's own movement inside a cell that is wide against it."""
+    width, squares = own_width, own_width * own_width
+    if len(widths) > 0:
+        for j in range(widths.shape[1]):
+            step = coefficients[k, j + 1] * widths[row, j]
+            width += abs(step)
+            squares += step * step
+    if width > LEAST_SPREAD * scales[k]:
+        return float(np.sqrt(scales[k] * scales[k] + squares / 12.0))
+    return float(scales[k])
+
+
+@kernel
 def _fill_logs(
     log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
     coefficients: NDArray[np.float64], scales: NDArray[np.float64],
     z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], low: float, high: float,
     is_point: NDArray[np.bool_], point_lows: NDArray[np.float64], point_highs: NDArray[np.float64],
     own_widths: NDArray[np.float64], widths: NDArray[np.float64], gates: NDArray[np.float64],
-    result: NDArray[np.float64],
+    result: NDArray[np.float64], bends: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Write the log densities of `log_mixture_of_lines`."""
+    """Write the log densities and the squares of widths of `log_mixture_of_lines`."""
     n, d = centres.shape
     for row in range(len(z)):
         total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
         has_points = len(is_point) > 0 and is_point[row]
+        has_cells = len(own_widths) > 0
         most = -np.inf
         for k in range(n):
             mean = coefficients[k, 0]
-            variance = scales[k] * scales[k]
             for j in range(d):
                 mean += coefficients[k, j + 1] * parents[row, j]
-                if len(widths) > 0:
-                    width = coefficients[k, j + 1] * widths[row, j]
-                    variance += width * width / 12.0
-            if len(own_widths) > 0:
-                variance += own_widths[row] * own_widths[row] / 12.0
             mean = min(max(mean, low), high)
-            scale = np.sqrt(variance)
+            scale = _scale_over_cell(
+                coefficients, scales, widths, row, k, own_widths[row] if has_cells else 0.0
+            )
             mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), _LEAST_MASS)
             if has_points:
                 first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
@@ -463,6 +479,21 @@ def _fill_logs(
             gates[k] += own - np.log(mass)
             most = max(most, gates[k])
         result[row] = _log_sum(gates, most) - total
+        if has_cells:
+            bends[row] = 0.0
+            for k in range(n):
+                if gates[k] > most - _FARTHEST_EXPONENT:
+                    across, along = 0.0, own_widths[row] * own_widths[row]
+                    for i in range(d):
+                        white = 0.0
+                        for j in range(i + 1):
+                            white += factors[k, i, j] * widths[row, j]
+                        step = coefficients[k, i + 1] * widths[row, i]
+                        across += white * white
+                        along += step * step
+                    bend = across + along / (scales[k] * scales[k])
+                    bends[row] += np.exp(gates[k] - most) * bend
+            bends[row] /= np.exp(result[row] + total - most)
     return 0
 
 
@@ -484,14 +515,10 @@ def _fill_masses(
             if share < _LEAST_SHARE:
                 continue
             mean = coefficients[k, 0]
-            variance = scales[k] * scales[k]
             for j in range(d):
                 mean += coefficients[k, j + 1] * parents[row, j]
-                if len(widths) > 0:
-                    width = coefficients[k, j + 1] * widths[row, j]
-                    variance += width * width / 12.0
             mean = min(max(mean, low), high)
-            scale = np.sqrt(variance)
+            scale = _scale_over_cell(coefficients, scales, widths, row, k, 0.0)
             before = _below((low - mean) / scale)
             factor = share / max(_below((high - mean) / scale) - before, _LEAST_MASS)
             for cell in range(n_cells):

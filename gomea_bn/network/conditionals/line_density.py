@@ -321,15 +321,17 @@ class _OfMixture(LineDensity):
 
     def log_density(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         if (bounds := values.bounds()) is None:
-            return self._logs(values, ends, self._widths(values)), None
+            return self._logs(values, ends, self._widths(values))[0], None
         # cells around the values of a single column
         low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
         *of_parents, own = (last - first for first, last in zip(low, high, strict=True))
-        logs = self._logs(values, ends, of_parents, own)
-        at_ends = [self._logs(end, ends, of_parents, own) for end in bounds]
-        # the second difference is that of a parabola, whose mean over the cell is exact
-        ratios = [np.exp(np.minimum(of_end - logs, -_LEAST_LOG)) for of_end in at_ends]
-        return logs, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0
+        logs, squares = self._logs(values, ends, of_parents, own)
+        # as of one component, or by the second difference, if another one begins inside the cell
+        ratios = [
+            np.exp(np.minimum(self._logs(end, ends, of_parents, own)[0] - logs, -_LEAST_LOG))
+            for end in bounds
+        ]
+        return logs, np.maximum(squares / 24.0, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0)
 
     def masses(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         shape, parents, groups = self._rows(values)
@@ -375,7 +377,7 @@ class _OfMixture(LineDensity):
         ends: PointEnds | None,
         widths: list[NDArray[np.float64]] | None,
         own: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         z = values.positions(self.name, self.scale)
         shape, parents, groups = self._rows(values, z)
         spread = None
@@ -390,7 +392,7 @@ class _OfMixture(LineDensity):
                 np.broadcast_to(lows, shape).ravel(),
                 np.broadcast_to(highs, shape).ravel(),
             )
-        logs = log_mixture_of_lines(
+        logs, squares = log_mixture_of_lines(
             self._components,
             np.ascontiguousarray(np.broadcast_to(z, shape).ravel()),
             parents,
@@ -399,7 +401,7 @@ class _OfMixture(LineDensity):
             points,
             spread,
         )
-        return logs.reshape(shape)
+        return logs.reshape(shape), squares.reshape(shape)
 
 
 def line_density(

@@ -30,8 +30,7 @@ def widening_frame(n_rows: int = N_ROWS, seed: int = 0) -> pd.DataFrame:
 
 def averaged_network(frame: pd.DataFrame) -> DiscretizedBayesNet:
     """Return a network with x and c as the parents of y, with conditionals."""
-    ends = {name: (float(frame[name].min()), float(frame[name].max())) for name in ("x", "y")}
-    cuts = {name: np.linspace(*ends[name], 4)[1:-1] for name in ends}
+    cuts = {"x": np.array([1.0, 2.0]), "y": np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "y"), ("c", "y")], cuts, pseudo_count=1.0)
     return average_families(network, frame, n_copies=2)
 
@@ -99,7 +98,7 @@ def test_a_spread_that_grows_and_branches_make_a_mixture_that_predicts_new_rows(
     new = new[inside]
     by_tables = average_families(network.of_tables(), widening_frame(), n_copies=2, line="none")
     gain = network.log_density(new) - by_tables.log_density(new)
-    assert mixture_of(network).weight > 0.7
+    assert mixture_of(network).weight > 0.5
     assert len(mixture_of(network).moments) > 2
     assert gain.mean() > 5 * gain.std() / math.sqrt(len(gain))
     # the true density is not far
@@ -145,6 +144,33 @@ def test_densities_add_up_to_one_and_agree_with_cells_and_draws(network: Discret
     codes = np.searchsorted(network.cut_points["y"], some["y"])
     shares = np.bincount(codes, minlength=len(answer)) / len(some)
     assert np.abs(shares - answer).max() < 4 * math.sqrt(0.25 / len(some)) + 0.002
+
+
+def test_draws_know_the_level_of_a_discrete_parent(network: DiscretizedBayesNet) -> None:
+    drawn = network.sample(50_000, random_state=1)
+    near = drawn[drawn["x"] < 0.4]
+    is_middle = near["y"].abs() < 0.7
+    assert is_middle[near["c"] == 0].mean() > 0.9
+    assert is_middle[near["c"] == 1].mean() < 0.15
+
+
+def test_narrow_mixtures_have_cells_as_narrow_as_they_need() -> None:
+    angles = np.random.default_rng(0).uniform(0, 2 * math.pi, 3000)
+    noise = 0.004 * np.random.default_rng(1).normal(size=3000)
+    frame = pd.DataFrame({"x": np.cos(angles), "y": np.sin(angles) + noise})
+    cuts = {"x": np.array([-0.5, 0.5]), "y": np.array([-0.5, 0.5])}
+    network = DiscretizedBayesNet.from_table(frame, [("x", "y")], cuts, pseudo_count=1.0)
+    circle = average_families(network, frame, n_copies=1)
+    assert isinstance(circle.conditionals.lines["y"], FamilyMixture)  # type: ignore[union-attr]
+    y = np.array([-0.9, -0.31, 0.0, 0.444, 0.97])
+    ends = np.linspace(*circle.support["x"], 100_001)
+    middles = (ends[:-1] + ends[1:]) / 2
+    expected = [
+        math.log((np.exp(circle.log_density(pd.DataFrame({"x": middles, "y": at}))) * np.diff(ends)).sum())
+        for at in y
+    ]
+    gaps = pd.DataFrame({"x": np.full(len(y), np.nan), "y": y})
+    assert_allclose(circle.log_density(gaps), expected, atol=5e-4)
 
 
 def test_a_missing_parent_is_summed_over(network: DiscretizedBayesNet) -> None:
