@@ -146,6 +146,15 @@ def test_densities_add_up_to_one_and_agree_with_cells_and_draws(network: Discret
     assert np.abs(shares - answer).max() < 4 * math.sqrt(0.25 / len(some)) + 0.002
 
 
+def test_shown_tables_have_the_shares_of_draws(network: DiscretizedBayesNet) -> None:
+    codes = network.discretize(network.sample(300_000, random_state=4))
+    counts = np.zeros((3, 2, 7))
+    np.add.at(counts, tuple(codes[name].to_numpy() for name in ("x", "c", "y")), 1)
+    shares = counts / counts.sum(axis=2, keepdims=True)
+    # parents are distributed in their cells as in the rows of data
+    assert np.abs(network.tables["y"] - shares).max() < 0.03
+
+
 def test_draws_know_the_level_of_a_discrete_parent(network: DiscretizedBayesNet) -> None:
     drawn = network.sample(50_000, random_state=1)
     near = drawn[drawn["x"] < 0.4]
