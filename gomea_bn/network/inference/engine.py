@@ -1068,9 +1068,9 @@ def drawn_joint(
 def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: int) -> Engine:
     """Return the engine whose answers about one variable are surer for some single rows: exact inference, or draws.
 
-    Cells are those of rows of a frame, since such an engine answers many questions about the same rows.
+    Cells are those of a single question: few draws have rare values, and could not tell that coarser ones are wrong.
     """
-    engine = engine_for(network)
+    engine = engine_for(network, is_single=True)
     if not isinstance(engine, CellEngine):
         return engine
     for row in rows:

@@ -522,3 +522,18 @@ def test_explanations_are_by_draws_where_cells_are_too_coarse(tied_network):
     low, high = (drawn["g"][drawn["c"].between(*ends)].astype(int).mean() for ends in ((-9, -1), (1, 9)))
     assert why.drivers.loc["c", "lowest"] < low + 0.1
     assert why.drivers.loc["c", "highest"] > high - 0.2
+
+
+def test_finer_cells_explain_before_draws_of_rare_findings_do() -> None:
+    rng = np.random.default_rng(0)
+    r, angle = rng.gamma(9, 1, 3000), rng.uniform(0, 2 * np.pi, 3000)
+    frame = pd.DataFrame({"r": r, "p": r * (1 + 0.002 * rng.normal(size=3000))})
+    frame["x"], frame["y"] = np.cos(angle), np.sin(angle) + 0.05 * rng.normal(size=3000)
+    frame["k"] = r + 3 * frame["y"] + rng.normal(size=3000) * (0.2 + frame["y"].abs())
+    cuts = {str(name): np.quantile(frame[name], np.arange(1, 6) / 6) for name in frame}
+    edges = [("r", "p"), ("x", "y"), ("r", "k"), ("y", "k")]
+    network = average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+    drawn = network.sample(500_000, random_state=9)
+    rows = drawn["p"].between(8.0, 8.5) & drawn["x"].between(-0.1, 0.1)
+    why = network.explain("k", {"p": (8.0, 8.5), "x": (-0.1, 0.1)})
+    assert why.answer == pytest.approx(drawn["k"][rows].mean(), abs=0.2)
