@@ -537,18 +537,19 @@ class Averaging:
         ] or [len(lines) - 1]
         kind = max(honest, key=means.__getitem__)
         rows, slope = of_kinds[kind]
-        best, of_best, weight, gain = None, left_out, 0.0, 0.0
-        for fitted in (lines[kind], fitted_mixture(rows)):
+        best, known, weight, gain = None, left_out, 0.0, 0.0
+        for may_be_several in (False, True):
+            fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
             if fitted is None or repeated.gain(logs := fitted.left_out + slope):
                 continue
             of_fitted = mixture_weight(left_out, logs)
             of_logs = mixture_gain(left_out, logs, of_fitted)
             if of_logs > gain + _LEAST_GAIN:
-                best, of_best, weight, gain = fitted, logs, of_fitted, of_logs
+                best, weight, gain = fitted, of_fitted, of_logs
+                known = log_mixture(left_out, logs, weight)
         if best is None:
             return None
-        line = best.of_family(weight, parents, discrete, rows, in_units=kind == 1)
-        return line, log_mixture(left_out, of_best, weight)
+        return best.of_family(weight, parents, discrete, rows, in_units=kind == 1), known
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]

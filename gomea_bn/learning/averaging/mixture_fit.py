@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.learning.averaging.line_fit import LineRows
+from gomea_bn.learning.averaging.line_fit import LineRows, mixture_gain, mixture_weight
 from gomea_bn.network.conditionals.family_mixture import (
     Components,
     FamilyMixture,
@@ -19,6 +19,9 @@ from gomea_bn.network.conditionals.family_mixture import (
 
 # components are doubled up to this number
 _MOST_COMPONENTS = 64
+# rows on which a mixture must not lose more than so many nats a row against what is known: it is better with all rows
+_ROWS_OF_CHECK = 1_500
+_MOST_LOSS = 0.02
 # fewest rows of a component, per number that describes it
 _ROWS_PER_PARAMETER = 3.0
 # steps after every doubling, and further ones of the last fit
@@ -57,11 +60,31 @@ class FittedMixture:
         return FamilyMixture(weight, parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
-def fitted_mixture(rows: LineRows) -> FittedMixture | None:
+def fitted_mixture(
+    rows: LineRows, tables: NDArray[np.float64], known: NDArray[np.float64]
+) -> FittedMixture | None:
     """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
 
-    The last ones are kept: networks of an ensemble, and a network before and after its edges were judged, have families
-    in common.
+    `tables` and `known`, float64 (n_rows,), are log densities of left-out rows on the scale of the column: by tables
+    alone, and by all that the column has so far. There is no mixture of more than 1,500 rows if that of 1,500 of them,
+    next to the tables, loses against what is known.
+    """
+    if len(rows.z) > _ROWS_OF_CHECK:
+        some = np.random.default_rng(_SEED).permutation(len(rows.z))[:_ROWS_OF_CHECK]
+        few = _kept_mixture(rows.some(some))
+        if few is None:
+            return None
+        weight = mixture_weight(tables[some], few.left_out)
+        gain = mixture_gain(tables[some], few.left_out, weight) / len(some)
+        if gain < (known - tables)[some].mean() - _MOST_LOSS:
+            return None
+    return _kept_mixture(rows)
+
+
+def _kept_mixture(rows: LineRows) -> FittedMixture | None:
+    """Return the mixture of `_mixture_of`, and keep the last ones.
+
+    Networks of an ensemble, and a network before and after its edges were judged, have families in common.
     """
     digest = hashlib.blake2b(repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high)).encode())
     for part in (rows.z, rows.parents, rows.groups, rows.log_steps, *(rows.ends or ())):
@@ -76,7 +99,7 @@ def fitted_mixture(rows: LineRows) -> FittedMixture | None:
 
 
 def _mixture_of(rows: LineRows) -> FittedMixture | None:
-    """Return what `fitted_mixture` returns.
+    """Return the mixture whose number of components predicts left-out rows best; None if it is one.
 
     One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
     is divided across the axis on which its rows vary most.
