@@ -1071,14 +1071,17 @@ def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: i
     Cells are those of a single question: few draws have rare values, and could not tell that coarser ones are wrong.
     """
     engine = engine_for(network, is_single=True)
-    if not isinstance(engine, CellEngine):
-        return engine
-    for row in rows:
-        answer = engine.joint(row, [target], in_bins=True)
-        drawn, error = drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS)
-        if _contradicts(drawn, error, answer):
-            return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(_SEED), in_tables=False)
+    if any(draws_contradict(network, engine, row, target) for row in rows):
+        return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(_SEED), in_tables=False)
     return engine
+
+
+def draws_contradict(network: NetworkLike, engine: Engine, row: Evidence, target: int) -> bool:
+    """Return whether draws show that an engine answers a question about one row and variable wrongly."""
+    if not isinstance(engine, CellEngine):
+        return False
+    answer = engine.joint(row, [target], in_bins=True)
+    return _contradicts(*drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS), answer)
 
 
 def _contradicts(drawn: Joint, error: float, joint: Joint) -> bool:

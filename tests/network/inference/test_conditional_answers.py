@@ -509,6 +509,22 @@ def test_draws_answer_where_cells_are_too_coarse(tied_network):
     assert tied_network.query("g").equals(tied_network.query("g"))
 
 
+def test_explanations_of_many_findings_warn_where_draws_contradict_them(tied_network):
+    generator = np.random.default_rng(1)
+    frame = tied_network.sample(3000, random_state=2).assign(
+        **{name: pd.Categorical(generator.integers(0, 2, 3000)) for name in "uvwt"}
+    )
+    edges = [*tied_network.edges, ("u", "v"), ("v", "w"), ("w", "t")]
+    cuts = tied_network.cut_points
+    wider = average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+    findings = dict.fromkeys("uvwt", 1)
+    with pytest.warns(GomeaBnWarning, match="too coarse for columns that almost determine each other"):
+        wider.explain("g", findings, state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        wider.explain("t", {**dict.fromkeys("uvw", 1), "a": (0.0, 1.0)}, state=1)
+
+
 def test_explanations_are_by_draws_where_cells_are_too_coarse(tied_network):
     drawn = tied_network.sample(400_000, random_state=8)
     why = tied_network.explain("g", {"a": (0.0, 1.0)}, state=1)
