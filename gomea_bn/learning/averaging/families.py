@@ -519,7 +519,7 @@ class Averaging:
         from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
 
         has_points = bool(self._line_shapes[name].points)
-        repeated = RepeatedValues(self._columns[name], self._on_shapes[name])
+        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], left_out)
         kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
         of_kinds = [
             self._line_rows(name, parents, discrete, scales) for scales in kinds[: 1 if has_points else 2]

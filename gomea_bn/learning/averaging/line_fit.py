@@ -381,10 +381,12 @@ class RepeatedValues:
     A step of a value, as of `log_steps` but in units, has at most the probability 1. The scale of a line and the range
     of its column do not always see to that: a probability scale is steep where many rows are equal. A point mass has a
     probability, and no density. Where hardly a value repeats, copies of rows are likelier than steps, and values count
-    that 1 % of the rows have.
+    that 1 % of the rows have. `tables` (n_rows,) are the log densities of left-out rows under tables, in units.
     """
 
-    def __init__(self, values: NDArray[np.float64], scale: LineScale) -> None:
+    def __init__(
+        self, values: NDArray[np.float64], scale: LineScale, tables: NDArray[np.float64] | None = None
+    ) -> None:
         distinct, self._position, self._counts = np.unique(values, return_inverse=True, return_counts=True)
         n_rows = len(values)
         least = 2 if n_rows > _FEW_TIES * len(distinct) else max(3, n_rows / 100)
@@ -393,13 +395,17 @@ class RepeatedValues:
         self._counted = self._counts >= least
         if ends is not None:
             self._counted &= ~ends.is_point
+        # a shape inside bins may be that high too, and then a line gains nothing from it
+        self._of_tables = 0.0 if tables is None else self._excess(tables)
 
     def gain(self, logs: NDArray[np.float64]) -> bool:
         """Return whether rows with these log densities in units, float64 (n_rows,), owe some to their repeats."""
-        if not self._counted.any():
-            return False
+        return self._excess(logs) > self._of_tables + _MOST_EXCESS * len(logs)
+
+    def _excess(self, logs: NDArray[np.float64]) -> float:
+        """Return the density of repeated values beyond that of their steps, in nats of all rows."""
         of_values = np.bincount(self._position, logs) + self._counts * self._log_steps
-        return float(of_values[self._counted & (of_values > 0)].sum()) > _MOST_EXCESS * len(logs)
+        return float(of_values[self._counted & (of_values > 0)].sum())
 
 
 def _steps(distinct: NDArray[np.float64]) -> NDArray[np.float64]:
