@@ -24,14 +24,14 @@ from gomea_bn.network.conditionals.conditionals import (
     families_of,
     row_values,
 )
-from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
-from gomea_bn.network.inference import answers, completion
+from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
-from gomea_bn.network.inference.most_probable import most_probable
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -608,6 +608,8 @@ class DiscretizedBayesNet(Immutable):
             if those of the column are.
         """
         if evidence:
+            from gomea_bn.network.inference import completion
+
             return completion.sample_given(self, n, evidence, random_state=random_state, values=values)
         check_integer("n", n, 0)
         check_choice("values", values, VALUES)
@@ -798,8 +800,8 @@ class DiscretizedBayesNet(Immutable):
             per question. `attrs["cells"]` is the largest number of cells of an unknown continuous variable, 0 if none
             had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
             probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
-            Where this difference is above .01 and draws are surer, the answer is the share of 131,072 weighted draws
-            with a fixed seed, and has `attrs["standard_error"]` in place of the two.
+            Where draws contradict the cells, or are surer, the answer is the share of 131,072 weighted draws with a
+            fixed seed, and has `attrs["standard_error"]` in place of the two.
 
         Raises
         ------
@@ -865,6 +867,8 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.most_probable({"X2": "v1"}, ["X1", "X3"], n=2)["probability"].is_monotonic_decreasing)
         True
         """
+        from gomea_bn.network.inference.most_probable import most_probable
+
         return most_probable(self, evidence, targets, n, cells=cells)
 
     def explain(
@@ -1089,6 +1093,8 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
         """
+        from gomea_bn.network.inference import completion
+
         generator = random_generator(random_state)
         return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
-from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import drawn_values, rows_for
 

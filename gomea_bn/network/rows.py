@@ -14,7 +14,7 @@ from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 

@@ -13,7 +13,7 @@ from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_number, wrong_option
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import Columns, TableSet
+from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.family_line import (
     FamilyLine,
     LineScale,
@@ -22,6 +22,8 @@ from gomea_bn.network.conditionals.family_line import (
     UnitScale,
     joint_groups,
 )
+from gomea_bn.network.conditionals.family_mixture import FamilyMixture
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import family_counts, table_of_counts
@@ -159,21 +161,27 @@ class _Update:
         tables = {name: table_of_counts(of_name, self._smoothing) for name, of_name in counts.items()}
         return TableSet(copy.cut_points, copy.parents, tables, counts)
 
-    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, FamilyLine]:
+    def _lines(
+        self, known: Conditionals, former: Mapping[str, float]
+    ) -> dict[str, FamilyLine | FamilyMixture]:
         network = self._network
         of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
         of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}
         columns = Columns(self._values)
-        lines = {}
+        lines: dict[str, FamilyLine | FamilyMixture] = {}
         for name, line in known.lines.items():
-            assert line.sums is not None
             scales: Mapping[str, LineScale] = of_units if line.in_units else of_shapes
             z = columns.positions(name, scales[name])
             parents = np.column_stack([columns.positions(parent, scales[parent]) for parent in line.parents])
             n_levels = [len(network.levels[group]) for group in line.groups]
             groups = joint_groups([self._values[group] for group in line.groups], n_levels, len(z))
-            sums = line.sums
             # the line of a longer table was fitted to a sample of its rows
+            if isinstance(line, FamilyMixture):
+                share = float(line.counts.sum()) / former[name]
+                lines[name] = line.with_rows(self._old, z, parents, groups, share * self._weights)
+                continue
+            sums = line.sums
+            assert sums is not None
             share = float(sums.n_rows.sum()) / former[name]
             further = LineSums.of_rows(
                 z,
@@ -247,7 +255,9 @@ def _check_sums(network: DiscretizedBayesNet) -> None:
     is_known = bool(_counts_of(network)) and all(copy.counts for copy in copies)
     if known is not None:
         is_known = is_known and not known.set_values
-        is_known = is_known and all(line.sums is not None for line in known.lines.values())
+        is_known = is_known and all(
+            isinstance(line, FamilyMixture) or line.sums is not None for line in known.lines.values()
+        )
     if not is_known:
         raise GomeaBnError(
             "The network does not hold the counts of the rows that it was learned from: it comes from an earlier "

@@ -187,7 +187,7 @@ def _average(network: DiscretizedBayesNet, conditionals: Conditionals, name: str
         **curve_entry(marginal_density(network, name).curve, network.support[name]),
         "copies": len(conditionals.copies),
         "line": None if line is None else line.weight,
-        "words": None if line is None else line.terms.words,
+        "words": None if line is None else line.words,
     }
 
 

@@ -118,6 +118,13 @@ def conditionals_of(network: DiscretizedBayesNet) -> Conditionals:
     return network.conditionals
 
 
+def plain_line(network: DiscretizedBayesNet, name: str) -> FamilyLine:
+    """Return the line, curves or surface of a column that has no mixture of lines."""
+    line = conditionals_of(network).lines[name]
+    assert isinstance(line, FamilyLine)
+    return line
+
+
 def breaks_of(network: DiscretizedBayesNet, name: str) -> NDArray[np.float64]:
     """Return the values where the density of a column may jump: its ends, all cuts, and the edges of its scale."""
     known = conditionals_of(network)

@@ -138,6 +138,7 @@ def slow_place(shape: Shape, value: float, n_rows: int) -> float:
 
 def _of_line(network: DiscretizedBayesNet, known: Conditionals, name: str, row: Mapping[Any, Any]) -> float:
     line, n = known.lines[name], known.n_rows
+    assert isinstance(line, FamilyLine)
     group = 0
     for member in line.groups:
         group = group * len(network.levels[member]) + slow_code(network, member, row[member])

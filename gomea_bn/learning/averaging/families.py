@@ -18,14 +18,14 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import (
-    FittedLine,
     LineRows,
+    RepeatedValues,
     best_line,
     least_scale,
     line_scale,
+    log_steps,
     mixture_gain,
     mixture_weight,
-    most_log_density,
 )
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
@@ -37,7 +37,7 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import Columns, TableSet
+from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.family_line import (
     FamilyLine,
     LineScale,
@@ -46,6 +46,8 @@ from gomea_bn.network.conditionals.family_line import (
     joint_groups,
     log_mixture,
 )
+from gomea_bn.network.conditionals.family_mixture import FamilyMixture
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
@@ -450,7 +452,7 @@ class Averaging:
 
     def lines(
         self, left_out: dict[str, NDArray[np.float64]]
-    ) -> tuple[dict[str, FamilyLine], dict[str, Shape], dict[str, tuple[float, float]]]:
+    ) -> tuple[dict[str, FamilyLine | FamilyMixture], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
         Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
@@ -458,7 +460,7 @@ class Averaging:
         by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
         own units.
         """
-        lines: dict[str, FamilyLine] = {}
+        lines: dict[str, FamilyLine | FamilyMixture] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
         for name in self.network.names:
             parents = self.network.parents(name)
@@ -505,7 +507,7 @@ class Averaging:
 
     def line_of(
         self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64]
-    ) -> tuple[FamilyLine, NDArray[np.float64]] | None:
+    ) -> tuple[FamilyLine | FamilyMixture, NDArray[np.float64]] | None:
         """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
 
         None if no line predicts better than tables alone, whose log density of every row is given.
@@ -514,62 +516,55 @@ class Averaging:
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         if name not in self._line_shapes or not parents:
             return None
-        columns = self._columns
-        # a probability has no units, and at most 1 for any line
+        from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
+
         has_points = bool(self._line_shapes[name].points)
+        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], left_out)
         kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
-        found = [
-            self._line(name, parents, discrete, scales, left_out)
-            for scales in kinds[: 1 if has_points else 2]
+        of_kinds = [
+            self._line_rows(name, parents, discrete, scales) for scales in kinds[: 1 if has_points else 2]
         ]
-        candidates = [candidate for candidate in found if candidate is not None]
-        most = 0.0 if has_points else most_log_density(columns[name])
-        means = [float(of_line.mean()) for _, of_line, _ in candidates]
-        possible = [mean for mean in means if mean <= most]
-        if not possible:
+        lines = [best_line(rows, left_out - slope) for rows, slope in of_kinds]
+        means = [
+            -np.inf if fitted is None else float((fitted.left_out + slope).mean())
+            for fitted, (_, slope) in zip(lines, of_kinds, strict=True)
+        ]
+        # repeats gain least from a mixture in own units, the last kind
+        honest = [
+            k
+            for k, (fitted, (_, slope)) in enumerate(zip(lines, of_kinds, strict=True))
+            if fitted is None or not repeated.gain(fitted.left_out + slope)
+        ] or [len(lines) - 1]
+        kind = max(honest, key=means.__getitem__)
+        rows, slope = of_kinds[kind]
+        best, known, weight, gain = None, left_out, 0.0, 0.0
+        for may_be_several in (False, True):
+            fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
+            if fitted is None or repeated.gain(logs := fitted.left_out + slope):
+                continue
+            of_fitted = mixture_weight(left_out, logs)
+            of_logs = mixture_gain(left_out, logs, of_fitted)
+            if of_logs > gain + _LEAST_GAIN:
+                best, weight, gain = fitted, of_fitted, of_logs
+                known = log_mixture(left_out, logs, weight)
+        if best is None:
             return None
-        line, of_line, rows = best = candidates[means.index(max(possible))]
-        in_units = best is found[-1] and not has_points
-        weight = mixture_weight(left_out, of_line)
-        if mixture_gain(left_out, of_line, weight) <= _LEAST_GAIN:
-            return None
-        family = FamilyLine(
-            weight,
-            parents,
-            discrete,
-            line.coefficients,
-            line.scales,
-            line.freedom,
-            line.terms.knots,
-            line.terms.has_products,
-            in_units,
-            line.sums(rows),
-            line.terms.product_knots,
-        )
-        return family, log_mixture(left_out, of_line, weight)
+        return best.of_family(weight, parents, discrete, rows, in_units=kind == 1), known
 
-    def _line(
-        self,
-        name: str,
-        parents: tuple[str, ...],
-        discrete: tuple[str, ...],
-        scales: Mapping[str, LineScale],
-        left_out: NDArray[np.float64],
-    ) -> tuple[FittedLine, NDArray[np.float64], LineRows] | None:
-        """Return the best line of a column on some scales, the log density of left-out rows in its units, and the rows.
-
-        None if the line adds nothing to the tables, whose log densities of the left-out rows are given.
-        """
+    def _line_rows(
+        self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]
+    ) -> tuple[LineRows, NDArray[np.float64]]:
+        """Return the rows of a column and its parents on some scales, and the log slope of its own at every row."""
         columns, n_levels = self._columns, [self.network.cardinality(parent) for parent in discrete]
         groups = joint_groups([columns[parent] for parent in discrete], n_levels, self.table.n_rows)
         scale, values = scales[name], columns[name]
         z = columns.positions(name, scale)
         positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
         ends = scale.ends_of_points(values)
-        slope = scale.log_slope(values, z)
-        rows = LineRows(z, positions, groups, prod(n_levels), scale, least_scale(values, scale), ends)
-        line = best_line(rows, left_out - slope)
-        return None if line is None else (line, line.left_out + slope, rows)
+        steps = log_steps(values, scale)
+        least = least_scale(steps)
+        rows = LineRows(z, positions, groups, prod(n_levels), scale, least, ends, steps.max(axis=1))
+        return rows, scale.log_slope(values, z)
 
 
 def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:

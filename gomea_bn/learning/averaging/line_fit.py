@@ -13,6 +13,7 @@ from gomea_bn.network.conditionals.family_line import (
     PRECISION,
     PRIOR_ROWS,
     PRIOR_VARIANCE,
+    FamilyLine,
     LineScale,
     LineSums,
     LineTerms,
@@ -53,6 +54,8 @@ _FEWEST_VALUES = 2
 # most rows per distinct value of a column that ranks may stand for
 _FEW_TIES = 1.1
 _LEAST_SCALE = 1e-3
+# density of repeated values beyond that of their steps, in nats per row of the table, that is left to chance
+_MOST_EXCESS = 0.02
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,32 @@ class FittedLine:
     widths: NDArray[np.float64]
     left_out: NDArray[np.float64]
 
-    def sums(self, rows: LineRows) -> LineSums:
-        """Return the sums of the rows that the line was fitted to."""
+    def of_family(
+        self,
+        weight: float,
+        parents: tuple[str, ...],
+        groups: tuple[str, ...],
+        rows: LineRows,
+        *,
+        in_units: bool,
+    ) -> FamilyLine:
+        """Return the line of a family with its weight, its continuous and discrete parents, and the rows of the fit."""
         terms = self.terms.of_rows(rows.parents)
-        return LineSums.of_rows(
+        sums = LineSums.of_rows(
             rows.z, terms, rows.groups, self.ratios, self.tails, self.widths, rows.min_scale
+        )
+        return FamilyLine(
+            weight,
+            parents,
+            groups,
+            self.coefficients,
+            self.scales,
+            self.freedom,
+            self.terms.knots,
+            self.terms.has_products,
+            in_units,
+            sums,
+            self.terms.product_knots,
         )
 
 
@@ -86,7 +110,8 @@ class LineRows:
     """Rows of a column and of its continuous parents on their scales, float64 (n_rows,) and (n_rows, n_parents).
 
     `groups`, int64 (n_rows,) below `n_groups`, are configurations of the discrete parents. Residuals have a least
-    scale, so that repeated values cannot gain density. `ends` are positions of values that are point masses.
+    scale, so that repeated values cannot gain density. `ends` are positions of values that are point masses, and
+    `log_steps` (n_rows,) the logs of the steps that values stand for, by default of the least scale.
     """
 
     z: NDArray[np.float64]
@@ -96,11 +121,14 @@ class LineRows:
     scale: LineScale
     min_scale: float
     ends: PointEnds | None = None
+    log_steps: NDArray[np.float64] | None = None
 
     def some(self, rows: NDArray[np.int64]) -> LineRows:
         """Return some of the rows."""
         ends = None if self.ends is None else self.ends.some(rows)
-        return replace(self, z=self.z[rows], parents=self.parents[rows], groups=self.groups[rows], ends=ends)
+        steps = None if self.log_steps is None else self.log_steps[rows]
+        members = {name: getattr(self, name)[rows] for name in ("z", "parents", "groups")}
+        return replace(self, **members, ends=ends, log_steps=steps)
 
 
 def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
@@ -319,14 +347,13 @@ def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
     return by_ranks if gain > charge else shape
 
 
-def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
-    """Return the least scale of residuals on a scale of a column, so that repeated values gain nothing.
+def log_steps(values: NDArray[np.float64], scale: LineScale) -> NDArray[np.float64]:
+    """Return the logs of the steps that values stand for on a scale of their column, float64 (n_rows, 2).
 
-    A value that repeats stands for a step: the values that are nearer to it than to other values. With the geometric
-    mean of the steps over the rows as its scale, a line has a lower mean log density than rows that are spread evenly
-    over their steps. A step on the scale counts by the ranks of its rows, which increasing transforms do not change, or
-    by its width and the slope of the scale, whichever gives the larger mean: at the ends of its range a column with
-    many equal rows has a slope that its ranks do not have. There are at least two distinct values.
+    A value that repeats stands for a step: the values that are nearer to it than to other values. A step counts by the
+    ranks of its rows, which increasing transforms do not change, and by its width and the slope of the scale: at the
+    ends of its range a column with many equal rows has a slope that its ranks do not have. There are at least two
+    distinct values.
     """
     distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
     edges = scipy.special.ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
@@ -336,19 +363,49 @@ def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
     if ends is not None:
         # a point mass has no slope: its line is a probability
         by_slope = np.where(ends.is_point, by_ranks, by_slope)
-    return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
+    return np.column_stack([by_ranks, by_slope])
 
 
-def most_log_density(values: NDArray[np.float64]) -> float:
-    """Return the largest mean log density that lines may have in a column of repeated values, in its units.
+def least_scale(steps: NDArray[np.float64]) -> float:
+    """Return the least scale of residuals on a scale of a column, so that repeated values gain nothing.
 
-    It is that of rows that are spread evenly over their steps, as of `least_scale`; infinity if hardly a value repeats.
-    The probability scale is steep at the ends of a range, where many equal rows would gain density without bound.
+    `steps` are those of `log_steps`. With the geometric mean of the steps over the rows as its scale, a line has a
+    lower mean log density than rows that are spread evenly over their steps. Of both steps the larger mean counts.
     """
-    distinct, position = np.unique(values, return_inverse=True)
-    if len(values) <= _FEW_TIES * len(distinct):
-        return float("inf")
-    return -float(np.log(_steps(distinct))[position].mean())
+    return max(float(np.exp(steps.mean(axis=0).max())), _LEAST_SCALE)
+
+
+class RepeatedValues:
+    """Repeated values of a column, float64 (n_rows,), which may have no more density than their steps allow.
+
+    A step of a value, as of `log_steps` but in units, has at most the probability 1. The scale of a line and the range
+    of its column do not always see to that: a probability scale is steep where many rows are equal. A point mass has a
+    probability, and no density. Where hardly a value repeats, copies of rows are likelier than steps, and values count
+    that 1 % of the rows have. `tables` (n_rows,) are the log densities of left-out rows under tables, in units.
+    """
+
+    def __init__(
+        self, values: NDArray[np.float64], scale: LineScale, tables: NDArray[np.float64] | None = None
+    ) -> None:
+        distinct, self._position, self._counts = np.unique(values, return_inverse=True, return_counts=True)
+        n_rows = len(values)
+        least = 2 if n_rows > _FEW_TIES * len(distinct) else max(3, n_rows / 100)
+        self._log_steps = np.log(_steps(distinct)) if len(distinct) > 1 else np.zeros(1)
+        ends = scale.ends_of_points(distinct)
+        self._counted = self._counts >= least
+        if ends is not None:
+            self._counted &= ~ends.is_point
+        # a shape inside bins may be that high too, and then a line gains nothing from it
+        self._of_tables = 0.0 if tables is None else self._excess(tables)
+
+    def gain(self, logs: NDArray[np.float64]) -> bool:
+        """Return whether rows with these log densities in units, float64 (n_rows,), owe some to their repeats."""
+        return self._excess(logs) > self._of_tables + _MOST_EXCESS * len(logs)
+
+    def _excess(self, logs: NDArray[np.float64]) -> float:
+        """Return the density of repeated values beyond that of their steps, in nats of all rows."""
+        of_values = np.bincount(self._position, logs) + self._counts * self._log_steps
+        return float(of_values[self._counted & (of_values > 0)].sum())
 
 
 def _steps(distinct: NDArray[np.float64]) -> NDArray[np.float64]:

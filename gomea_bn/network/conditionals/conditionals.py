@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
-from gomea_bn.network.conditionals.family import Columns, Family, TableSet, counts_content
+from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.family_mixture import FamilyMixture
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.parts import (
     Immutable,
     WithTables,
@@ -64,8 +66,8 @@ class Conditionals(Immutable):
     ----------
     copies : sequence of TableSet
         Sets of cuts with their tables, at least one.
-    lines : mapping of str to FamilyLine, optional
-        Lines by continuous column. The column and the continuous parents of a line need a scale.
+    lines : mapping of str to FamilyLine or FamilyMixture, optional
+        Lines, or mixtures of lines, by continuous column. The column and the continuous parents of a line need a scale.
     scales : mapping of str to Shape, optional
         Distributions of the columns that are part of lines on probability scales.
     units : mapping of str to (centre, spread), optional
@@ -99,7 +101,7 @@ class Conditionals(Immutable):
     _cut_intervals: dict[str, Any]
     _cut_probabilities: dict[str, Any]
     _frame: tuple[Any, ...] | None
-    _lines: dict[str, FamilyLine]
+    _lines: dict[str, FamilyLine | FamilyMixture]
     _log_losses: dict[str, tuple[float, float, float]]
     _n_rows: int
     _scales: dict[str, Shape]
@@ -110,7 +112,7 @@ class Conditionals(Immutable):
         self,
         copies: Sequence[TableSet],
         *,
-        lines: Mapping[str, FamilyLine] | None = None,
+        lines: Mapping[str, FamilyLine | FamilyMixture] | None = None,
         scales: Mapping[str, Shape] | None = None,
         units: Mapping[str, tuple[float, float]] | None = None,
         n_rows: int,
@@ -143,7 +145,7 @@ class Conditionals(Immutable):
         return self._copies
 
     @property
-    def lines(self) -> dict[str, FamilyLine]:
+    def lines(self) -> dict[str, FamilyLine | FamilyMixture]:
         """Lines by column; columns without an entry have tables alone."""
         return dict(self._lines)
 
@@ -468,8 +470,10 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables)
 
 def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
-    if not isinstance(line, FamilyLine):
-        raise GomeaBnError(f"lines['{name}'] must be a FamilyLine, got {type(line).__name__}.")
+    if not isinstance(line, (FamilyLine, FamilyMixture)):
+        raise GomeaBnError(
+            f"lines['{name}'] must be a FamilyLine or a FamilyMixture, got {type(line).__name__}."
+        )
     cuts, levels = network.cut_points, network.levels
     parents = network.parents(name)
     if name not in cuts:
@@ -483,8 +487,8 @@ def check_line(network: WithTables, name: str, line: object, scales: Mapping[str
             f"got {line.parents} and {line.groups}."
         )
     n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
-    if len(line.scales) != n_groups:
-        raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {len(line.scales)}.")
+    if line.n_groups != n_groups:
+        raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {line.n_groups}.")
     missing = [member for member in (name, *continuous) if member not in scales]
     if missing:
         option = "units" if line.in_units else "scales"
@@ -643,7 +647,11 @@ class CellGrids:
             parts += [
                 of_column.edges for of_column in (shape, known.scales.get(name)) if of_column is not None
             ]
-            parts += [family.bends(name) for family in network.families.values()]
+            parts += [
+                family.of_line.bends(name)
+                for family in network.families.values()
+                if family.of_line is not None
+            ]
             points = np.empty(0) if shape is None else shape.point_values
             ends = np.unique(np.concatenate([*parts, points]))
             self._breaks[name] = ends[(ends >= low) & (ends <= high)], points

@@ -598,6 +598,16 @@ class FamilyLine:
         return LineTerms(self.knots, self.has_products, self.product_knots)
 
     @property
+    def n_groups(self) -> int:
+        """Number of configurations of the discrete parents."""
+        return len(self.scales)
+
+    @property
+    def words(self) -> str:
+        """What the column follows, for a sentence."""
+        return self.terms.words
+
+    @property
     def n_parameters(self) -> int:
         """Number of coefficients and scales that were estimated; equal slopes of all groups count once."""
         slopes = self.coefficients[:, 1:]

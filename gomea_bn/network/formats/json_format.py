@@ -12,7 +12,7 @@ import numpy as np
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
-from gomea_bn.network.conditionals.family_line import FamilyLine
+from gomea_bn.network.conditionals.line_density import line_from_content
 from gomea_bn.network.earlier_versions import with_axes
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
@@ -200,7 +200,7 @@ def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
     others = {"units": {}, "cut_intervals": {}, "set_values": {}, "log_losses": {}, **content}
     return Conditionals(
         copies,
-        lines={name: FamilyLine.from_content(line) for name, line in lines.items()},
+        lines={name: line_from_content(line) for name, line in lines.items()},
         scales={name: Shape.from_content(shape) for name, shape in scales.items()},
         n_rows=field_of(content, "n_rows", int, where),
         cut_probabilities=field_of(content, "cut_probabilities", dict, where),

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
 from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
-from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import LineScale
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
@@ -1067,17 +1068,20 @@ def drawn_joint(
 def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: int) -> Engine:
     """Return the engine whose answers about one variable are surer for some single rows: exact inference, or draws.
 
-    Cells are those of rows of a frame, since such an engine answers many questions about the same rows.
+    Cells are those of a single question: few draws have rare values, and could not tell that coarser ones are wrong.
     """
-    engine = engine_for(network)
-    if not isinstance(engine, CellEngine):
-        return engine
-    for row in rows:
-        answer = engine.joint(row, [target], in_bins=True)
-        drawn, error = drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS)
-        if _contradicts(drawn, error, answer):
-            return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(_SEED), in_tables=False)
+    engine = engine_for(network, is_single=True)
+    if any(draws_contradict(network, engine, row, target) for row in rows):
+        return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(_SEED), in_tables=False)
     return engine
+
+
+def draws_contradict(network: NetworkLike, engine: Engine, row: Evidence, target: int) -> bool:
+    """Return whether draws show that an engine answers a question about one row and variable wrongly."""
+    if not isinstance(engine, CellEngine):
+        return False
+    answer = engine.joint(row, [target], in_bins=True)
+    return _contradicts(*drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS), answer)
 
 
 def _contradicts(drawn: Joint, error: float, joint: Joint) -> bool:

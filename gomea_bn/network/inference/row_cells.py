@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family import Columns, Family
+from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_line import LEAST_SPREAD, LineScale
+from gomea_bn.network.conditionals.line_density import Columns
 
 BLOCK_OF_ROWS = 512
 """Rows whose cells are in memory at the same time."""

@@ -1,4 +1,4 @@
-"""Densities of other libraries that draw rows: mixtures of Gaussians, and adversarial random forests."""
+"""Densities of other libraries that draw rows: mixtures of Gaussians, probabilistic circuits, adversarial forests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,18 +31,50 @@ def gaussian_mixture(real: RealTable, train: pd.DataFrame, seed: int) -> Generat
 
     The number of Gaussians is doubled until BIC is worse.
     """
+    return _by_levels(real, train, seed, _best_mixture)
+
+
+def probabilistic_circuit(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:
+    """Return a sum-product network of spflow, with Gaussian leaves, for every combination of levels.
+
+    LearnSPN finds its structure with default options. Leaves have at least 100 rows, or a fifth of few rows.
+    """
+    return _by_levels(real, train, seed, _learned_circuit)
+
+
+def _learned_circuit(values: Values, seed: int) -> Any:
+    import torch
+    from spflow.interfaces.sklearn import SPFlowDensityEstimator
+
+    torch.manual_seed(seed)
+    # the global generator clusters rows
+    np.random.seed(seed)  # noqa: NPY002
+    least = min(100, max(len(values) // 5, 2))
+    return SPFlowDensityEstimator(min_instances_slice=least, dtype="float64").fit(values)
+
+
+def _by_levels(
+    real: RealTable, train: pd.DataFrame, seed: int, fit: Callable[[Values, int], Any]
+) -> Generator:
+    """Return the densities of the standardised continuous columns for every combination of levels.
+
+    `fit` returns an estimator of scikit-learn with `score_samples` and `sample`.
+    """
     discrete = [name for name in train if name not in real.continuous]
     centre, scale = train[real.continuous].mean(), train[real.continuous].std()
     groups = train.groupby(discrete, observed=True).indices
     mixtures = {
-        levels: _best_mixture(((train[real.continuous].iloc[rows] - centre) / scale).to_numpy(), seed)
+        levels: fit(((train[real.continuous].iloc[rows] - centre) / scale).to_numpy(), seed)
         for levels, rows in groups.items()
     }
 
     def sample(n: int) -> pd.DataFrame:
         drawn = train.iloc[np.random.default_rng(seed).integers(len(train), size=n)].reset_index(drop=True)
         for levels, rows in drawn.groupby(discrete, observed=True).indices.items():
-            values = mixtures[levels].sample(len(rows))[0] * scale.to_numpy() + centre.to_numpy()
+            values = mixtures[levels].sample(len(rows))
+            # that of a mixture has components too
+            values = values[0] if isinstance(values, tuple) else values
+            values = values * scale.to_numpy() + centre.to_numpy()
             drawn.loc[rows, real.continuous] = values
         return drawn
 

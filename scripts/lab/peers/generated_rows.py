@@ -20,7 +20,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from gomea_bn import BayesNetEnsemble
-from lab.methods.generators import Generator, adversarial_forest, gaussian_mixture
+from lab.methods.generators import Generator, adversarial_forest, gaussian_mixture, probabilistic_circuit
 from lab.methods.skeleton_peers import encoded
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
 from lab.runner.printing import sheet, with_error
@@ -38,6 +38,7 @@ GENERATED_TABLES: dict[str, Callable[[], RealTable]] = {
 }
 PEERS: dict[str, tuple[str, Callable[[RealTable, pd.DataFrame, int], Generator]]] = {
     "Gaussian mixtures, scikit-learn": ("sklearn", gaussian_mixture),
+    "sum-product network, spflow": ("spflow", probabilistic_circuit),
     "adversarial forest, arfpy": ("arfpy", adversarial_forest),
 }
 """Module to import and function of a table, its training rows and a seed, by label."""
@@ -101,7 +102,7 @@ def one_split(task: Task) -> dict[str, Any]:
         return _scores(task)
     module = PEERS[task["method"]][0]
     if find_spec(module) is None:
-        return {"note": f"needs {module}; the extra gomea-bn[peers] installs it"}
+        return {"note": f"needs {module}: pip install {module}"}
     try:
         with ReplaceableProcess() as process:
             return process.call(_scores, task, timeout=task["timeout"])

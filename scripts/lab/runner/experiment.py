@@ -215,10 +215,7 @@ class Experiment:
         if "evaluations" in values and "seconds" not in values:
             values["seconds"] = None
         plan = Plan(**{**vars(self.full if full else self.plan), **values})
-        known = {
-            "algorithms": (*self.full.algorithms, *self.more_algorithms),
-            "variants": self.full.variants,
-        }
+        known = {"algorithms": (*self.full.algorithms, *self.more_algorithms), "variants": self.full.variants}
         for option, choices in known.items():
             if getattr(plan, option) and not choices:
                 raise GomeaBnError(f"{self.name} has no {option}; leave them out.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables
+from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables, plain_line
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
@@ -138,7 +138,7 @@ def test_a_wider_support_than_the_rows_is_kept() -> None:
     assert averaged.support == wide.support
     beyond = frame[:1].assign(y=wide.support["y"][1])
     bins = average_families(wide, frame, line="none").log_density_terms(beyond)["y"]
-    share = 1 - conditionals_of(averaged).lines["y"].weight
+    share = 1 - plain_line(averaged, "y").weight
     assert averaged.log_density_terms(beyond)["y"] == pytest.approx(bins + math.log(share))
 
 
@@ -404,8 +404,8 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     monkeypatch.setattr(averaging, "mixture_weight", weight_of)
     averaged = average_families(network, frame, n_copies=3)
     ((of_bins, of_line),) = calls
-    assert conditionals_of(averaged).lines["y"].weight == 0.625
-    assert conditionals_of(averaged).lines["y"].groups == ("c",)
+    assert plain_line(averaged, "y").weight == 0.625
+    assert plain_line(averaged, "y").groups == ("c",)
     low, high = network.support["y"]
     logs = []
     for copy in conditionals_of(averaged).copies:
@@ -440,7 +440,7 @@ def test_a_strong_line_gets_most_of_the_weight_and_independent_columns_none(shap
     averaged = average_families(network, frame)
     # "x" has no continuous parent
     assert set(conditionals_of(averaged).lines) == {"y"}
-    line = conditionals_of(averaged).lines["y"]
+    line = plain_line(averaged, "y")
     assert line.weight > 0.9
     assert line.coefficients[0, 1] == pytest.approx(1.0, abs=0.1)
     fresh = linear_frame(2000, seed=1)
@@ -462,7 +462,7 @@ def test_lines_of_groups_follow_their_discrete_parents() -> None:
     frame["g"] = pd.Categorical(frame["g"], categories=["k", "l", "m"])
     network = network_of(frame, [("g", "y"), ("x", "y")])
     averaged = average_families(network, frame)
-    slopes = conditionals_of(averaged).lines["y"].coefficients[:, 1]
+    slopes = plain_line(averaged, "y").coefficients[:, 1]
     levels = list(network.levels["g"])
     assert slopes[levels.index("k")] > 0.9
     assert slopes[levels.index("l")] < -0.9
@@ -480,7 +480,7 @@ def test_groups_are_numbered_with_the_last_discrete_parent_fastest() -> None:
     frame = pd.DataFrame({"a": first.astype(str), "b": second.astype(str), "x": x})
     frame["y"] = slopes[first, second] * x + 0.1 * rng.normal(size=900)
     averaged = average_families(network_of(frame, [("a", "y"), ("b", "y"), ("x", "y")]), frame)
-    line = conditionals_of(averaged).lines["y"]
+    line = plain_line(averaged, "y")
     assert line.groups == ("a", "b")
     # on the scale of "y", which all groups share
     steep = np.where(np.abs(line.coefficients[:, 1]) < 0.5, 0, np.sign(line.coefficients[:, 1]))
@@ -593,7 +593,7 @@ def test_repeated_values_do_not_buy_density_by_lines(
     frame = pd.DataFrame({"x": x, "y": x})
     network = network_of(frame, [("x", "y")], n_bins=8, shaped=shaped)
     averaged = average_families(network, frame)
-    assert conditionals_of(averaged).lines["y"].scales.min() > least_scale
+    assert plain_line(averaged, "y").scales.min() > least_scale
     # all that is known of a value is the interval that rounds to it
     assert averaged.log_density_terms(frame)["y"].mean() < -math.log(spacing)
     assert averaged.score(frame) > network.score(frame)
@@ -612,9 +612,7 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
         average_families(network_of(rows, edges, shaped=shaped), rows, n_copies=4) for rows in (frame, moved)
     )
     assert set(conditionals_of(first).lines) == set(conditionals_of(second).lines) >= {"y"}
-    assert conditionals_of(second).lines["y"].weight == pytest.approx(
-        conditionals_of(first).lines["y"].weight, abs=1e-4
-    )
+    assert plain_line(second, "y").weight == pytest.approx(plain_line(first, "y").weight, abs=1e-4)
     np.testing.assert_allclose(
         second.log_density(moved), first.log_density(frame) - 2 * math.log(factor), atol=rounding
     )

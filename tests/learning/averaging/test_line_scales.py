@@ -6,13 +6,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of
+from averaged_examples import plain_line
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.averaging.line_fit import least_scale, line_scale, most_log_density
-from gomea_bn.network.conditionals.family_line import ProbabilityScale
+from gomea_bn.learning.averaging.line_fit import RepeatedValues, least_scale, line_scale, log_steps
+from gomea_bn.network.conditionals.family_line import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
@@ -51,15 +51,13 @@ def test_the_exponential_of_a_column_has_the_line_of_the_column(n: int) -> None:
     rows = pd.DataFrame({"x": fresh, "y": fresh + 0.2 * rng.normal(size=2000)})
     rows = rows[rows["x"].between(x.min(), x.max()) & rows["y"].between(y.min(), y.max())]
     density = plain.log_density_terms(rows)["y"].mean()
-    assert conditionals_of(plain).lines["y"].weight > 0.9
+    assert plain_line(plain, "y").weight > 0.9
     for averaged, transform in ((of_y, "y"), (of_both, "xy")):
         moved = rows.assign(**{name: exponential(rows[name].to_numpy()) for name in transform})
-        line = conditionals_of(averaged).lines["y"]
+        line = plain_line(averaged, "y")
         assert line.weight > 0.9
-        assert line.coefficients[0, 1] == pytest.approx(
-            conditionals_of(plain).lines["y"].coefficients[0, 1], abs=0.1
-        )
-        assert line.scales[0] == pytest.approx(conditionals_of(plain).lines["y"].scales[0], rel=0.15)
+        assert line.coefficients[0, 1] == pytest.approx(plain_line(plain, "y").coefficients[0, 1], abs=0.1)
+        assert line.scales[0] == pytest.approx(plain_line(plain, "y").scales[0], rel=0.15)
         # in the units of y
         of_moved = averaged.log_density_terms(moved)["y"].mean() + (math.log(6) + 6 * rows["y"]).mean()
         assert of_moved == pytest.approx(density, abs=0.2)
@@ -121,7 +119,7 @@ def test_a_shape_that_follows_its_column_stays() -> None:
 def test_the_least_scale_is_the_step_between_rounded_normal_values(spacing: float, factor: float) -> None:
     z = factor * np.round(np.random.default_rng(3).normal(size=800) / spacing) * spacing
     scale = ProbabilityScale(fit_shape(z).shape, 800)
-    assert least_scale(z, scale) == pytest.approx(spacing, rel=0.15)
+    assert least_scale(log_steps(z, scale)) == pytest.approx(spacing, rel=0.15)
 
 
 def slow_least_scale(values: list[float], scale: ProbabilityScale) -> float:
@@ -144,9 +142,11 @@ def test_the_least_scale_is_the_geometric_mean_of_the_steps_of_the_rows() -> Non
     # even, and crowded at the low end, where ranks and slopes disagree
     for shape in (Shape([1.0, 8.0], [1.0], [1.0]), Shape([1.0, 2.0, 8.0], [6.0, 1 / 6], [6.0, 1 / 6])):
         scale = ProbabilityScale(shape, len(values))
-        assert least_scale(np.array(values), scale) == pytest.approx(slow_least_scale(values, scale))
+        assert least_scale(log_steps(np.array(values), scale)) == pytest.approx(
+            slow_least_scale(values, scale)
+        )
     normal = np.random.default_rng(0).normal(size=50_000)
-    assert least_scale(normal, ProbabilityScale(fit_shape(normal).shape, 50_000)) == 1e-3
+    assert least_scale(log_steps(normal, ProbabilityScale(fit_shape(normal).shape, 50_000))) == 1e-3
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 3])
@@ -160,10 +160,24 @@ def test_rounded_values_of_a_skewed_column_buy_no_density(decimals: int, factor:
     assert of_rows.mean() < decimals * math.log(10)
 
 
-def test_the_largest_density_is_that_of_rows_that_are_spread_over_their_steps() -> None:
+def test_repeats_gain_what_lies_above_the_density_of_rows_that_are_spread_over_their_steps() -> None:
     values = np.array([0.0] * 6 + [1.0] * 3 + [3.0])
-    # steps: 1, (1 + 2) / 2 and 2
-    expected = -(6 * np.log(1.0) + 3 * np.log(1.5) + np.log(2.0)) / 10
-    assert most_log_density(values) == pytest.approx(expected)
-    assert most_log_density(2 * values + 7) == pytest.approx(expected - np.log(2))
-    assert most_log_density(np.arange(20.0)) == np.inf
+    # steps: 1, (1 + 2) / 2 and 2; the last value does not repeat
+    logs = -np.log([1.0] * 6 + [1.5] * 3 + [0.1])
+    for factor in (1.0, 2.0, 1e200):
+        repeated = RepeatedValues(factor * values + 7, UnitScale(0.0, 1.0, (0.0, 1.0)))
+        of_units = logs - np.log(factor) - 0.001
+        assert not repeated.gain(of_units)
+        # low densities elsewhere do not make up for it
+        assert repeated.gain(of_units + np.repeat([0.05, -3.0], [6, 4]))
+    assert not RepeatedValues(np.arange(20.0), UnitScale(0.0, 1.0, (0.0, 19.0))).gain(np.full(20, 9.0))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_a_column_with_a_point_mass_follows_the_same_in_all_units(unit: float) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=600)
+    y = np.where(x < 0, 0.0, x + 0.1 * rng.normal(size=600) ** 2)
+    plain, scaled = averaged_of(x, y), averaged_of(x, unit * y)
+    assert plain_line(plain, "y").weight > 0.2
+    assert plain_line(scaled, "y").weight == pytest.approx(plain_line(plain, "y").weight, abs=1e-3)

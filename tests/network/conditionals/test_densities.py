@@ -22,6 +22,7 @@ from averaged_examples import (
     copy_with,
     grid_of,
     line_of_b,
+    plain_line,
     surface_of_c,
     tables_of,
 )
@@ -275,7 +276,11 @@ def test_conditionals_cannot_be_changed(averaged):
     for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
         part.clear()
     averaged.cut_probabilities("b")["probability"] = 0.0
-    for array in (known.lines["b"].scales, known.copies[0].tables["a"], known.copies[0].cut_points["a"]):
+    for array in (
+        plain_line(averaged, "b").scales,
+        known.copies[0].tables["a"],
+        known.copies[0].cut_points["a"],
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     assert averaged.to_json() == before
@@ -337,7 +342,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"set_values": {"g": 2.0}}, r"set_values\['g'\] must be from 0 to 1, got 2.0"),
         ({"set_values": {"a": 9.0}}, r"set_values\['a'\] must be from -1 to 3, got 9.0"),
         ({"set_values": {"a": "x"}}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
-        ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine, got int"),
+        ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine or a FamilyMixture, got int"),
         ({"lines": {"q": line_of_b()}}, "'q'"),
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),

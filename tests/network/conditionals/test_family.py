@@ -22,7 +22,7 @@ from shape_oracles import random_shape, slow_distribution
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
-from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import (
     LEAST_SPREAD,
     LineTerms,
@@ -30,6 +30,7 @@ from gomea_bn.network.conditionals.family_line import (
     UnitScale,
     log_line_density,
 )
+from gomea_bn.network.conditionals.line_density import Columns
 
 SEEDS = st.integers(0, 5000)
 

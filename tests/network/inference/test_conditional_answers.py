@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference import engine as engine_module
 from gomea_bn.network.inference.completion import completed_table
@@ -509,6 +509,22 @@ def test_draws_answer_where_cells_are_too_coarse(tied_network):
     assert tied_network.query("g").equals(tied_network.query("g"))
 
 
+def test_explanations_of_many_findings_warn_where_draws_contradict_them(tied_network):
+    generator = np.random.default_rng(1)
+    frame = tied_network.sample(3000, random_state=2).assign(
+        **{name: pd.Categorical(generator.integers(0, 2, 3000)) for name in "uvwt"}
+    )
+    edges = [*tied_network.edges, ("u", "v"), ("v", "w"), ("w", "t")]
+    cuts = tied_network.cut_points
+    wider = average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+    findings = dict.fromkeys("uvwt", 1)
+    with pytest.warns(GomeaBnWarning, match="too coarse for columns that almost determine each other"):
+        wider.explain("g", findings, state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        wider.explain("t", {**dict.fromkeys("uvw", 1), "a": (0.0, 1.0)}, state=1)
+
+
 def test_explanations_are_by_draws_where_cells_are_too_coarse(tied_network):
     drawn = tied_network.sample(400_000, random_state=8)
     why = tied_network.explain("g", {"a": (0.0, 1.0)}, state=1)
@@ -522,3 +538,18 @@ def test_explanations_are_by_draws_where_cells_are_too_coarse(tied_network):
     low, high = (drawn["g"][drawn["c"].between(*ends)].astype(int).mean() for ends in ((-9, -1), (1, 9)))
     assert why.drivers.loc["c", "lowest"] < low + 0.1
     assert why.drivers.loc["c", "highest"] > high - 0.2
+
+
+def test_finer_cells_explain_before_draws_of_rare_findings_do() -> None:
+    rng = np.random.default_rng(0)
+    r, angle = rng.gamma(9, 1, 3000), rng.uniform(0, 2 * np.pi, 3000)
+    frame = pd.DataFrame({"r": r, "p": r * (1 + 0.002 * rng.normal(size=3000))})
+    frame["x"], frame["y"] = np.cos(angle), np.sin(angle) + 0.05 * rng.normal(size=3000)
+    frame["k"] = r + 3 * frame["y"] + rng.normal(size=3000) * (0.2 + frame["y"].abs())
+    cuts = {str(name): np.quantile(frame[name], np.arange(1, 6) / 6) for name in frame}
+    edges = [("r", "p"), ("x", "y"), ("r", "k"), ("y", "k")]
+    network = average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+    drawn = network.sample(500_000, random_state=9)
+    rows = drawn["p"].between(8.0, 8.5) & drawn["x"].between(-0.1, 0.1)
+    why = network.explain("k", {"p": (8.0, 8.5), "x": (-0.1, 0.1)})
+    assert why.answer == pytest.approx(drawn["k"][rows].mean(), abs=0.2)

@@ -1,0 +1,182 @@
+"""Mixtures of lines of families: their fit by expectation and maximisation, and the density of left-out rows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.learning.averaging.line_fit import LineRows, mixture_gain, mixture_weight
+from gomea_bn.network.conditionals.family_mixture import (
+    Components,
+    FamilyMixture,
+    components_of,
+    log_mixture_of_lines,
+    sums_of_shares,
+)
+
+# components are doubled up to this number
+_MOST_COMPONENTS = 64
+# rows on which a mixture must not lose more than so many nats a row against what is known: it is better with all rows
+_ROWS_OF_CHECK = 1_500
+_MOST_LOSS = 0.02
+# fewest rows of a component, per number that describes it
+_ROWS_PER_PARAMETER = 3.0
+# steps after every doubling, and further ones of the last fit
+_STEPS = 8
+# gain of twice as many components that counts, in nats of all rows
+_LEAST_GAIN = 2.0
+# doublings without a gain after which there are no more
+_MOST_FAILURES = 2
+# a component with fewer rows leaves
+_LEAST_ROWS = 1.0
+_SEED = 20261127
+# fitted mixtures of the last families, by a digest of their rows
+_MOST_KEPT = 128
+_fitted: dict[bytes, FittedMixture | None] = {}
+
+
+@dataclass(frozen=True)
+class FittedMixture:
+    """Sums of the components as of `FamilyMixture`, and the log density of every row with its half left out."""
+
+    moments: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    least_scales: NDArray[np.float64]
+    left_out: NDArray[np.float64]
+
+    def of_family(
+        self,
+        weight: float,
+        parents: tuple[str, ...],
+        groups: tuple[str, ...],
+        rows: LineRows,
+        *,
+        in_units: bool,
+    ) -> FamilyMixture:
+        """Return the mixture of a family with its weight, and its continuous and discrete parents."""
+        return FamilyMixture(weight, parents, groups, self.moments, self.counts, self.least_scales, in_units)
+
+
+def fitted_mixture(
+    rows: LineRows, tables: NDArray[np.float64], known: NDArray[np.float64]
+) -> FittedMixture | None:
+    """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
+
+    `tables` and `known`, float64 (n_rows,), are log densities of left-out rows on the scale of the column: by tables
+    alone, and by all that the column has so far. There is no mixture of more than 1,500 rows if that of 1,500 of them,
+    next to the tables, loses against what is known.
+    """
+    if len(rows.z) > _ROWS_OF_CHECK:
+        some = np.random.default_rng(_SEED).permutation(len(rows.z))[:_ROWS_OF_CHECK]
+        few = _kept_mixture(rows.some(some))
+        if few is None:
+            return None
+        weight = mixture_weight(tables[some], few.left_out)
+        gain = mixture_gain(tables[some], few.left_out, weight) / len(some)
+        if gain < (known - tables)[some].mean() - _MOST_LOSS:
+            return None
+    return _kept_mixture(rows)
+
+
+def _kept_mixture(rows: LineRows) -> FittedMixture | None:
+    """Return the mixture of `_mixture_of`, and keep the last ones.
+
+    Networks of an ensemble, and a network before and after its edges were judged, have families in common.
+    """
+    digest = hashlib.blake2b(repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high)).encode())
+    for part in (rows.z, rows.parents, rows.groups, rows.log_steps, *(rows.ends or ())):
+        if part is not None:
+            digest.update(np.ascontiguousarray(part).tobytes())
+    key = digest.digest()
+    if key not in _fitted:
+        while len(_fitted) >= _MOST_KEPT:
+            _fitted.pop(next(iter(_fitted)), None)
+        _fitted[key] = _mixture_of(rows)
+    return _fitted[key]
+
+
+def _mixture_of(rows: LineRows) -> FittedMixture | None:
+    """Return the mixture whose number of components predicts left-out rows best; None if it is one.
+
+    One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
+    is divided across the axis on which its rows vary most.
+    """
+    n_rows, size = len(rows.z), rows.parents.shape[1] + 1
+    n_parameters = size + size * (size + 1) / 2
+    # copies of a row do not judge each other
+    _, content = np.unique(np.column_stack([rows.z, rows.parents, rows.groups]), axis=0, return_inverse=True)
+    halves = (np.random.default_rng(_SEED).permutation(n_rows) % 2)[content.ravel()]
+    if np.bincount(halves, minlength=2).min() < n_parameters:
+        return None
+    parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
+    best, n_doublings, chosen = None, 0, 0
+    most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
+    while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
+        left_out = np.empty(n_rows)
+        for half, fit in enumerate(parts):
+            if n_doublings:
+                fit.double()
+            others = np.flatnonzero(halves == half)
+            left_out[others] = log_density_of(fit.components, rows.some(others))
+        if best is None or left_out.sum() > best.sum() + _LEAST_GAIN:
+            best, chosen = left_out, n_doublings
+        n_doublings += 1
+    if best is None or not chosen:
+        return None
+    fit = _Fit(rows)
+    for _ in range(chosen):
+        fit.double()
+    return FittedMixture(fit.moments, fit.counts, fit.least_scales, best)
+
+
+def log_density_of(components: Components, rows: LineRows) -> NDArray[np.float64]:
+    """Return the log density of rows on the scale of the column, float64 (n_rows,)."""
+    ends = rows.scale.low, rows.scale.high
+    return log_mixture_of_lines(components, rows.z, rows.parents, rows.groups, ends, rows.ends)[0]
+
+
+class _Fit:
+    """Components that are fitted to rows step by step; at first there is one."""
+
+    def __init__(self, rows: LineRows) -> None:
+        self._rows = rows
+        self._weights = np.ones(len(rows.z))
+        values = np.column_stack([np.ones(len(rows.z)), rows.parents, rows.z])
+        self.moments = (values.T @ values)[None]
+        self.counts = np.bincount(rows.groups, minlength=rows.n_groups)[None].astype(np.float64)
+        self.least_scales = np.array([rows.min_scale])
+
+    @property
+    def components(self) -> Components:
+        return components_of(self.moments, self.counts, self.least_scales)
+
+    def double(self) -> None:
+        """Divide every component in two, and take steps of expectation and maximisation."""
+        n_rows = self.moments[:, 0, 0]
+        centres = self.moments[:, 0, 1:] / n_rows[:, None]
+        scatter = self.moments[:, 1:, 1:] / n_rows[:, None, None] - centres[:, :, None] * centres[:, None, :]
+        _, vectors = np.linalg.eigh(scatter)
+        axes = vectors[:, :, -1]
+        # the sign of an axis is arbitrary
+        axes *= np.where(
+            np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1) < 0, -1.0, 1.0
+        )
+        offsets = -np.einsum("kj,kj->k", axes, centres)
+        self._step(np.column_stack([offsets, axes]))
+        for _ in range(_STEPS):
+            self._step()
+
+    def _step(self, axes: NDArray[np.float64] | None = None) -> None:
+        rows = self._rows
+        sums = sums_of_shares(
+            self.components, rows.z, rows.parents, rows.groups, self._weights, rows.log_steps, axes
+        )
+        # components that have lost their rows leave
+        kept = sums.moments[:, 0, 0] > _LEAST_ROWS
+        self.moments, self.counts = sums.moments[kept], sums.counts[kept]
+        # a component around repeated values gains no more from them than a single line
+        of_rows = np.exp(sums.log_steps[kept] / self.moments[:, 0, 0]) if rows.log_steps is not None else 0.0
+        self.least_scales = np.broadcast_to(np.maximum(of_rows, rows.min_scale), len(self.moments))

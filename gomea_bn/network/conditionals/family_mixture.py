@@ -1,0 +1,584 @@
+"""A column that follows several lines, each where it holds: the density of a family as a mixture of normal densities.
+
+The column and its continuous parents have a mixture of normal densities together. Given the parents, the column is
+normal around one line per component, and the components have the probabilities that the parents give them (mixtures of
+experts: Xu, Jordan & Hinton, "An alternative model for mixtures of experts", 1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import erfc, log, pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.family_line import (
+    LEAST_SPREAD,
+    PRECISION,
+    PRIOR_ROWS,
+    PRIOR_VARIANCE,
+    PointEnds,
+    scale_of,
+)
+from gomea_bn.runtime.jit import kernel
+
+# variance of parents in a component that is added to what rows say
+_LEAST_VARIANCE = 1e-4
+# components with a smaller probability, given the parents, have no cells
+_LEAST_SHARE = 1e-9
+_FARTHEST_EXPONENT = 25.0
+_LEAST_MASS = 1e-12
+_LEAST_PROBABILITY = 1e-300
+_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+_ROOT_HALF = sqrt(0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyMixture:
+    """The mixture of lines of a family, which sums over rows of data determine.
+
+    All columns are on their probability scales, or all in their own units, as those of a `FamilyLine`. The density of
+    every component is restricted to the range of the column.
+
+    Attributes
+    ----------
+    weight : float
+        Share of the mixture in the density of the family, above 0 and below 1; the bins have the rest.
+    parents : tuple of str
+        Continuous parents, in the order of the coefficients.
+    groups : tuple of str
+        Discrete parents, in the order of the groups.
+    moments : ndarray of shape (n_components, n_parents + 2, n_parents + 2), float64
+        Sums over the rows of products of 1, the parents and the column, each row by its share in a component.
+    counts : ndarray of shape (n_components, n_groups), float64
+        Rows of every configuration of the discrete parents, the last one fastest, by their shares in the components.
+    least_scales : ndarray of shape (n_components,), float64
+        Least scale of every component around its line.
+    in_units : bool
+        Whether columns are in their own units, and not on their probability scales.
+
+    Raises
+    ------
+    GomeaBnError
+        For parts of other shapes or outside their ranges.
+    """
+
+    weight: float
+    parents: tuple[str, ...]
+    groups: tuple[str, ...]
+    moments: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    least_scales: NDArray[np.float64]
+    in_units: bool = False
+
+    def __post_init__(self) -> None:
+        for part in ("moments", "counts", "least_scales"):
+            numbers = np.array(getattr(self, part), np.float64)
+            numbers.flags.writeable = False
+            object.__setattr__(self, part, numbers)
+        n, size = len(self.moments), len(self.parents) + 2
+        is_valid = (
+            0 < self.weight < 1
+            and len(self.parents) > 0
+            and n > 0
+            and self.moments.shape == (n, size, size)
+            and self.counts.ndim == 2
+            and self.counts.shape[0] == n
+            and self.counts.shape[1] > 0
+            and self.least_scales.shape == (n,)
+            and bool((np.isfinite(self.least_scales) & (self.least_scales > 0)).all())
+            and bool(np.isfinite(self.moments).all())
+            and bool((np.isfinite(self.counts) & (self.counts >= 0)).all())
+            and bool((self.counts.sum(axis=1) > 0).all())
+            and bool(np.allclose(self.moments[:, 0, 0], self.counts.sum(axis=1), rtol=1e-6, atol=0.0))
+        )
+        if not is_valid or not self._has_components():
+            raise GomeaBnError(
+                "A mixture of lines must have a weight between 0 and 1, at least one continuous parent, and for each "
+                "of its components sums of products, numbers of rows of all groups and a least scale, all finite."
+            )
+
+    def _has_components(self) -> bool:
+        """Return whether the sums are those of some rows."""
+        with np.errstate(all="ignore"):
+            try:
+                return all(np.isfinite(part).all() for part in self.components)
+            except np.linalg.LinAlgError:
+                return False
+
+    @property
+    def n_groups(self) -> int:
+        """Number of configurations of the discrete parents."""
+        return int(self.counts.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of shares, means, covariances and probabilities of groups that were estimated."""
+        n, n_groups = self.counts.shape
+        size = len(self.parents) + 1
+        return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
+
+    @property
+    def kind(self) -> str:
+        """What the column follows: "mixture"."""
+        return "mixture"
+
+    @property
+    def words(self) -> str:
+        """The kind for a sentence."""
+        return f"a mixture of {len(self.moments)} lines" if len(self.moments) > 1 else "a line"
+
+    @cached_property
+    def components(self) -> Components:
+        """Parameters of the components."""
+        return components_of(self.moments, self.counts, self.least_scales)
+
+    def with_rows(
+        self,
+        old: float,
+        z: NDArray[np.float64],
+        parents: NDArray[np.float64],
+        groups: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> FamilyMixture:
+        """Return the mixture in which the rows so far count `old` times, with further rows.
+
+        `z` (n,) and `parents` (n, n_parents) are places on scales, and `groups` (n,) configurations of the discrete
+        parents. Every row has the shares in components that it has under the present ones.
+        """
+        sums = sums_of_shares(self.components, z, parents, groups, weights)
+        moments, counts = old * self.moments + sums.moments, old * self.counts + sums.counts
+        # a component that has lost its rows leaves
+        n_rows = counts.sum(axis=1)
+        kept = n_rows > _LEAST_SHARE * n_rows.sum()
+        return replace(self, moments=moments[kept], counts=counts[kept], least_scales=self.least_scales[kept])
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
+        upper = np.triu_indices(self.moments.shape[1])
+        return {
+            "kind": self.kind,
+            "weight": self.weight,
+            "parents": list(self.parents),
+            "groups": list(self.groups),
+            "moments": [of_component[upper].tolist() for of_component in self.moments],
+            "counts": self.counts.tolist(),
+            "least_scales": self.least_scales.tolist(),
+            "in_units": self.in_units,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> FamilyMixture:
+        """Return the mixture that JSON values describe; raises `GomeaBnError` for others."""
+        fields = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
+        if any(field not in content for field in fields):
+            raise GomeaBnError(f"A mixture of lines must be an object with the fields {', '.join(fields)}.")
+        for field in ("parents", "groups"):
+            names = content[field]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise GomeaBnError(f"The {field} of a mixture must be a list of names, got {names!r:.80}.")
+        if not isinstance(content["in_units"], bool):
+            raise GomeaBnError(
+                f"in_units of a mixture must be true or false, got {content['in_units']!r:.80}."
+            )
+        size = len(content["parents"]) + 2
+        try:
+            halves, counts, least_scales = (
+                np.array(content[field], np.float64) for field in ("moments", "counts", "least_scales")
+            )
+            weight = float(content["weight"])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"The parts of a mixture must be numbers: {error}.") from error
+        if halves.ndim != 2 or halves.shape[1] != size * (size + 1) // 2:
+            raise GomeaBnError(
+                f"The moments of a mixture with {size - 2} continuous parents must be lists of "
+                f"{size * (size + 1) // 2} numbers, one list per component."
+            )
+        moments = np.empty((len(halves), size, size))
+        rows, columns = np.triu_indices(size)
+        moments[:, rows, columns] = halves
+        moments[:, columns, rows] = halves
+        names, groups = tuple(content["parents"]), tuple(content["groups"])
+        return cls(weight, names, groups, moments, counts, least_scales, content["in_units"])
+
+
+class Components(NamedTuple):
+    """Parameters of the components of a mixture of lines, float64.
+
+    By component: `log_gates` (n, n_groups), the log of its share times the probability of every group; `centres` (n, d)
+    of the parents; `factors` (n, d, d), lower triangles that make the parents standard normal; `coefficients`
+    (n, d + 1), intercept and slopes of its line; and `scales` (n,) around it.
+    """
+
+    log_gates: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
+def components_of(
+    moments: NDArray[np.float64], counts: NDArray[np.float64], least_scales: NDArray[np.float64]
+) -> Components:
+    """Return the components that sums over rows give; see `FamilyMixture`.
+
+    Covariances of the parents and the scales have the inverse-gamma prior of lines, and coefficients their normal one.
+    """
+    d = moments.shape[1] - 2
+    n_rows = counts.sum(axis=1)
+    of_groups = (counts.sum(axis=0) + 1 / counts.shape[1]) / (counts.sum() + 1)
+    groups = (counts + of_groups) / (n_rows + 1)[:, None]
+    centres = moments[:, 0, 1 : d + 1] / n_rows[:, None]
+    scatter = (
+        moments[:, 1 : d + 1, 1 : d + 1] - n_rows[:, None, None] * centres[:, :, None] * centres[:, None, :]
+    )
+    prior = PRIOR_ROWS * PRIOR_VARIANCE * np.eye(d)
+    covariances = (scatter + prior) / (n_rows + PRIOR_ROWS)[:, None, None] + _LEAST_VARIANCE * np.eye(d)
+    lower = np.linalg.cholesky(covariances)
+    factors = np.linalg.inv(lower)
+    log_dets = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    inner = moments[:, : d + 1, : d + 1] + PRECISION * np.eye(d + 1)
+    with_z = moments[:, : d + 1, d + 1]
+    coefficients = np.asarray(np.linalg.solve(inner, with_z[..., None])[..., 0], np.float64)
+    squares = np.maximum(moments[:, -1, -1] - np.einsum("kj,kj->k", with_z, coefficients), 0.0)
+    wider = np.sqrt(1 + (d + 1) / n_rows)
+    scales = np.maximum(scale_of(squares, n_rows) * wider, least_scales)
+    log_gates = (np.log(n_rows / n_rows.sum()) + log_dets)[:, None] + np.log(groups)
+    return Components(log_gates, centres, np.ascontiguousarray(factors), coefficients, scales)
+
+
+class ShareSums(NamedTuple):
+    """Sums over rows by their shares in components, float64.
+
+    `moments` and `counts` are as of `FamilyMixture`, and `log_steps` (n_components,) the sums of the logs of the steps
+    of the rows, of which the mean is the log of the least scale that gains nothing from repeated values.
+    """
+
+    moments: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    log_steps: NDArray[np.float64]
+
+
+def sums_of_shares(
+    components: Components,
+    z: NDArray[np.float64],
+    parents: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    log_steps: NDArray[np.float64] | None = None,
+    axes: NDArray[np.float64] | None = None,
+) -> ShareSums:
+    """Return sums of rows by their shares in components; see `FamilyMixture`.
+
+    The rows count `weights` (n,) times, and `log_steps` (n,) are the logs of their steps. With `axes` (n_components,
+    d + 2) every component becomes two, of the rows on either side of the plane on which the products of 1, parents and
+    column with its axis add up to 0. All first halves come before all second ones.
+    """
+    n, n_groups = components.log_gates.shape
+    size = parents.shape[1] + 2
+    n_parts = n if axes is None else 2 * n
+    moments, counts, steps = np.zeros((n_parts, size, size)), np.zeros((n_parts, n_groups)), np.zeros(n_parts)
+    _add_shares(
+        *components,
+        np.log(components.scales),
+        z,
+        np.ascontiguousarray(parents),
+        groups,
+        weights,
+        np.empty(0) if log_steps is None else log_steps,
+        np.empty((0, 0)) if axes is None else axes,
+        np.empty(n),
+        np.empty(size),
+        moments,
+        counts,
+        steps,
+    )
+    lower = np.tril(moments)
+    return ShareSums(lower + np.tril(lower, -1).transpose(0, 2, 1), counts, steps)
+
+
+def log_mixture_of_lines(
+    components: Components,
+    z: NDArray[np.float64],
+    parents: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    ends: tuple[float, float],
+    points: PointEnds | None = None,
+    spread: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log density of a column given its parents under a mixture of lines, and squares of widths, both (n,).
+
+    `z` (n,) and `parents` (n, d) are places on scales, `groups` (n,) configurations of the discrete parents, and `ends`
+    those of the range of the column. A value that is a point mass has the log of the probability between the ends of
+    its positions. `spread` are the widths of cells around z (n,) and around the parents (n, d). Lines are averaged over
+    cells that are wide against their scale. The squares are those of the widths of the cells in deviations of the
+    components, in the mean over these, and 0 without cells.
+    """
+    n, d = parents.shape
+    result, bends, gates = np.empty(n), np.zeros(n), np.empty(len(components.scales))
+    if points is None:
+        points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
+    own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
+    low, high = ends
+    rows = np.ascontiguousarray(parents)
+    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
+    return result, bends
+
+
+def masses_of_lines(
+    components: Components,
+    cells: NDArray[np.float64],
+    parents: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    widths: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of cells of a column given its parents under a mixture of lines, float64 (n, n_cells).
+
+    `cells` (n_cells + 1,) are their ends on the scale of the column, from one end of its range to the other, and
+    `widths` (n, d) those of cells of the parents over which the lines are averaged.
+    """
+    result = np.empty((len(parents), len(cells) - 1))
+    of_parents = np.empty((0, parents.shape[1])) if widths is None else widths
+    _fill_masses(
+        *components,
+        cells,
+        np.ascontiguousarray(parents),
+        groups,
+        of_parents,
+        np.empty(len(components.scales)),
+        result,
+    )
+    return result
+
+
+def drawn_from_lines(
+    components: Components,
+    parents: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    ends: tuple[float, float],
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return one place on the scale of the column per row of parents (n, d), float64 (n,)."""
+    shares, means = gates_and_means(components, parents, groups, ends)
+    places = shares.cumsum(axis=1)
+    n = len(parents)
+    chosen = np.minimum((places < generator.random(n)[:, None]).sum(axis=1), shares.shape[1] - 1)
+    centres, scales = means[np.arange(n), chosen], components.scales[chosen]
+    low, high = (scipy.special.ndtr((end - centres) / scales) for end in ends)
+    drawn = scipy.special.ndtri(low + generator.random(n) * (high - low))
+    return np.asarray(np.clip(centres + scales * drawn, *ends), np.float64)
+
+
+def gates_and_means(
+    components: Components, parents: NDArray[np.float64], groups: NDArray[np.int64], ends: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probability of every component given the parents, and the place of its line, both (n, n_components).
+
+    Places beyond the range are moved to its ends.
+    """
+    centred = parents[:, None, :] - components.centres
+    white = np.einsum("kij,nkj->nki", components.factors, centred)
+    logs = components.log_gates.T[groups] - 0.5 * (white**2).sum(axis=2)
+    shares = scipy.special.softmax(logs, axis=1)
+    means = components.coefficients[:, 0] + parents @ components.coefficients[:, 1:].T
+    return shares, np.clip(means, *ends)
+
+
+@kernel
+def _gates(
+    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
+    parents: NDArray[np.float64], row: int, group: int, gates: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Write the log of the density of the parents in every component, and return the largest one."""
+    n, d = centres.shape
+    most = -np.inf
+    for k in range(n):
+        square = 0.0
+        for i in range(d):
+            white = 0.0
+            for j in range(i + 1):
+                white += factors[k, i, j] * (parents[row, j] - centres[k, j])
+            square += white * white
+        gates[k] = log_gates[k, group] - 0.5 * square
+        most = max(most, float(gates[k]))
+    return most
+
+
+@kernel
+def _log_sum(gates: NDArray[np.float64], most: float) -> float:
+    """Return the log of the sum of exponentials whose largest exponent is known."""
+    total = 0.0
+    for k in range(len(gates)):
+        if gates[k] > most - _FARTHEST_EXPONENT:
+            total += np.exp(gates[k] - most)
+    return float(most + np.log(total))
+
+
+@kernel
+def _below(t: float) -> float:
+    """Return P(T <= t) of the standard normal distribution."""
+    return float(0.5 * erfc(-t * _ROOT_HALF))
+
+
+@kernel
+def _scale_over_cell(
+    coefficients: NDArray[np.float64], scales: NDArray[np.float64], widths: NDArray[np.float64],
+    row: int, k: int, own_width: float,
+) -> float:  # fmt: skip
+    """Return the scale around a line, with that of the line's own movement inside a cell that is wide against it."""
+    width, squares = own_width, own_width * own_width
+    if len(widths) > 0:
+        for j in range(widths.shape[1]):
+            step = coefficients[k, j + 1] * widths[row, j]
+            width += abs(step)
+            squares += step * step
+    if width > LEAST_SPREAD * scales[k]:
+        return float(np.sqrt(scales[k] * scales[k] + squares / 12.0))
+    return float(scales[k])
+
+
+@kernel
+def _fill_logs(
+    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
+    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
+    z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], low: float, high: float,
+    is_point: NDArray[np.bool_], point_lows: NDArray[np.float64], point_highs: NDArray[np.float64],
+    own_widths: NDArray[np.float64], widths: NDArray[np.float64], gates: NDArray[np.float64],
+    result: NDArray[np.float64], bends: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Write the log densities and the squares of widths of `log_mixture_of_lines`."""
+    n, d = centres.shape
+    for row in range(len(z)):
+        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        has_points = len(is_point) > 0 and is_point[row]
+        has_cells = len(own_widths) > 0
+        most = -np.inf
+        for k in range(n):
+            mean = coefficients[k, 0]
+            for j in range(d):
+                mean += coefficients[k, j + 1] * parents[row, j]
+            mean = min(max(mean, low), high)
+            scale = _scale_over_cell(
+                coefficients, scales, widths, row, k, own_widths[row] if has_cells else 0.0
+            )
+            mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), _LEAST_MASS)
+            if has_points:
+                first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
+                # by the tail that keeps its digits
+                inside = _below(last) - _below(first) if first < 0 else _below(-first) - _below(-last)
+                own = np.log(max(inside, _LEAST_PROBABILITY))
+            else:
+                t = (z[row] - mean) / scale
+                own = -0.5 * t * t - np.log(scale) - _HALF_LOG_TWO_PI
+            gates[k] += own - np.log(mass)
+            most = max(most, gates[k])
+        result[row] = _log_sum(gates, most) - total
+        if has_cells:
+            bends[row] = 0.0
+            for k in range(n):
+                if gates[k] > most - _FARTHEST_EXPONENT:
+                    across, along = 0.0, own_widths[row] * own_widths[row]
+                    for i in range(d):
+                        white = 0.0
+                        for j in range(i + 1):
+                            white += factors[k, i, j] * widths[row, j]
+                        step = coefficients[k, i + 1] * widths[row, i]
+                        across += white * white
+                        along += step * step
+                    bend = across + along / (scales[k] * scales[k])
+                    bends[row] += np.exp(gates[k] - most) * bend
+            bends[row] /= np.exp(result[row] + total - most)
+    return 0
+
+
+@kernel
+def _fill_masses(
+    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
+    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
+    cells: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
+    widths: NDArray[np.float64], gates: NDArray[np.float64], result: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Write the probabilities of `masses_of_lines`."""
+    n, d = centres.shape
+    low, high, n_cells = cells[0], cells[-1], len(cells) - 1
+    for row in range(len(parents)):
+        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        result[row, :] = 0.0
+        for k in range(n):
+            share = np.exp(gates[k] - total)
+            if share < _LEAST_SHARE:
+                continue
+            mean = coefficients[k, 0]
+            for j in range(d):
+                mean += coefficients[k, j + 1] * parents[row, j]
+            mean = min(max(mean, low), high)
+            scale = _scale_over_cell(coefficients, scales, widths, row, k, 0.0)
+            before = _below((low - mean) / scale)
+            factor = share / max(_below((high - mean) / scale) - before, _LEAST_MASS)
+            for cell in range(n_cells):
+                after = _below((cells[cell + 1] - mean) / scale)
+                result[row, cell] += factor * (after - before)
+                before = after
+        shared = 0.0
+        for cell in range(n_cells):
+            shared += result[row, cell]
+        for cell in range(n_cells):
+            result[row, cell] /= shared
+    return 0
+
+
+@kernel
+def _add_shares(
+    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
+    coefficients: NDArray[np.float64], scales: NDArray[np.float64], log_scales: NDArray[np.float64],
+    z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], weights: NDArray[np.float64],
+    log_steps: NDArray[np.float64], axes: NDArray[np.float64], gates: NDArray[np.float64],
+    values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
+    steps: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Add rows to the lower halves of moments, to counts and to steps, as of `sums_of_shares`."""
+    n, d = centres.shape
+    values[0] = 1.0
+    for row in range(len(z)):
+        _gates(log_gates, centres, factors, parents, row, groups[row], gates)
+        for j in range(d):
+            values[j + 1] = parents[row, j]
+        values[d + 1] = z[row]
+        most = -np.inf
+        for k in range(n):
+            mean = coefficients[k, 0]
+            for j in range(d):
+                mean += coefficients[k, j + 1] * parents[row, j]
+            t = (z[row] - mean) / scales[k]
+            gates[k] -= 0.5 * t * t + log_scales[k]
+            most = max(most, gates[k])
+        total = 0.0
+        for k in range(n):
+            gates[k] = np.exp(gates[k] - most) if gates[k] > most - _FARTHEST_EXPONENT else 0.0
+            total += gates[k]
+        for k in range(n):
+            share = gates[k] / total
+            if share < _LEAST_SHARE:
+                continue
+            share *= weights[row]
+            place = k
+            if len(axes) > 0:
+                side = 0.0
+                for j in range(d + 2):
+                    side += axes[k, j] * values[j]
+                if side > 0:
+                    place += n
+            counts[place, groups[row]] += share
+            if len(log_steps) > 0:
+                steps[place] += share * log_steps[row]
+            for i in range(d + 2):
+                by = share * values[i]
+                for j in range(i + 1):
+                    moments[place, i, j] += by * values[j]
+    return 0

@@ -1,0 +1,104 @@
+"""Whether columns follow a mixture of lines: only where left-out rows are better predicted, and copies buy nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn.network.conditionals import FamilyMixture
+
+
+def two_columns(y: np.ndarray, x: np.ndarray) -> DiscretizedBayesNet:
+    """Return the network x -> y with three bins each and conditionals."""
+    frame = pd.DataFrame({"x": x, "y": y})
+    cuts = {str(name): np.quantile(frame[name], [1 / 3, 2 / 3]) for name in frame}
+    network = DiscretizedBayesNet.from_table(frame, [("x", "y")], cuts, pseudo_count=1.0)
+    return average_families(network, frame, n_copies=2)
+
+
+def line_of(network: DiscretizedBayesNet) -> object:
+    """Return what y follows, None for tables alone."""
+    assert network.conditionals is not None
+    return network.conditionals.lines.get("y")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plain_line_stays_a_line(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=1000)
+    line = line_of(two_columns(x + generator.normal(size=1000), x))
+    assert line is not None
+    assert not isinstance(line, FamilyMixture)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_columns_without_dependence_have_no_mixture(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    line = line_of(two_columns(generator.normal(size=600), generator.normal(size=600)))
+    assert not isinstance(line, FamilyMixture)
+
+
+def test_a_circle_has_a_mixture() -> None:
+    angles = np.random.default_rng(0).uniform(0, 2 * math.pi, 2000)
+    noise = 0.05 * np.random.default_rng(1).normal(size=2000)
+    network = two_columns(np.sin(angles) + noise, np.cos(angles))
+    line = line_of(network)
+    assert isinstance(line, FamilyMixture)
+    assert line.weight > 0.8
+    # no lines and no bins say that y is near +1 or -1 where x is near 0
+    curve = network.conditional_density("y", {"x": 0.0})
+    low, high = np.interp([0.0, 1.0], curve.values, curve.densities)
+    assert high > 5 * low
+
+
+def test_copies_of_rows_make_no_mixture() -> None:
+    generator = np.random.default_rng(5)
+    x = generator.normal(size=120)
+    y = x + generator.normal(size=120)
+    line = line_of(two_columns(np.tile(y, 10), np.tile(x, 10)))
+    assert not isinstance(line, FamilyMixture)
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_value_that_repeats_in_many_rows_gains_no_density(beyond: bool) -> None:
+    def rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        generator = np.random.default_rng(seed)
+        x, repeats = generator.normal(size=2000), generator.random(2000) < 0.3
+        if beyond:
+            return x, np.where(repeats, 5.0, x + generator.normal(size=2000))
+        # no other value is near 0
+        return x, np.where(repeats, 0.0, 1 + np.exp(generator.normal(size=2000)))
+
+    x, y = rows(0)
+    network = two_columns(y, x)
+    value, distinct = 5.0 if beyond else 0.0, np.unique(y)
+    place = int(np.searchsorted(distinct, value))
+    gaps = np.diff(distinct)[max(place - 1, 0) : place + 1]
+    x, y = rows(1)
+    some = pd.DataFrame({"x": x, "y": y})[y == value]
+    densities = network.log_density_terms(some)["y"]
+    # no more than the probability 1 of its step
+    assert densities.mean() < -math.log(gaps.mean())
+
+
+def test_left_out_losses_are_those_of_new_rows() -> None:
+    def rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        generator = np.random.default_rng(seed)
+        x = generator.uniform(-2, 2, 1500)
+        return x, x**2 + (0.1 + np.abs(x)) * generator.normal(size=1500)
+
+    x, y = rows(0)
+    network = two_columns(y, x)
+    assert isinstance(line_of(network), FamilyMixture)
+    assert network.conditionals is not None
+    n_rows, mean, deviation = network.conditionals.log_losses["y"]
+    x, y = rows(1)
+    frame = pd.DataFrame({"x": x, "y": y})
+    inside = frame["x"].between(*network.support["x"]) & frame["y"].between(*network.support["y"])
+    of_new = -network.log_density_terms(frame[inside])["y"]
+    error = math.hypot(deviation / math.sqrt(n_rows), of_new.std() / math.sqrt(len(of_new)))
+    assert abs(of_new.mean() - mean) < 4 * error
