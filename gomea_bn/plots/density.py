@@ -194,7 +194,7 @@ class _Certainty:
         if known is None:
             return None
         line = known.lines.get(variable)
-        share = "" if line is None else f", {percent(line.weight)} a line"
+        share = "" if line is None else f", {percent(line.weight)} {line.words}"
         cuts = network.cut_points[variable]
         intervals, probabilities = np.empty((0, 3)), np.empty((0, 2))
         if variable in known.cut_intervals:

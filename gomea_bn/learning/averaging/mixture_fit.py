@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ _ROWS_OF_CHECK = (1_500, 4_000)
 _MOST_LOSS = 0.012
 # fewest rows of a component, per number that describes it
 _ROWS_PER_PARAMETER = 3.0
-# steps after every doubling, and further ones of the last fit
+# steps of expectation and maximisation after every doubling
 _STEPS = 8
 # gain of twice as many components that counts, in nats of all rows
 _LEAST_GAIN = 2.0
@@ -36,6 +37,7 @@ _SEED = 20261127
 # fitted mixtures of the last families, by a digest of their rows
 _MOST_KEPT = 128
 _fitted: dict[bytes, FittedMixture | None] = {}
+_lock = Lock()
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,16 @@ def _kept_mixture(rows: LineRows) -> FittedMixture | None:
         if part is not None:
             digest.update(np.ascontiguousarray(part).tobytes())
     key = digest.digest()
-    if key not in _fitted:
-        while len(_fitted) >= _MOST_KEPT:
-            _fitted.pop(next(iter(_fitted)), None)
-        _fitted[key] = _mixture_of(rows)
-    return _fitted[key]
+    with _lock:
+        if key in _fitted:
+            return _fitted[key]
+    mixture = _mixture_of(rows)
+    with _lock:
+        # the oldest one leaves
+        if len(_fitted) >= _MOST_KEPT:
+            _fitted.pop(next(iter(_fitted)))
+        _fitted[key] = mixture
+    return mixture
 
 
 def _mixture_of(rows: LineRows) -> FittedMixture | None:

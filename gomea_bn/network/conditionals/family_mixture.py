@@ -125,13 +125,8 @@ class FamilyMixture:
         return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
 
     @property
-    def kind(self) -> str:
-        """What the column follows: "mixture"."""
-        return "mixture"
-
-    @property
     def words(self) -> str:
-        """The kind for a sentence."""
+        """What the column follows, for a sentence."""
         return f"a mixture of {len(self.moments)} lines" if len(self.moments) > 1 else "a line"
 
     @cached_property
@@ -163,7 +158,7 @@ class FamilyMixture:
         """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
         upper = np.triu_indices(self.moments.shape[1])
         return {
-            "kind": self.kind,
+            "kind": "mixture",
             "weight": self.weight,
             "parents": list(self.parents),
             "groups": list(self.groups),

@@ -266,3 +266,12 @@ def test_sums_of_no_rows_are_refused(network: DiscretizedBayesNet, factors: tupl
 
 def test_the_summary_says_what_a_column_follows(network: DiscretizedBayesNet) -> None:
     assert f"a mixture of {len(mixture_of(network).moments)} lines" in network.summary()
+
+
+def test_the_legend_of_a_density_says_what_a_column_follows(network: DiscretizedBayesNet) -> None:
+    from gomea_bn.plots import plot_density
+
+    legend = plot_density(network, "y").get_legend()
+    assert legend is not None
+    texts = " ".join(text.get_text() for text in legend.get_texts())
+    assert f"a mixture of {len(mixture_of(network).moments)} lines" in texts
