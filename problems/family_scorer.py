@@ -25,6 +25,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.logits import MOST_LEVELS, MOST_PARAMETERS, MOST_TERMS, LogitData, LogitScratch
 from gomea_bn.problems.kernels.score import (
     BLOCK,
     LEFT_OUT,
@@ -82,6 +83,9 @@ _PRECISION_OF_MANY_ROWS = 1e-3
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
 _LEAST_DEVIATION = 1e-3
+
+# most rows by which discrete columns follow curves
+_MOST_ROWS_OF_LOGITS = 20_000
 
 _FIRST_CAPACITY = 1 << 12
 
@@ -442,6 +446,40 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
         half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+        logits=_logit_data(variables, functions),
+    )
+
+
+def _logit_data(variables: Sequence[ScoredVariable], functions: Sequence[_Functions]) -> LogitData:
+    """Return what kernels need to score discrete columns as logits of curves of their parents."""
+    n_rows = len(variables[0].values)
+    n_levels = np.zeros(len(variables), np.int64)
+    codes = np.zeros((len(variables), min(n_rows, _MOST_ROWS_OF_LOGITS)), np.uint8)
+    some = np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[: codes.shape[1]]
+    for v, variable in enumerate(variables):
+        if variable.n_levels:
+            present, of_rows = np.unique(np.asarray(variable.values)[some], return_inverse=True)
+            n_occurring = len(np.unique(variable.values))
+            if len(present) == n_occurring and 2 <= n_occurring <= MOST_LEVELS:
+                n_levels[v], codes[v] = n_occurring, of_rows
+    shares = np.zeros((len(variables), max(int(n_levels.max()), 1)))
+    for v in np.flatnonzero(n_levels):
+        shares[v, : n_levels[v]] = np.bincount(codes[v]) / codes.shape[1]
+    if not n_levels.any():
+        return no_logits(len(variables))
+    of_rows = np.concatenate([f.of_rows(0, n_rows)[some] for f in functions], axis=1).astype(np.float32)
+    return LogitData(of_rows, codes, n_levels, shares, np.zeros(len(variables)), n_rows / codes.shape[1])
+
+
+def no_logits(n_variables: int) -> LogitData:
+    """Return data with which no discrete column follows curves."""
+    return LogitData(
+        np.zeros((0, 0), np.float32),
+        np.zeros((n_variables, 0), np.uint8),
+        np.zeros(n_variables, np.int64),
+        np.zeros((n_variables, 1)),
+        np.zeros(n_variables),
+        1.0,
     )
 
 
@@ -528,13 +566,25 @@ def no_curves() -> CurveData:
         child_key=np.zeros(0, np.uint64),
         parent_key=np.zeros(0, np.uint64),
         half_rows=0.0,
+        logits=no_logits(0),
     )
 
 
 def new_curve_scratch(curves: CurveData) -> CurveScratch:
     """Return the work space of one thread for curves."""
     size = min(len(curves.products), MOST_FUNCTIONS)
-    return CurveScratch(np.zeros(size, np.int64), np.zeros((size, size + _N_TARGETS)))
+    n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
+    logits = LogitScratch(
+        zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
+        np.zeros((8, 1 + MOST_TERMS)),
+        np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
+        np.zeros((4, MOST_PARAMETERS)),
+        np.zeros((5, max(n_levels, 2))),
+        np.zeros((n_levels, n_levels + 1)),
+    )
+    return CurveScratch(
+        np.zeros(size, np.int64), np.zeros((size, size + max(_N_TARGETS, n_levels))), np.zeros(size), logits
+    )
 
 
 def new_cache(capacity: int) -> FamilyCache:
@@ -717,13 +767,23 @@ class FamilyScorer:
             self.rule = rule._replace(completions=float(completion.n_completions))
             self.rows = self.rows._replace(observed=completion.words)
         if curves is not None:
-            self.rows = self.rows._replace(curves=curves_of_views(curves, self.view_offset))
+            curves = curves_of_views(curves, self.view_offset)
+            self.rows = self.rows._replace(curves=curves._replace(logits=self._with_shares(curves.logits)))
         self.max_cardinality = max(
             int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
         )
         self.n_rows = self.rows.codes.shape[1]
         self.caches = ThreadCaches(cache_bytes)
         self._scratch = self.new_scratch()
+
+    def _with_shares(self, logits: LogitData) -> LogitData:
+        """Return logits with the scores of tables without parents."""
+        alone = logits.alone.copy()
+        for v in np.flatnonzero(logits.n_levels):
+            n_levels = self.variables[v].n_levels
+            counts = np.bincount(self.variables[v].values, minlength=n_levels).astype(np.int32)
+            alone[v] = score_counts(counts, 1, 1.0, n_levels, self.rule)
+        return logits._replace(alone=alone)
 
     def _rows(self, n_rows: int) -> RowData:
         n_views = int(self.view_offset[-1])

@@ -8,6 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.logits import (
+    MOST_PER_PARENT,
+    MOST_TERMS,
+    PARTS,
+    LogitData,
+    LogitScratch,
+    eliminate,
+    first_positions,
+    logit_gain,
+)
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import bit_count
 
@@ -15,6 +25,9 @@ MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
 """Largest number of functions of all parents of a column together with products; a family with more has no products."""
+
+# rows by which curves of a logit are preferred to lines before all rows are fitted
+_ROWS_OF_CHOICE = 400
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
@@ -44,6 +57,7 @@ class CurveData(NamedTuple):
     child_key: NDArray[np.uint64]  # (N,) random words that hash a family apart from its bins
     parent_key: NDArray[np.uint64]  # (N,)
     half_rows: float  # half of the rows, with those of the prior
+    logits: LogitData
 
 
 class CurveScratch(NamedTuple):
@@ -51,6 +65,8 @@ class CurveScratch(NamedTuple):
 
     functions: NDArray[np.int64]  # (n_most,)
     system: NDArray[np.float64]  # (n_most, n_most + T) upper part of penalised products, and the targets
+    least: NDArray[np.float64]  # (n_most,) of the pivots
+    logits: LogitScratch
 
 
 @kernel
@@ -130,18 +146,77 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
         for t in range(n_targets):
             system[i, size + t] = curves.with_targets[row, child, t]
     for k in range(size):
-        # rounding must not leave less than the prior alone
-        system[k, k] = max(system[k, k], curves.precisions[prior, functions[k]])
-        pivot = sqrt(system[k, k])
-        of_pivot = system[k, k + 1 : width]
-        for j in range(of_pivot.shape[0]):
-            of_pivot[j] /= pivot
-        # whole rows are subtracted, which compiles to vector code, unlike sums of products
-        for i in range(k + 1, size):
-            factor = system[k, i]
-            above, below = system[k, i:width], system[i, i:width]
-            for j in range(below.shape[0]):
-                below[j] -= factor * above[j]
+        scratch.least[k] = curves.precisions[prior, functions[k]]
+    eliminate(system, size, width, scratch.least)
+
+
+@kernel
+def _gather_logit(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+) -> int:
+    """Fill the work space of a logit with the functions of the parents under a prior, and first positions of the levels.
+
+    Return the number of functions, -1 if there are more than fit.
+    """
+    logits, work, functions = curves.logits, scratch.logits, scratch.functions
+    child = curves.variable[views[n_views - 1]]
+    size = 0
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        last = min(curves.first[parent + 1], curves.first[parent] + MOST_PER_PARENT)
+        for function in range(curves.first[parent], last):
+            if curves.precisions[prior, function] < np.inf:
+                if size == min(MOST_TERMS, functions.shape[0]):
+                    return -1
+                functions[size] = function
+                size += 1
+    n_levels, system = logits.n_levels[child], scratch.system
+    for i in range(size):
+        for j in range(i, size):
+            system[i, j] = curves.products[functions[i], functions[j]]
+        system[i, i] += curves.precisions[prior, functions[i]]
+        for k in range(n_levels):
+            system[i, size + k] = curves.products[functions[i], curves.first[child] + k]
+        work.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
+    eliminate(system, size, size + n_levels, work.parameters[2, 1:])
+    first_positions(system, size, n_levels, logits.shares[child], work)
+    for row in range(logits.functions.shape[0]):
+        of_row, values = logits.functions[row], work.rows[row]
+        values[0] = 1.0
+        for i in range(size):
+            values[i + 1] = of_row[functions[i]]
+    return size
+
+
+@kernel
+def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the score in nats of a family whose discrete child is a logit of curves; -inf if it cannot be one.
+
+    The best prior counts.
+    """
+    logits, work = curves.logits, scratch.logits
+    child = curves.variable[views[n_views - 1]]
+    n_levels, m = logits.n_levels[child], logits.functions.shape[0]
+    # few rows are fitted at once
+    n_parts = len(PARTS)
+    first = n_parts - 1 if m // PARTS[n_parts - 2] >= _ROWS_OF_CHOICE else n_parts
+    of_lines = -np.inf
+    for turn in range(3):
+        # lines, curves, and lines again if they are better on some of the rows
+        prior = turn % 2
+        size = _gather_logit(curves, scratch, views, n_views, prior)
+        if size < 0:
+            return -np.inf
+        gain = logit_gain(logits, work, child, size, 0, first)
+        if turn == 0:
+            of_lines = gain
+            if first == n_parts:
+                continue
+        elif first == n_parts:
+            return logits.alone[child] + max(of_lines, gain)
+        elif turn == 2 or gain >= of_lines:
+            return logits.alone[child] + logit_gain(logits, work, child, size, first, n_parts)
+    return -np.inf
 
 
 @kernel
@@ -152,6 +227,8 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
     `views` are as of `family_score`.
     """
     child = curves.variable[views[n_views - 1]]
+    if curves.logits.n_levels[child] > 0 and n_views > 1:
+        return _logit_score(curves, scratch, views, n_views)
     best = -np.inf
     for t in range(curves.alone.shape[1]):
         best = max(best, curves.alone[child, t])
