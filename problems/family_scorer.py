@@ -25,7 +25,14 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.logits import MOST_LEVELS, MOST_PARAMETERS, MOST_TERMS, LogitData, LogitScratch
+from gomea_bn.problems.kernels.logits import (
+    MOST_LEVELS,
+    MOST_PARAMETERS,
+    MOST_TERMS,
+    ROWS_AT_ONCE,
+    LogitData,
+    LogitScratch,
+)
 from gomea_bn.problems.kernels.score import (
     BLOCK,
     LEFT_OUT,
@@ -570,18 +577,23 @@ def no_curves() -> CurveData:
     )
 
 
+def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
+    """Return the work space of one thread for logits of columns with at most `n_levels` levels."""
+    return LogitScratch(
+        rows=zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
+        some=np.zeros((2 * ROWS_AT_ONCE, 1 + MOST_TERMS)),
+        system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
+        parameters=np.zeros((4, MOST_PARAMETERS)),
+        levels=np.zeros((5, max(n_levels, 2))),
+        between=np.zeros((n_levels, n_levels + 1)),
+    )
+
+
 def new_curve_scratch(curves: CurveData) -> CurveScratch:
     """Return the work space of one thread for curves."""
     size = min(len(curves.products), MOST_FUNCTIONS)
     n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
-    logits = LogitScratch(
-        zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
-        np.zeros((8, 1 + MOST_TERMS)),
-        np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
-        np.zeros((4, MOST_PARAMETERS)),
-        np.zeros((5, max(n_levels, 2))),
-        np.zeros((n_levels, n_levels + 1)),
-    )
+    logits = new_logit_scratch(n_rows, n_levels)
     return CurveScratch(
         np.zeros(size, np.int64), np.zeros((size, size + max(_N_TARGETS, n_levels))), np.zeros(size), logits
     )

@@ -22,8 +22,9 @@ from gomea_bn.network.conditionals.family_line import (
     UnitScale,
     joint_groups,
 )
+from gomea_bn.network.conditionals.family_logit import FamilyLogit
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import family_counts, table_of_counts
@@ -163,16 +164,22 @@ class _Update:
 
     def _lines(
         self, known: Conditionals, former: Mapping[str, float]
-    ) -> dict[str, FamilyLine | FamilyMixture]:
+    ) -> dict[str, FollowedLine]:
         network = self._network
         of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
         of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}
         columns = Columns(self._values)
-        lines: dict[str, FamilyLine | FamilyMixture] = {}
+        lines: dict[str, FollowedLine] = {}
         for name, line in known.lines.items():
             scales: Mapping[str, LineScale] = of_units if line.in_units else of_shapes
+            positions = [columns.positions(parent, scales[parent]) for parent in line.parents]
+            parents = np.column_stack([np.empty((len(self._weights), 0)), *positions])
+            if isinstance(line, FamilyLogit):
+                own, *codes = (self._values[column].astype(np.int64) for column in (name, *line.groups))
+                share = min(known.n_rows, former[name]) / former[name]
+                lines[name] = line.with_rows(self._old, own, parents, codes, share * self._weights)
+                continue
             z = columns.positions(name, scales[name])
-            parents = np.column_stack([columns.positions(parent, scales[parent]) for parent in line.parents])
             n_levels = [len(network.levels[group]) for group in line.groups]
             groups = joint_groups([self._values[group] for group in line.groups], n_levels, len(z))
             # the line of a longer table was fitted to a sample of its rows
@@ -256,7 +263,7 @@ def _check_sums(network: DiscretizedBayesNet) -> None:
     if known is not None:
         is_known = is_known and not known.set_values
         is_known = is_known and all(
-            isinstance(line, FamilyMixture) or line.sums is not None for line in known.lines.values()
+            not isinstance(line, FamilyLine) or line.sums is not None for line in known.lines.values()
         )
     if not is_known:
         raise GomeaBnError(

@@ -19,10 +19,12 @@ MOST_LEVELS = 8
 MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 """Most parameters of a logit: a constant, one per function, and two per level beyond two."""
 
-# rows whose moments are added together
-_ROWS_AT_ONCE = 4
-# parts of the rows on which a logit is fitted before all rows improve it, and the fewest rows of a part
+ROWS_AT_ONCE = 4
+"""Rows whose moments are added together."""
 PARTS = (16, 4, 1)
+"""A logit is fitted to one 16th and to one 4th of the rows before it is fitted to all."""
+
+# fewest rows of a part
 _FEWEST_ROWS = 400
 _MOST_STEPS = 8
 # a step that promises fewer nats on all rows is the last one of a part
@@ -56,7 +58,7 @@ class LogitScratch(NamedTuple):
     """One thread's work space; mutated. A logit has at most `MOST_PARAMETERS`: its coefficients come first."""
 
     rows: NDArray[np.float32]  # (m, 1 + MOST_TERMS) ones, and the functions of a family
-    some: NDArray[np.float64]  # (2 * _ROWS_AT_ONCE, 1 + MOST_TERMS) rows, and the same times their weights
+    some: NDArray[np.float64]  # (2 * ROWS_AT_ONCE, 1 + MOST_TERMS) rows, and the same times their weights
     system: NDArray[np.float64]  # (most, most + 1) upper part of the information, and the gradient
     parameters: NDArray[np.float64]  # (4, most) present and former ones, prior precisions, and least pivots
     levels: NDArray[np.float64]  # (5, most levels) constants, positions, probabilities, and further numbers
@@ -122,7 +124,7 @@ def _log_likelihood(
     """Return the log likelihood of the first rows, and fill the information matrix and the gradient."""
     n_levels = data.n_levels[child]
     system = scratch.system
-    some, weighted = scratch.some[:_ROWS_AT_ONCE], scratch.some[_ROWS_AT_ONCE:]
+    some, weighted = scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
     a, b, p = scratch.levels[0], scratch.levels[1], scratch.levels[2]
     beta = scratch.parameters[0]
     codes = data.codes[child]
@@ -131,8 +133,8 @@ def _log_likelihood(
     for i in range(n_parameters):
         system[i, : n_parameters + 1] = 0.0
     total = 0.0
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        for r in range(_ROWS_AT_ONCE):
+    for start in range(0, n_rows, ROWS_AT_ONCE):
+        for r in range(ROWS_AT_ONCE):
             row, values = start + r, some[r]
             if row >= n_rows:
                 for j in range(n_all):

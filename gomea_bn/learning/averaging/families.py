@@ -39,15 +39,13 @@ from gomea_bn.network.conditionals.conditionals import (
 )
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.family_line import (
-    FamilyLine,
     LineScale,
     ProbabilityScale,
     UnitScale,
     joint_groups,
     log_mixture,
 )
-from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
@@ -452,7 +450,7 @@ class Averaging:
 
     def lines(
         self, left_out: dict[str, NDArray[np.float64]]
-    ) -> tuple[dict[str, FamilyLine | FamilyMixture], dict[str, Shape], dict[str, tuple[float, float]]]:
+    ) -> tuple[dict[str, FollowedLine], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
         Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
@@ -460,13 +458,13 @@ class Averaging:
         by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
         own units.
         """
-        lines: dict[str, FamilyLine | FamilyMixture] = {}
+        lines: dict[str, FollowedLine] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
         for name in self.network.names:
             parents = self.network.parents(name)
             if (found := self.line_of(name, parents, left_out[name])) is not None:
                 lines[name], left_out[name] = found
-                members[lines[name].in_units] |= {name, *lines[name].parents}
+                members[lines[name].in_units] |= {name, *lines[name].parents} & set(self._line_shapes)
         return (
             lines,
             {name: shape for name, shape in self._line_shapes.items() if name in members[False]},
@@ -507,13 +505,15 @@ class Averaging:
 
     def line_of(
         self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64]
-    ) -> tuple[FamilyLine | FamilyMixture, NDArray[np.float64]] | None:
+    ) -> tuple[FollowedLine, NDArray[np.float64]] | None:
         """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
 
         None if no line predicts better than tables alone, whose log density of every row is given.
         """
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
+        if name in self.network.levels and all_parents and self._line_shapes:
+            return self._logit_of(name, parents, discrete, left_out)
         if name not in self._line_shapes or not parents:
             return None
         from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
@@ -550,6 +550,28 @@ class Averaging:
         if best is None:
             return None
         return best.of_family(weight, parents, discrete, rows, in_units=kind == 1), known
+
+    def _logit_of(
+        self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]
+    ) -> tuple[FollowedLine, NDArray[np.float64]] | None:
+        """Return the logit of a discrete column, and the log probability of left-out rows; None as of `line_of`."""
+        from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
+
+        columns, network = self._columns, self.network
+        positions = [columns.positions(parent, self._on_shapes[parent]) for parent in parents]
+        rows = LogitRows(
+            np.asarray(columns[name], np.int64),
+            network.cardinality(name),
+            np.column_stack([np.empty((self.table.n_rows, 0)), *positions]),
+            [np.asarray(columns[parent], np.int64) for parent in discrete],
+            [network.cardinality(parent) for parent in discrete],
+        )
+        if (fitted := best_logit(rows)) is None:
+            return None
+        weight = mixture_weight(left_out, fitted.left_out)
+        if mixture_gain(left_out, fitted.left_out, weight) <= _LEAST_GAIN:
+            return None
+        return fitted.of_family(weight, parents, discrete), log_mixture(left_out, fitted.left_out, weight)
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]

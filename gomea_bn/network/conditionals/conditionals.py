@@ -19,8 +19,9 @@ from gomea_bn.data.columns import column_positions, encode_levels, numeric_value
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.family_logit import FamilyLogit
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
 from gomea_bn.network.parts import (
     Immutable,
     WithTables,
@@ -59,15 +60,16 @@ class Conditionals(Immutable):
     """The conditional densities of a network whose tables over the shown bins are computed from them.
 
     The density of a column given its parents is (1 - w) times the mean over several sets of cuts with their tables,
-    plus w times a line: the column is Student-t around a sum of functions of its continuous parents. The weight w is 0
-    where a line predicts no better. `gomea_bn.average_families` learns conditionals from the rows of a network.
+    plus w times a line: the column is Student-t around a sum of functions of its continuous parents. Of a discrete
+    column a logit takes the place of the line. The weight w is 0 where neither predicts better. `gomea_bn.average_families` learns conditionals from the rows of a network.
 
     Parameters
     ----------
     copies : sequence of TableSet
         Sets of cuts with their tables, at least one.
-    lines : mapping of str to FamilyLine or FamilyMixture, optional
-        Lines, or mixtures of lines, by continuous column. The column and the continuous parents of a line need a scale.
+    lines : mapping of str to FamilyLine, FamilyMixture or FamilyLogit, optional
+        Lines, or mixtures of lines, by continuous column, and logits by discrete column. A continuous column and the
+        continuous parents of a line need a scale.
     scales : mapping of str to Shape, optional
         Distributions of the columns that are part of lines on probability scales.
     units : mapping of str to (centre, spread), optional
@@ -101,7 +103,7 @@ class Conditionals(Immutable):
     _cut_intervals: dict[str, Any]
     _cut_probabilities: dict[str, Any]
     _frame: tuple[Any, ...] | None
-    _lines: dict[str, FamilyLine | FamilyMixture]
+    _lines: dict[str, FollowedLine]
     _log_losses: dict[str, tuple[float, float, float]]
     _n_rows: int
     _scales: dict[str, Shape]
@@ -112,7 +114,7 @@ class Conditionals(Immutable):
         self,
         copies: Sequence[TableSet],
         *,
-        lines: Mapping[str, FamilyLine | FamilyMixture] | None = None,
+        lines: Mapping[str, FollowedLine] | None = None,
         scales: Mapping[str, Shape] | None = None,
         units: Mapping[str, tuple[float, float]] | None = None,
         n_rows: int,
@@ -145,7 +147,7 @@ class Conditionals(Immutable):
         return self._copies
 
     @property
-    def lines(self) -> dict[str, FamilyLine | FamilyMixture]:
+    def lines(self) -> dict[str, FollowedLine]:
         """Lines by column; columns without an entry have tables alone."""
         return dict(self._lines)
 
@@ -470,14 +472,13 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables)
 
 def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
-    if not isinstance(line, (FamilyLine, FamilyMixture)):
-        raise GomeaBnError(
-            f"lines['{name}'] must be a FamilyLine or a FamilyMixture, got {type(line).__name__}."
-        )
     cuts, levels = network.cut_points, network.levels
     parents = network.parents(name)
-    if name not in cuts:
-        raise GomeaBnError(f"lines must not have an entry for '{name}', which is discrete.")
+    kinds = (FamilyLine, FamilyMixture) if name in cuts else (FamilyLogit,)
+    if not isinstance(line, kinds):
+        wanted = " or a ".join(kind.__name__ for kind in kinds)
+        raise GomeaBnError(f"lines['{name}'] must be a {wanted}, got {type(line).__name__}.")
+    assert isinstance(line, (FamilyLine, FamilyMixture, FamilyLogit))
     continuous = tuple(parent for parent in parents if parent in cuts)
     discrete = tuple(parent for parent in parents if parent in levels)
     # a line is the same in every order of its parents
@@ -486,10 +487,19 @@ def check_line(network: WithTables, name: str, line: object, scales: Mapping[str
             f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents {discrete}, "
             f"got {line.parents} and {line.groups}."
         )
-    n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
-    if line.n_groups != n_groups:
-        raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {line.n_groups}.")
-    missing = [member for member in (name, *continuous) if member not in scales]
+    if isinstance(line, FamilyLogit):
+        got = [len(line.constants), *map(len, line.amounts)]
+        wanted_levels = [len(levels[name]), *(len(levels[group]) for group in line.groups)]
+        if got != wanted_levels:
+            raise GomeaBnError(
+                f"The logit of '{name}' must have constants and amounts of {wanted_levels} levels, got {got}."
+            )
+    else:
+        n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
+        if line.n_groups != n_groups:
+            raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {line.n_groups}.")
+    scaled = (name, *continuous) if name in cuts else continuous
+    missing = [member for member in scaled if member not in scales]
     if missing:
         option = "units" if line.in_units else "scales"
         raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")

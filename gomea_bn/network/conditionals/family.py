@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, log_mixture
-from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns, line_density
+from gomea_bn.network.conditionals.family_line import LineScale, log_mixture
+from gomea_bn.network.conditionals.line_density import Columns, FollowedLine, line_density
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel
@@ -73,8 +72,8 @@ class Family:
         Range of a continuous column; None for a discrete one.
     shape : Shape, optional
         Distribution of a continuous column inside its bins; uniform without one.
-    line : FamilyLine or FamilyMixture, optional
-        Line, or mixture of lines, of a continuous column.
+    line : FamilyLine, FamilyMixture or FamilyLogit, optional
+        Line, or mixture of lines, of a continuous column, or logit of a discrete one.
     scales : mapping of str to LineScale, optional
         Scales of the column and of the continuous parents of its line.
     n_levels : mapping of str to int, optional
@@ -95,7 +94,7 @@ class Family:
         *,
         support: tuple[float, float] | None,
         shape: Shape | None = None,
-        line: FamilyLine | FamilyMixture | None = None,
+        line: FollowedLine | None = None,
         scales: Mapping[str, LineScale] | None = None,
         n_levels: Mapping[str, int] | None = None,
         set_to: float | None = None,
@@ -129,11 +128,7 @@ class Family:
             logs = logs + self._shape.log_density(values[self.name])
         if self.line is None or self.of_line is None:
             return logs
-        own, scale = np.asarray(values[self.name], np.float64), self.of_line.scale
-        inside = np.clip(own, *self._support) if self._support else own
-        of_line, error = self.of_line.log_density(values, scale.ends_of_points(inside))
-        of_line = of_line + scale.log_slope(inside, values.positions(self.name, scale))
-        of_line = np.where((inside >= scale.least) & (inside <= scale.greatest), of_line, -np.inf)
+        of_line, error = self.of_line.log_density(values, self._support)
         mixed = log_mixture(logs, of_line, self.line.weight)
         if error is not None:
             values.add_error(
@@ -155,11 +150,9 @@ class Family:
         for k, table in enumerate(tables):
             total = total + table[self._rows(k, values)]
         result = np.asarray(total) / len(tables)
-        if self.line is None or self.of_line is None or cuts is None:
+        if self.line is None or self.of_line is None:
             return result
-        scale = self.of_line.scale
-        ends = np.concatenate(([scale.low], scale.upper_ends(cuts), [scale.high]))
-        of_line = self.of_line.masses(ends, values)
+        of_line = self.of_line.masses(cuts, values)
         return np.asarray((1 - self.line.weight) * result + self.line.weight * of_line)
 
     def sets_of_cuts(self, shown: NDArray[np.float64]) -> list[NDArray[np.float64]]:
@@ -190,8 +183,7 @@ class Family:
         if self.line is not None and self.of_line is not None:
             rows = np.flatnonzero(generator.random(n) < self.line.weight)
             needed = (*self.line.parents, *self.line.groups)
-            z = self.of_line.draw(values.some(rows, needed), len(rows), generator)
-            drawn[rows] = self.of_line.scale.values_of(z)
+            drawn[rows] = self.of_line.draw(values.some(rows, needed), len(rows), generator)
         return drawn
 
     def _rows(self, k: int, values: Columns) -> Any:

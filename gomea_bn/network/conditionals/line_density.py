@@ -1,9 +1,9 @@
-"""The densities of lines and of mixtures of lines at values of columns."""
+"""The densities of lines, mixtures of lines and logits at values of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -13,11 +13,13 @@ from gomea_bn.network.conditionals.family_line import (
     LEAST_SPREAD,
     FamilyLine,
     LineScale,
+    LineTerms,
     PointEnds,
     below_student,
     log_line_density,
     student_distribution,
 )
+from gomea_bn.network.conditionals.family_logit import FamilyLogit, log_levels
 from gomea_bn.network.conditionals.family_mixture import (
     FamilyMixture,
     drawn_from_lines,
@@ -36,6 +38,12 @@ _LEAST_MASS = 1e-12
 # probability of a component from which its line is drawn
 _LEAST_DRAWN = 0.01
 _LEAST_LOG = -700.0
+_LEAST_PROBABILITY = 1e-300
+# nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
+_NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
+
+FollowedLine: TypeAlias = FamilyLine | FamilyMixture | FamilyLogit
+"""What a column follows besides its tables."""
 
 
 class Columns:
@@ -92,16 +100,16 @@ class Columns:
 
 
 class LineDensity:
-    """The density of a column under its line, or its mixture of lines, on the scale of the column.
+    """The density of a column under its line, its mixture of lines, or its logit.
 
     Parameters
     ----------
     name : str
         Name of the column.
-    line : FamilyLine or FamilyMixture
+    line : FamilyLine, FamilyMixture or FamilyLogit
         What the column follows.
     scales : mapping of str to LineScale
-        Scales of the column and of its continuous parents.
+        Scales of the column, unless it is discrete, and of its continuous parents.
     n_levels : mapping of str to int
         Number of levels of the discrete parents.
 
@@ -111,40 +119,130 @@ class LineDensity:
     """
 
     def __init__(
-        self,
-        name: str,
-        line: FamilyLine | FamilyMixture,
-        scales: Mapping[str, LineScale],
-        n_levels: Mapping[str, int],
+        self, name: str, line: FollowedLine, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
     ) -> None:
         self.name = name
-        self.scale = scales[name]
         self._parents = line.parents
         self._group_columns = line.groups
         self._scales, self._n_levels = scales, n_levels
 
-    def log_density(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density in units of the column, or the log probability of levels and point masses.
+
+        With it comes its relative error where values are the middles of cells, or None.
+        """
+        raise NotImplementedError
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
+        raise NotImplementedError
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number, or code of a level, per row, (n,)."""
+        raise NotImplementedError
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the line of the column bends, float64 (n,)."""
+        return np.empty(0)
+
+    def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
+        return [values.positions(parent, self._scales[parent]) for parent in self._parents]
+
+    def _groups(self, values: Columns) -> Any:
+        """Return the group of the line, int64 of the shape that the discrete parents broadcast to."""
+        groups: Any = np.int64(0)
+        for group in self._group_columns:
+            groups = groups * self._n_levels[group] + np.asarray(values[group]).astype(np.int64)
+        return groups
+
+    def _knots(self, terms: LineTerms, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which terms bend, float64 (n,)."""
+        if parent not in self._parents:
+            return np.empty(0)
+        scale, position = self._scales[parent], self._parents.index(parent)
+        knots = np.concatenate(
+            [of_parents[position] for of_parents in (terms.knots, terms.product_knots) if of_parents]
+        )
+        return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
+
+    def _moved(
+        self, terms: LineTerms, coefficients: NDArray[np.float64], groups: Any, values: Columns
+    ) -> Iterator[Any]:
+        """Yield how far a sum of terms moves inside the cells of each parent that has cells."""
+        n = len(self._parents)
+        first_knot = 1 + n
+        first_product = first_knot + sum(map(len, terms.knots))
+        for place, (parent, knots) in enumerate(zip(self._parents, terms.knots, strict=True)):
+            at = [1 + place, *range(first_knot, first_knot + len(knots))]
+            first_knot += len(knots)
+            if (ends := values.ends(parent)) is None:
+                continue
+            low, high = (self._scales[parent].of_values(end)[..., None] for end in ends)
+            steps = [high - low, np.maximum(high - knots, 0.0) - np.maximum(low - knots, 0.0)]
+            sums = np.concatenate(steps, axis=-1) @ coefficients[:, at].T
+            flat = sums.reshape(-1, len(coefficients))
+            moved: Any = flat[np.arange(len(flat)).reshape(sums.shape[:-1]), groups]
+            at_ends = [terms.factors(place, end[..., 0]) for end in (low, high)]
+            for product, (i, a, j, b) in enumerate(terms.products, start=first_product):
+                if place not in (i, j):
+                    continue
+                own, other, factor = (a, j, b) if i == place else (b, i, a)
+                step = at_ends[1][own] - at_ends[0][own]
+                if i == j:
+                    by = at_ends[1][own] + at_ends[0][own]
+                else:
+                    of_other = self._parents[other]
+                    by = terms.factors(other, values.positions(of_other, self._scales[of_other]))[factor]
+                moved = moved + coefficients[groups, product] * (step * by)
+            yield moved
+
+
+class ScaledDensity(LineDensity):
+    """The density of a continuous column, which is that of its place on a scale."""
+
+    def __init__(
+        self, name: str, line: FollowedLine, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self.scale = scales[name]
+
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        own, scale = np.asarray(values[self.name], np.float64), self.scale
+        inside = np.clip(own, *support) if support else own
+        logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
+        logs = logs + scale.log_slope(inside, values.positions(self.name, scale))
+        return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        assert cuts is not None
+        ends = np.concatenate(([self.scale.low], self.scale.upper_ends(cuts), [self.scale.high]))
+        return self.masses_on_scale(ends, values)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        return self.scale.values_of(self.draw_on_scale(values, n, generator))
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         """Return the log density on the scale, and its relative error where values are the middles of cells, or None.
 
         `ends` are those of the values that are point masses.
         """
         raise NotImplementedError
 
-    def masses(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of cells, whose ends on the scale are given, float64 (..., n_cells)."""
         raise NotImplementedError
 
-    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
         """Return one place on the scale per row, float64 (n,)."""
         raise NotImplementedError
 
     def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
         raise NotImplementedError
-
-    def bends(self, parent: str) -> NDArray[np.float64]:
-        """Return the values of a parent at which the line of the column bends, float64 (n,)."""
-        return np.empty(0)
 
     def of_numbers(self, numbers: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         """Return the mean density of numbers over rows of the parents, float64 (n_numbers,).
@@ -153,12 +251,8 @@ class LineDensity:
         """
         members = {name: values[name] for name in (*self._parents, *self._group_columns)}
         of_rows = {name: np.atleast_1d(column)[:, None] for name, column in members.items()}
-        logs, _ = self.log_density(
-            Columns({**of_rows, self.name: numbers}), self.scale.ends_of_points(numbers)
-        )
-        densities = np.exp(logs + self.scale.log_slope(numbers, self.scale.of_values(numbers)))
-        means = densities.reshape(-1, len(numbers)).mean(axis=0)
-        return np.where((numbers >= self.scale.least) & (numbers <= self.scale.greatest), means, 0.0)
+        logs, _ = self.log_density(Columns({**of_rows, self.name: numbers}), None)
+        return np.asarray(np.exp(logs).reshape(-1, len(numbers)).mean(axis=0))
 
     def points(self, values: Columns) -> NDArray[np.float64]:
         """Return numbers at which the density may bend, for drawing, float64 (n,).
@@ -174,18 +268,8 @@ class LineDensity:
         z = np.concatenate([np.linspace(scale.low, scale.high, _N_POINTS), around.ravel()])
         return np.concatenate([scale.values_of(np.clip(z, scale.low, scale.high)), scale.bends])
 
-    def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
-        return [values.positions(parent, self._scales[parent]) for parent in self._parents]
 
-    def _groups(self, values: Columns) -> Any:
-        """Return the group of the line, int64 of the shape that the discrete parents broadcast to."""
-        groups: Any = np.int64(0)
-        for group in self._group_columns:
-            groups = groups * self._n_levels[group] + np.asarray(values[group]).astype(np.int64)
-        return groups
-
-
-class _AroundLine(LineDensity):
+class _AroundLine(ScaledDensity):
     """Student's t distribution around a line, curves or a surface."""
 
     def __init__(
@@ -194,7 +278,7 @@ class _AroundLine(LineDensity):
         super().__init__(name, line, scales, n_levels)
         self._line = line
 
-    def log_density(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
         if (bounds := values.bounds()) is None:
@@ -213,7 +297,7 @@ class _AroundLine(LineDensity):
         logs = log_line_density(z, means, scales, freedom, self.scale, ends, spread)
         return logs, bend * widths**2 / 24
 
-    def masses(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
         spread = self._spread_at(values)
         widths = None if spread is None else spread[..., None] / scales
@@ -222,7 +306,7 @@ class _AroundLine(LineDensity):
         total = masses.sum(axis=-1, keepdims=True)
         return np.asarray(masses / np.maximum(total, _LEAST_MASS), np.float64)
 
-    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
         means, scales, freedom = self._at(values)
         low = below_student(freedom, (self.scale.low - means) / scales)
         high = below_student(freedom, (self.scale.high - means) / scales)
@@ -236,41 +320,13 @@ class _AroundLine(LineDensity):
         return means.ravel(), scales.ravel()
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        if parent not in self._parents:
-            return np.empty(0)
-        scale = self._scales[parent]
-        terms, position = self._line.terms, self._parents.index(parent)
-        knots = np.concatenate(
-            [of_parents[position] for of_parents in (terms.knots, terms.product_knots) if of_parents]
-        )
-        return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
+        return self._knots(self._line.terms, parent)
 
     def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         """Return centres inside the range, scales and degrees of freedom of the line, of shapes that broadcast."""
         line, scale = self._line, self.scale
         groups, positions = self._groups(values), self._positions(values)
-        means: Any = line.coefficients[groups, 0]
-        place = 1
-        n = len(positions)
-        first_knot = 1 + n
-        for z, knots in zip(positions, line.terms.knots, strict=True):
-            of_parent = [(place, z)]
-            of_parent += [
-                (first_knot + j, np.maximum(z - knot, 0.0)) for j, knot in enumerate(knots.tolist())
-            ]
-            if len(line.coefficients) == 1:
-                means = means + sum(line.coefficients[0, at] * term for at, term in of_parent)
-            else:
-                # one sum per group, of which every row takes its own
-                terms = np.stack([term for _, term in of_parent], axis=-1)
-                sums = terms @ line.coefficients[:, [at for at, _ in of_parent]].T
-                flat = sums.reshape(-1, len(line.coefficients))
-                means = means + flat[np.arange(len(flat)).reshape(z.shape), groups]
-            place += 1
-            first_knot += len(knots)
-        factors = [line.terms.factors(parent, z) for parent, z in enumerate(positions)]
-        for at, (i, a, j, b) in enumerate(line.terms.products, start=first_knot):
-            means = means + line.coefficients[groups, at] * (factors[i][a] * factors[j][b])
+        means = sum_of_terms(line.terms, line.coefficients, groups, positions)
         return np.clip(means, scale.low, scale.high), line.scales[groups], line.freedom[groups]
 
     def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
@@ -279,38 +335,11 @@ class _AroundLine(LineDensity):
         Parents move one at a time, and their distances add up, so that no value between the cells is left out.
         """
         line = self._line
-        total: Any = None
-        n, groups = len(line.parents), self._groups(values)
-        first_knot = 1 + n
-        first_product = first_knot + sum(map(len, line.terms.knots))
-        for place, (parent, knots) in enumerate(zip(line.parents, line.terms.knots, strict=True)):
-            at = [1 + place, *range(first_knot, first_knot + len(knots))]
-            first_knot += len(knots)
-            if (ends := values.ends(parent)) is None:
-                continue
-            low, high = (self._scales[parent].of_values(end)[..., None] for end in ends)
-            terms = [high - low, np.maximum(high - knots, 0.0) - np.maximum(low - knots, 0.0)]
-            sums = np.concatenate(terms, axis=-1) @ line.coefficients[:, at].T
-            flat = sums.reshape(-1, len(line.coefficients))
-            moved: Any = flat[np.arange(len(flat)).reshape(sums.shape[:-1]), groups]
-            at_ends = [line.terms.factors(place, end[..., 0]) for end in (low, high)]
-            for product, (i, a, j, b) in enumerate(line.terms.products, start=first_product):
-                if place not in (i, j):
-                    continue
-                own, other, factor = (a, j, b) if i == place else (b, i, a)
-                step = at_ends[1][own] - at_ends[0][own]
-                if i == j:
-                    by = at_ends[1][own] + at_ends[0][own]
-                else:
-                    by = line.terms.factors(
-                        other, values.positions(line.parents[other], self._scales[line.parents[other]])
-                    )[factor]
-                moved = moved + line.coefficients[groups, product] * (step * by)
-            total = (0.0 if total is None else total) + np.abs(moved)
-        return None if total is None else np.asarray(total)
+        moved = list(self._moved(line.terms, line.coefficients, self._groups(values), values))
+        return None if not moved else np.asarray(sum(np.abs(of_parent) for of_parent in moved))
 
 
-class _OfMixture(LineDensity):
+class _OfMixture(ScaledDensity):
     """Normal distributions around several lines."""
 
     def __init__(
@@ -319,7 +348,7 @@ class _OfMixture(LineDensity):
         super().__init__(name, line, scales, n_levels)
         self._components = line.components
 
-    def log_density(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         if (bounds := values.bounds()) is None:
             return self._logs(values, ends, self._widths(values))[0], None
         # cells around the values of a single column
@@ -333,14 +362,14 @@ class _OfMixture(LineDensity):
         ]
         return logs, np.maximum(squares / 24.0, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0)
 
-    def masses(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         shape, parents, groups = self._rows(values)
         widths = self._widths(values)
         cells = None if widths is None else _flat(widths, shape)
         masses = masses_of_lines(self._components, ends, parents, groups, cells)
         return masses.reshape(*shape, len(ends) - 1)
 
-    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
         _, parents, groups = self._rows(values)
         return drawn_from_lines(
             self._components, parents, groups, (self.scale.low, self.scale.high), generator
@@ -404,20 +433,112 @@ class _OfMixture(LineDensity):
         return logs.reshape(shape), squares.reshape(shape)
 
 
+class _OfLevels(LineDensity):
+    """The probabilities of levels under a logit."""
+
+    def __init__(
+        self, name: str, line: FamilyLogit, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self._line = line
+        self._coefficients = np.concatenate([[0.0], line.coefficients])[None]
+
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        codes = np.asarray(values[self.name]).astype(np.int64)
+        if (bounds := values.bounds()) is None:
+            return np.log(self._of_codes(values, codes)), None
+        at_middle = self._of_codes(values, codes)
+        at_ends = [self._of_codes(end, codes) for end in bounds]
+        # by the second difference
+        return np.log(at_middle), np.abs(sum(at_ends) / at_middle - 2.0) / 6.0
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        return self._probabilities(values)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        probabilities = np.broadcast_to(self._probabilities(values), (n, len(self._line.constants)))
+        below = np.cumsum(probabilities, axis=1)
+        places = generator.random(n) * below[:, -1]
+        return (below[:, :-1] <= places[:, None]).sum(axis=1).astype(np.int32)
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        return self._knots(self._line.terms, parent)
+
+    def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
+        probabilities = self._probabilities(values)
+        shape = np.broadcast_shapes(probabilities.shape[:-1], codes.shape)
+        probabilities = np.broadcast_to(probabilities, (*shape, probabilities.shape[-1]))
+        places = np.broadcast_to(codes, shape)[..., None]
+        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], _LEAST_PROBABILITY)
+
+    def _probabilities(self, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
+        line = self._line
+        index: Any = sum_of_terms(line.terms, self._coefficients, np.int64(0), self._positions(values))
+        for group, amounts in zip(self._group_columns, line.amounts, strict=True):
+            index = index + amounts[np.asarray(values[group]).astype(np.int64)]
+        moved = list(self._moved(line.terms, self._coefficients, np.int64(0), values))
+        if not moved:
+            return np.exp(log_levels(index, line.constants, line.positions))
+        # parents move independently
+        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
+        total: Any = 0.0
+        for node, share in zip(_NODES, _SHARES, strict=True):
+            total = total + share * np.exp(log_levels(index + node * width, line.constants, line.positions))
+        return np.asarray(total)
+
+
 def line_density(
     name: str,
-    line: FamilyLine | FamilyMixture,
+    line: FollowedLine,
     scales: Mapping[str, LineScale],
     n_levels: Mapping[str, int],
 ) -> LineDensity:
     """Return the density of a column under what it follows; see `LineDensity`."""
+    if isinstance(line, FamilyLogit):
+        return _OfLevels(name, line, scales, n_levels)
     if isinstance(line, FamilyMixture):
         return _OfMixture(name, line, scales, n_levels)
     return _AroundLine(name, line, scales, n_levels)
 
 
-def line_from_content(content: Any) -> FamilyLine | FamilyMixture:
-    """Return the line, or mixture of lines, that JSON values describe; raises `GomeaBnError` for others."""
+def sum_of_terms(
+    terms: LineTerms, coefficients: NDArray[np.float64], groups: Any, positions: list[NDArray[np.float64]]
+) -> Any:
+    """Return intercepts plus the sums of terms times their coefficients, of the shape that all values broadcast to.
+
+    `coefficients` are (n_groups, n_terms + 1), of which every value takes those of its group, and `positions` those of
+    every parent on its scale.
+    """
+    sums: Any = coefficients[groups, 0]
+    place = 1
+    first_knot = 1 + len(positions)
+    for z, knots in zip(positions, terms.knots, strict=True):
+        of_parent = [(place, z)]
+        of_parent += [(first_knot + j, np.maximum(z - knot, 0.0)) for j, knot in enumerate(knots.tolist())]
+        if len(coefficients) == 1:
+            sums = sums + sum(coefficients[0, at] * term for at, term in of_parent)
+        else:
+            # one sum per group, of which every row takes its own
+            columns = np.stack([term for _, term in of_parent], axis=-1)
+            of_groups = columns @ coefficients[:, [at for at, _ in of_parent]].T
+            flat = of_groups.reshape(-1, len(coefficients))
+            sums = sums + flat[np.arange(len(flat)).reshape(z.shape), groups]
+        place += 1
+        first_knot += len(knots)
+    factors = [terms.factors(parent, z) for parent, z in enumerate(positions)]
+    for at, (i, a, j, b) in enumerate(terms.products, start=first_knot):
+        sums = sums + coefficients[groups, at] * (factors[i][a] * factors[j][b])
+    return sums
+
+
+def line_from_content(content: Any) -> FollowedLine:
+    """Return what a column follows, as JSON values describe it; raises `GomeaBnError` for others."""
+    if isinstance(content, Mapping) and content.get("kind") == "logit":
+        return FamilyLogit.from_content(content)
     if isinstance(content, Mapping) and content.get("kind") == "mixture":
         return FamilyMixture.from_content(content)
     return FamilyLine.from_content(content)

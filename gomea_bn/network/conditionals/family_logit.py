@@ -1,0 +1,270 @@
+"""The logit of a discrete column: log odds of its levels that are sums of functions of its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.family_line import LineTerms
+
+_FIELDS = ("weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information")
+_MOST_STEPS = 30
+_LEAST_STEP = 1e-8
+# keeps the sums of rows regular, in which constants of all levels may move together
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyLogit:
+    """The logit of a family: level k has a probability in proportion to exp(a_k + b_k f).
+
+    The index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for
+    every level of each discrete parent. With two levels this is logistic regression; with more it is the stereotype
+    model of Anderson ("Regression and ordered categorical variables", 1984), whose levels have positions b on a line.
+
+    Attributes
+    ----------
+    weight : float
+        Share of the logit in the probabilities of the family, above 0 and below 1; the tables have the rest.
+    parents, groups : tuple of str
+        Continuous and discrete parents, in the order of the coefficients and of the amounts.
+    coefficients : ndarray of shape (n_terms,), float64
+        Coefficients of the functions of the continuous parents.
+    amounts : tuple of ndarray of shape (n_levels of the parent,), float64
+        Amounts of the levels of every discrete parent.
+    constants, positions : ndarray of shape (n_levels,), float64
+        The numbers a and b of the levels of the column.
+    information : ndarray of shape (n_levels + n_terms + n_amounts,) * 2, float64
+        Minus the second derivatives of the log posterior by constants, coefficients and amounts, so that the logit can
+        take further rows.
+    knots, has_products, product_knots
+        As of `LineTerms`; by default the functions are the positions of the parents.
+
+    Raises
+    ------
+    GomeaBnError
+        For parts of other shapes, or that are not finite.
+    """
+
+    weight: float
+    parents: tuple[str, ...]
+    groups: tuple[str, ...]
+    coefficients: NDArray[np.float64]
+    amounts: tuple[NDArray[np.float64], ...]
+    constants: NDArray[np.float64]
+    positions: NDArray[np.float64]
+    information: NDArray[np.float64]
+    knots: tuple[NDArray[np.float64], ...] = ()
+    has_products: bool = False
+    product_knots: tuple[NDArray[np.float64], ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.knots or ((),) * len(self.parents)
+        of_parents = {"amounts": self.amounts, "knots": given, "product_knots": self.product_knots}
+        for part, several in of_parents.items():
+            object.__setattr__(self, part, tuple(_fixed(numbers) for numbers in several))
+        for part in ("coefficients", "constants", "positions", "information"):
+            object.__setattr__(self, part, _fixed(getattr(self, part)))
+        n = len(self.constants) + len(self.coefficients) + sum(map(len, self.amounts))
+        is_valid = (
+            0 < self.weight < 1
+            and len(self.parents) + len(self.groups) > 0
+            and len(self.knots) == len(self.parents)
+            and len(self.product_knots) in (0, self.has_products * len(self.parents))
+            and self.coefficients.shape == (self.terms.n_terms,)
+            and len(self.amounts) == len(self.groups)
+            and self.constants.ndim == 1
+            and len(self.constants) > 1
+            and self.positions.shape == self.constants.shape
+            and self.information.shape == (n, n)
+            and all(
+                np.isfinite(numbers).all()
+                for numbers in (
+                    self.coefficients,
+                    self.constants,
+                    self.positions,
+                    self.information,
+                    *self.amounts,
+                    *self.knots,
+                    *self.product_knots,
+                )
+            )
+        )
+        if not is_valid:
+            raise GomeaBnError(
+                "A logit must have a weight between 0 and 1, at least one parent, one coefficient per term, amounts of "
+                "all levels of its discrete parents, and a constant and a position of each level, all finite."
+            )
+
+    @property
+    def in_units(self) -> bool:
+        """Whether columns are in their own units; those of logits are on their probability scales."""
+        return False
+
+    @property
+    def terms(self) -> LineTerms:
+        """The functions of the continuous parents that have coefficients."""
+        return LineTerms(self.knots, self.has_products, self.product_knots)
+
+    @property
+    def words(self) -> str:
+        """What the column follows, for a sentence."""
+        return f"a logit of {self.terms.words}" if self.parents else "a logit"
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters that were estimated."""
+        n_amounts = sum(len(of_parent) - 1 for of_parent in self.amounts)
+        return len(self.coefficients) + n_amounts + 2 * len(self.constants) - 3
+
+    def with_rows(
+        self,
+        old: float,
+        levels: NDArray[np.int64],
+        parents: NDArray[np.float64],
+        groups: Sequence[NDArray[np.int64]],
+        weights: NDArray[np.float64],
+    ) -> FamilyLogit:
+        """Return the logit in which the rows so far count `old` times, with further rows.
+
+        `levels` (n,) are those of the column, `parents` (n, n_parents) places on scales, and `groups` the levels of
+        every discrete parent. The rows so far count as a normal prior; positions of the levels stay.
+        """
+        design = logit_design(self.terms.of_rows(parents), groups, [len(of) for of in self.amounts])
+        prior = old * self.information
+        n_levels = len(self.constants)
+        first = np.concatenate([self.constants, self.coefficients, *self.amounts])
+        found, information = first, prior
+        for _ in range(_MOST_STEPS):
+            constants, slopes = found[:n_levels], found[n_levels:]
+            logs = log_levels(design @ slopes, constants, self.positions)
+            gradient, information = derivatives(design, logs, self.positions, levels, weights)
+            information += prior
+            step = scipy.linalg.solve(
+                information + _RIDGE * np.eye(len(found)), gradient - prior @ (found - first), assume_a="pos"
+            )
+            found = found + np.clip(step, -1.0, 1.0)
+            if np.abs(step).max() < _LEAST_STEP:
+                break
+        constants, coefficients, *amounts = np.split(
+            found, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
+        )
+        return replace(
+            self,
+            constants=constants,
+            coefficients=coefficients,
+            amounts=tuple(amounts) if self.groups else (),
+            information=information,
+        )
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the logit as values that JSON can hold; of the symmetric information one half is written."""
+        return {
+            "kind": "logit",
+            "weight": self.weight,
+            "parents": list(self.parents),
+            "groups": list(self.groups),
+            "coefficients": self.coefficients.tolist(),
+            "amounts": [of_parent.tolist() for of_parent in self.amounts],
+            "constants": self.constants.tolist(),
+            "positions": self.positions.tolist(),
+            "information": self.information[np.triu_indices(len(self.information))].tolist(),
+            "knots": [knots.tolist() for knots in self.knots],
+            "has_products": self.has_products,
+            "product_knots": [knots.tolist() for knots in self.product_knots],
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> FamilyLogit:
+        """Return the logit that JSON values describe; raises `GomeaBnError` for others."""
+        if any(field not in content for field in _FIELDS):
+            raise GomeaBnError(f"A logit must be an object with the fields {', '.join(_FIELDS)}.")
+        for field in ("parents", "groups"):
+            names = content[field]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise GomeaBnError(f"The {field} of a logit must be a list of names, got {names!r:.80}.")
+        try:
+            coefficients, constants, positions, half = (
+                np.array(content[field], np.float64)
+                for field in ("coefficients", "constants", "positions", "information")
+            )
+            amounts, knots, product_knots = (
+                tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get(field, ()))
+                for field in ("amounts", "knots", "product_knots")
+            )
+            weight = float(content["weight"])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"The parts of a logit must be numbers: {error}.") from error
+        n = constants.size + coefficients.size + sum(map(len, amounts))
+        if half.shape != (n * (n + 1) // 2,):
+            raise GomeaBnError(
+                f"The information of a logit with {n} parameters must be {n * (n + 1) // 2} numbers, got {half.size}."
+            )
+        information = np.empty((n, n))
+        rows, columns = np.triu_indices(n)
+        information[rows, columns] = half
+        information[columns, rows] = half
+        return cls(
+            weight,
+            tuple(content["parents"]),
+            tuple(content["groups"]),
+            coefficients,
+            amounts,
+            constants,
+            positions,
+            information,
+            knots,
+            bool(content.get("has_products", False)),
+            product_knots,
+        )
+
+
+def logit_design(
+    terms: NDArray[np.float64], groups: Sequence[NDArray[np.int64]], n_levels: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return terms of rows (n, n_terms) with the indicators of the levels of discrete parents, float64 (n, n_slopes)."""
+    indicators = [of_parent[:, None] == np.arange(n) for of_parent, n in zip(groups, n_levels, strict=True)]
+    return np.column_stack([terms, *indicators]).astype(np.float64)
+
+
+def log_levels(index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log probabilities of all levels, float64 (..., n_levels), for an index of any shape."""
+    logs = constants + positions * np.asarray(index)[..., None]
+    return np.asarray(logs - scipy.special.logsumexp(logs, axis=-1, keepdims=True))
+
+
+def derivatives(
+    design: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    positions: NDArray[np.float64],
+    levels: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the gradient of the log likelihood by constants and slopes, and minus its second derivatives.
+
+    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, and `weights` (n,) those of the rows.
+    """
+    p = np.exp(logs)
+    left = -p
+    left[np.arange(len(levels)), levels] += 1.0
+    means = p @ positions
+    variances = p @ positions**2 - means**2
+    gradient = np.concatenate([weights @ left, (weights * (left @ positions)) @ design])
+    weighted = p * weights[:, None]
+    of_constants = np.diag(weighted.sum(axis=0)) - weighted.T @ p
+    crossed = (weighted * (positions - means[:, None])).T @ design
+    of_slopes = design.T @ (design * (weights * variances)[:, None])
+    return gradient, np.block([[of_constants, crossed], [crossed.T, of_slopes]])
+
+
+def _fixed(numbers: Any) -> NDArray[np.float64]:
+    """Return a copy of numbers as float64, read-only."""
+    copied = np.array(numbers, np.float64)
+    copied.flags.writeable = False
+    return copied
