@@ -91,8 +91,8 @@ _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
 _LEAST_DEVIATION = 1e-3
 
-# most rows by which discrete columns follow curves
-_MOST_ROWS_OF_LOGITS = 20_000
+# most rows by which discrete columns follow curves, and most of their functions
+_MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 20_000, 1 << 25
 
 _FIRST_CAPACITY = 1 << 12
 
@@ -362,14 +362,16 @@ def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
-    Continuous columns with a shape may follow curves, unless point masses have some of their rows and a density has
-    others; all columns may be parents. A column follows its parents on the scale of its normal scores, or, if its bins
-    may be uniform, in its own units. It is a sum of one smooth curve of the normal scores of every continuous parent,
-    one amount for every level of every discrete parent, and normal noise. The score is the marginal likelihood under a
-    normal prior of the coefficients and an inverse-gamma prior of the variance, as a density with respect to the shape
-    of the column. Three models are compared: lines, curves whose prior precision grows with their roughness, and these
-    curves with products of the first functions of every two continuous parents, as many as are affordable for all pairs
-    of columns. The noise is never narrower than what equal values cover, so that repeated values gain no density.
+    Discrete columns of at most eight levels may follow logits, whose log odds are sums of curves of their parents;
+    see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
+    have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
+    scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
+    the normal scores of every continuous parent, one amount for every level of every discrete parent, and normal
+    noise. The score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of
+    the variance, as a density with respect to the shape of the column. Three models are compared: lines, curves whose
+    prior precision grows with their roughness, and these curves with products of the first functions of every two
+    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what
+    equal values cover, so that repeated values gain no density.
 
     Beyond 10,000 rows columns have more functions, in proportion to the two thirds power of the rows, and a fourth
     model has rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
@@ -458,24 +460,29 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
 
 
 def _logit_data(variables: Sequence[ScoredVariable], functions: Sequence[_Functions]) -> LogitData:
-    """Return what kernels need to score discrete columns as logits of curves of their parents."""
-    n_rows = len(variables[0].values)
-    n_levels = np.zeros(len(variables), np.int64)
-    codes = np.zeros((len(variables), min(n_rows, _MOST_ROWS_OF_LOGITS)), np.uint8)
-    some = np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[: codes.shape[1]]
+    """Return what kernels need to score discrete columns as logits of curves of their parents.
+
+    Rows are in random order. Of many rows, or of many columns, some are taken.
+    """
+    n_rows, n = len(variables[0].values), len(variables)
+    n_functions = sum(len(column.roughness) for column in functions)
+    m = min(n_rows, _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS // n_functions)
+    some = np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m]
+    n_levels, codes = np.zeros(n, np.int64), np.zeros((n, m), np.uint8)
     for v, variable in enumerate(variables):
-        if variable.n_levels:
-            present, of_rows = np.unique(np.asarray(variable.values)[some], return_inverse=True)
-            n_occurring = len(np.unique(variable.values))
-            if len(present) == n_occurring and 2 <= n_occurring <= MOST_LEVELS:
-                n_levels[v], codes[v] = n_occurring, of_rows
-    shares = np.zeros((len(variables), max(int(n_levels.max()), 1)))
-    for v in np.flatnonzero(n_levels):
-        shares[v, : n_levels[v]] = np.bincount(codes[v]) / codes.shape[1]
+        n_present = len(np.unique(variable.values)) if variable.n_levels else 0
+        if 2 <= n_present <= MOST_LEVELS:
+            among, of_rows = np.unique(np.asarray(variable.values)[some], return_inverse=True)
+            # levels need rows to show what they depend on
+            if len(among) == n_present:
+                n_levels[v], codes[v] = n_present, of_rows
     if not n_levels.any():
-        return no_logits(len(variables))
-    of_rows = np.concatenate([f.of_rows(0, n_rows)[some] for f in functions], axis=1).astype(np.float32)
-    return LogitData(of_rows, codes, n_levels, shares, np.zeros(len(variables)), n_rows / codes.shape[1])
+        return no_logits(n)
+    shares = np.zeros((n, int(n_levels.max())))
+    for v in np.flatnonzero(n_levels).tolist():
+        shares[v, : n_levels[v]] = np.bincount(codes[v]) / m
+    of_columns = [column.of_rows(0, n_rows)[some].astype(np.float32) for column in functions]
+    return LogitData(np.concatenate(of_columns, axis=1), codes, n_levels, shares, np.zeros(n), n_rows / m)
 
 
 def no_logits(n_variables: int) -> LogitData:

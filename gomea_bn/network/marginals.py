@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.line_density import Columns, ScaledDensity
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed
 
@@ -91,8 +91,9 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
         )
     breaks = np.unique(np.concatenate([curve.values for curve in curves]))
     weight = 0.0 if family.line is None else family.line.weight
-    if family.of_line is not None:
-        bends = family.of_line.points(columns)
+    line = family.of_line
+    if isinstance(line, ScaledDensity):
+        bends = line.points(columns)
         bends = bends[(bends > breaks[0]) & (bends < breaks[-1])]
         breaks = np.unique(np.concatenate([breaks, bends]))
     pieces = [piece_ends(curve, breaks) for curve in curves]
@@ -100,8 +101,8 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
     # all copies have the same shape
     points = np.array(list(curves[0].points), np.float64)
     of_points = np.mean([list(curve.points.values()) for curve in curves], axis=0)
-    if family.of_line is not None:
-        of_line = partial(family.of_line.of_numbers, values=columns)
+    if isinstance(line, ScaledDensity):
+        of_line = partial(line.of_numbers, values=columns)
         left = (1 - weight) * left + weight * of_line(np.nextafter(breaks[:-1], np.inf))
         right = (1 - weight) * right + weight * of_line(np.nextafter(breaks[1:], -np.inf))
         if len(points):

@@ -162,9 +162,7 @@ class _Update:
         tables = {name: table_of_counts(of_name, self._smoothing) for name, of_name in counts.items()}
         return TableSet(copy.cut_points, copy.parents, tables, counts)
 
-    def _lines(
-        self, known: Conditionals, former: Mapping[str, float]
-    ) -> dict[str, FollowedLine]:
+    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, FollowedLine]:
         network = self._network
         of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
         of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-MOST_PER_PARENT = 9
+MOST_PER_PARENT = 7
 """Most functions of a parent of a logit, the smoothest ones."""
 MOST_TERMS = 96
 """Most functions of all parents of a logit; a family with more is scored by its table."""
@@ -21,20 +21,22 @@ MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 
 ROWS_AT_ONCE = 4
 """Rows whose moments are added together."""
-PARTS = (16, 4, 1)
-"""A logit is fitted to one 16th and to one 4th of the rows before it is fitted to all."""
-
-# fewest rows of a part
-_FEWEST_ROWS = 400
-_MOST_STEPS = 8
+# a logit is fitted to a part of the rows before it is fitted to all, of a fewest number of rows per parameter
+_PARTS = (4, 1)
+_FEWEST_ROWS = 20
+_MOST_STEPS = 12
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0
 _MOST_HALVINGS = 4
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
 _LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 1.0
+# a smaller change of the factor changes nothing else
+_LEAST_CHANGE = 1.5
 _STEPS_OF_POSITIONS = 20
 # a share of the rows that keeps moments of levels regular
 _RIDGE = 1e-6
+# the least share of the positions that a regression leaves unexplained
+_LEAST_LEFT = 1e-2
 # positions that are not explained at all
 _LEAST_POSITION = 1e-12
 
@@ -213,13 +215,50 @@ def _standardise(b: NDArray[np.float64], shares: NDArray[np.float64], n_levels: 
 
 
 @kernel
-def first_positions(
-    explained: NDArray[np.float64], size: int, n_levels: int, shares: NDArray[np.float64], scratch: LogitScratch
+def start_logit(
+    data: LogitData,
+    scratch: LogitScratch,
+    system: NDArray[np.float64],
+    child: int,
+    size: int,
+    n_rows: float,
+) -> None:
+    """Fill the first parameters of a logit: those of a discriminant analysis along the best positions of the levels.
+
+    `system` is the eliminated one of the functions over `n_rows` rows, with the indicators of the levels, each divided
+    by its standard deviation, as the columns after the first `size`.
+    """
+    n_levels, shares = data.n_levels[child], data.shares[child]
+    _first_positions(system, size, n_levels, shares, scratch)
+    b, parameters = scratch.levels[1], scratch.parameters
+    explained = 0.0
+    for i in range(size):
+        of_position = 0.0
+        for k in range(n_levels):
+            of_position += system[i, size + k] * sqrt(shares[k] * (1.0 - shares[k])) * b[k]
+        system[i, size] = of_position
+        explained += of_position * of_position / n_rows
+    left = max(1.0 - explained, _LEAST_LEFT)
+    _solution(system, size)
+    parameters[0, 0] = 0.0
+    for i in range(size):
+        parameters[0, i + 1] = system[i, size] / left
+    for k in range(n_levels):
+        scratch.levels[0, k] = log(shares[k]) - 0.5 * b[k] * b[k] * (1.0 - left) / left
+
+
+@kernel
+def _first_positions(
+    explained: NDArray[np.float64],
+    size: int,
+    n_levels: int,
+    shares: NDArray[np.float64],
+    scratch: LogitScratch,
 ) -> None:
     """Fill positions of levels, which make a linear regression of the position explain most of it.
 
-    Rows of `explained` have, after the first `size` columns, what orthonormal functions explain of the indicators of the
-    levels, each divided by its standard deviation.
+    Rows of `explained` have, after the first `size` columns, what orthonormal functions explain of the indicators of
+    the levels, each divided by its standard deviation.
     """
     b, new, deviations, between = scratch.levels[1], scratch.levels[2], scratch.levels[3], scratch.between
     for k in range(n_levels):
@@ -277,15 +316,12 @@ def _root_determinant(data: LogitData, scratch: LogitScratch, child: int, ends: 
 
 
 @kernel
-def logit_gain(
-    data: LogitData, scratch: LogitScratch, child: int, size: int, first_part: int, last_part: int
-) -> float:
+def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int) -> float:
     """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
 
-    It is Laplace's approximation of the log marginal likelihood. ``scratch.rows`` has the functions of the parents,
-    ``scratch.parameters[2]`` the prior precisions of their coefficients after that of a constant, and
-    ``scratch.levels[1]`` the first positions. The logit is fitted to more and more rows, from one of `PARTS` to another;
-    after the first part it begins where the last call has ended. Without the last part the gain is estimated.
+    It is Laplace's approximation of the log marginal likelihood. ``scratch.rows`` has ones and the functions of the
+    parents, ``scratch.parameters`` the first coefficients, and their prior precisions in row 2, ``scratch.levels`` the
+    first constants and positions.
     """
     n_levels = data.n_levels[child]
     shares, levels, system = data.shares[child], scratch.levels, scratch.system
@@ -307,25 +343,20 @@ def logit_gain(
     ends = (low, high)
     n_parameters = n_all
     for k in range(n_levels):
-        if first_part == 0:
-            levels[0, k] = log(shares[k])
         if _is_free(k, n_levels, ends):
             present[n_parameters], present[n_parameters + 1] = levels[0, k], levels[1, k]
             precisions[n_parameters], precisions[n_parameters + 1] = 0.0, 1.0
             n_parameters += 2
-    if first_part == 0:
-        for j in range(n_all):
-            present[j] = 0.0
-        scratch.levels[4, 0] = 1.0
-        scratch.levels[4, 1] = _root_determinant(data, scratch, child, ends)
-    factor, of_root = scratch.levels[4, 0], scratch.levels[4, 1]
+    of_root = _root_determinant(data, scratch, child, ends)
+    factor = 1.0
     objective, promise, determinant, share = 0.0, 0.0, 0.0, 1.0
-    for part in range(first_part, last_part):
-        n_rows = m // PARTS[part]
-        if n_rows < m and n_rows < _FEWEST_ROWS:
+    n_factors = 0
+    for of_part in _PARTS:
+        n_rows = m // of_part
+        if n_rows < m and n_rows < _FEWEST_ROWS * n_parameters:
             continue
         share = n_rows / m
-        n_halvings, known, n_factors = 0, -np.inf, 0
+        n_halvings, known = 0, -np.inf
         for _ in range(_MOST_STEPS):
             _set_levels(scratch, n_all, n_levels, ends)
             objective = _log_likelihood(data, scratch, child, size, n_rows, ends)
@@ -345,7 +376,12 @@ def logit_gain(
                 continue
             if n_halvings >= _MOST_HALVINGS:
                 break
-            known = objective
+            if n_factors == 0:
+                objective += 0.5 * factor * share * squares
+                factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
+                objective -= 0.5 * factor * share * squares
+                n_factors = 1
+            known, n_halvings = objective, 0
             for j in range(n_parameters):
                 least[j] = share * precisions[j]
                 if 0 < j < n_all:
@@ -362,10 +398,14 @@ def logit_gain(
                 before[j] = present[j]
                 present[j] += system[j, n_parameters]
             if promise < 2.0 * _LEAST_PROMISE * share:
-                if n_rows == m or n_factors > 0:
+                if n_factors > 1:
                     break
+                # coefficients are settled, and so are their sizes
+                n_factors, former = 2, factor
                 factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
-                n_factors += 1
+                if max(factor, former) < _LEAST_CHANGE * min(factor, former):
+                    factor = former
+                    break
                 known = -np.inf
     _set_levels(scratch, n_all, n_levels, ends)
     scratch.levels[4, 0] = factor

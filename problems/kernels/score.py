@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.logits import (
     MOST_PER_PARENT,
     MOST_TERMS,
-    PARTS,
     LogitData,
     LogitScratch,
     eliminate,
-    first_positions,
     logit_gain,
+    start_logit,
 )
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import bit_count
@@ -25,9 +24,6 @@ MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
 """Largest number of functions of all parents of a column together with products; a family with more has no products."""
-
-# rows by which curves of a logit are preferred to lines before all rows are fitted
-_ROWS_OF_CHOICE = 400
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
@@ -151,12 +147,13 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
 
 
 @kernel
-def _gather_logit(
+def _regress_levels(
     curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
 ) -> int:
-    """Fill the work space of a logit with the functions of the parents under a prior, and first positions of the levels.
+    """Regress positions of the levels of a discrete child on the functions of its parents, and start its logit there.
 
-    Return the number of functions, -1 if there are more than fit.
+    Functions, prior precisions, positions and coefficients enter the work space. Return the number of functions; -1 if
+    there are more than fit.
     """
     logits, work, functions = curves.logits, scratch.logits, scratch.functions
     child = curves.variable[views[n_views - 1]]
@@ -179,7 +176,8 @@ def _gather_logit(
             system[i, size + k] = curves.products[functions[i], curves.first[child] + k]
         work.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
     eliminate(system, size, size + n_levels, work.parameters[2, 1:])
-    first_positions(system, size, n_levels, logits.shares[child], work)
+    n_rows = logits.weight * logits.functions.shape[0]
+    start_logit(logits, work, system, child, size, n_rows)
     for row in range(logits.functions.shape[0]):
         of_row, values = logits.functions[row], work.rows[row]
         values[0] = 1.0
@@ -190,33 +188,17 @@ def _gather_logit(
 
 @kernel
 def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
-    """Return the score in nats of a family whose discrete child is a logit of curves; -inf if it cannot be one.
+    """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
 
-    The best prior counts.
+    The better one of lines and curves counts.
     """
-    logits, work = curves.logits, scratch.logits
     child = curves.variable[views[n_views - 1]]
-    n_levels, m = logits.n_levels[child], logits.functions.shape[0]
-    # few rows are fitted at once
-    n_parts = len(PARTS)
-    first = n_parts - 1 if m // PARTS[n_parts - 2] >= _ROWS_OF_CHOICE else n_parts
-    of_lines = -np.inf
-    for turn in range(3):
-        # lines, curves, and lines again if they are better on some of the rows
-        prior = turn % 2
-        size = _gather_logit(curves, scratch, views, n_views, prior)
-        if size < 0:
-            return -np.inf
-        gain = logit_gain(logits, work, child, size, 0, first)
-        if turn == 0:
-            of_lines = gain
-            if first == n_parts:
-                continue
-        elif first == n_parts:
-            return logits.alone[child] + max(of_lines, gain)
-        elif turn == 2 or gain >= of_lines:
-            return logits.alone[child] + logit_gain(logits, work, child, size, first, n_parts)
-    return -np.inf
+    best = -np.inf
+    for prior in range(min(curves.precisions.shape[0], 2)):
+        size = _regress_levels(curves, scratch, views, n_views, prior)
+        if size >= 0:
+            best = max(best, logit_gain(curves.logits, scratch.logits, child, size))
+    return curves.logits.alone[child] + best
 
 
 @kernel

@@ -13,7 +13,7 @@ from gomea_bn.learning.averaging.line_fit import possible_terms
 from gomea_bn.network.conditionals.family_line import LineTerms
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.problems.family_scorer import new_logit_scratch
-from gomea_bn.problems.kernels.logits import MOST_LEVELS, MOST_TERMS, PARTS, LogitData, logit_gain
+from gomea_bn.problems.kernels.logits import MOST_LEVELS, MOST_TERMS, LogitData, logit_gain, start_logit
 
 # rows on which terms are chosen, drawn with any fixed seed
 _MOST_ROWS_OF_CHOICE = 4_000
@@ -118,7 +118,6 @@ class _Fit:
         scratch.rows[:, 0] = 1.0
         scratch.rows[:, 1 : size + 1] = (design - means) / self._deviations
         scratch.parameters[2, 1 : size + 1] = _PRECISION
-        scratch.levels[1, : len(counts)] = self._first_positions(scratch.rows[:, 1 : size + 1], codes, shares)
         data = LogitData(
             scratch.rows[:, :size],
             codes[None].astype(np.uint8),
@@ -127,7 +126,10 @@ class _Fit:
             np.zeros(1),
             1.0,
         )
-        self.gain = float(logit_gain(data, scratch, 0, size, 0, len(PARTS)))
+        start_logit(
+            data, scratch, self._eliminated(scratch.rows[:, 1 : size + 1], codes, shares), 0, size, len(codes)
+        )
+        self.gain = float(logit_gain(data, scratch, 0, size))
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
         positions -= shares @ positions
@@ -168,22 +170,17 @@ class _Fit:
         # the index without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
         moved = leverage * gradient_of / (1 - np.minimum(leverage * variances, _MOST_LEVERAGE))
         left_out = log_levels(index - moved, constants, positions)[np.arange(len(index)), rows.levels]
-        return FittedLogit(
-            self.terms, slopes, constants, positions, information, rows.n_levels, left_out
-        )
+        return FittedLogit(self.terms, slopes, constants, positions, information, rows.n_levels, left_out)
 
     @staticmethod
-    def _first_positions(
+    def _eliminated(
         functions: NDArray[np.float32], codes: NDArray[np.int64], shares: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return positions of the levels that a linear regression on standardised functions explains most."""
-        indicators = (codes[:, None] == np.arange(len(shares))) - shares
+        """Return products of functions and of indicators of levels in the form that `start_logit` takes."""
         x = functions.astype(np.float64)
-        explained = scipy.linalg.solve(
-            x.T @ x + _PRECISION * np.eye(x.shape[1]), x.T @ indicators, assume_a="pos"
-        )
-        between = (indicators.T @ x) @ explained / len(codes)
-        root = np.sqrt(shares)
-        _, vectors = scipy.linalg.eigh(between / root / root[:, None])
-        first = vectors[:, -1] / root
-        return np.asarray(first * np.sign(first[np.abs(first).argmax()]))
+        indicators = ((codes[:, None] == np.arange(len(shares))) - shares) / np.sqrt(shares * (1 - shares))
+        inner = x.T @ x + _PRECISION * np.eye(x.shape[1])
+        factor = scipy.linalg.cholesky(inner)
+        explained = scipy.linalg.solve_triangular(factor, x.T @ indicators, trans="T")
+        np.fill_diagonal(factor, np.diag(factor) ** 2)
+        return np.ascontiguousarray(np.column_stack([factor, explained]))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.family import Family as Family
     from gomea_bn.network.conditionals.family import TableSet as TableSet
     from gomea_bn.network.conditionals.family_line import FamilyLine as FamilyLine
+    from gomea_bn.network.conditionals.family_logit import FamilyLogit as FamilyLogit
     from gomea_bn.network.conditionals.family_mixture import FamilyMixture as FamilyMixture
 
 __getattr__, __dir__, __all__ = public_names(__name__, __file__)

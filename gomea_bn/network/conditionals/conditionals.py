@@ -61,7 +61,8 @@ class Conditionals(Immutable):
 
     The density of a column given its parents is (1 - w) times the mean over several sets of cuts with their tables,
     plus w times a line: the column is Student-t around a sum of functions of its continuous parents. Of a discrete
-    column a logit takes the place of the line. The weight w is 0 where neither predicts better. `gomea_bn.average_families` learns conditionals from the rows of a network.
+    column a logit takes the place of the line: log odds are sums of functions of all parents. The weight w is 0 where
+    neither predicts better. `gomea_bn.average_families` learns conditionals from the rows of a network.
 
     Parameters
     ----------

@@ -228,12 +228,14 @@ class FamilyLogit:
 def logit_design(
     terms: NDArray[np.float64], groups: Sequence[NDArray[np.int64]], n_levels: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Return terms of rows (n, n_terms) with the indicators of the levels of discrete parents, float64 (n, n_slopes)."""
+    """Return terms of rows (n, n_terms), and indicators of the levels of discrete parents, float64 (n, n_slopes)."""
     indicators = [of_parent[:, None] == np.arange(n) for of_parent, n in zip(groups, n_levels, strict=True)]
     return np.column_stack([terms, *indicators]).astype(np.float64)
 
 
-def log_levels(index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_levels(
+    index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the log probabilities of all levels, float64 (..., n_levels), for an index of any shape."""
     logs = constants + positions * np.asarray(index)[..., None]
     return np.asarray(logs - scipy.special.logsumexp(logs, axis=-1, keepdims=True))

@@ -211,6 +211,7 @@ class ScaledDensity(LineDensity):
     def log_density(
         self, values: Columns, support: tuple[float, float] | None
     ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density as `LineDensity` does; values beyond a support count as its ends."""
         own, scale = np.asarray(values[self.name], np.float64), self.scale
         inside = np.clip(own, *support) if support else own
         logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
@@ -218,11 +219,13 @@ class ScaledDensity(LineDensity):
         return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, float64 (..., n_cells)."""
         assert cuts is not None
         ends = np.concatenate(([self.scale.low], self.scale.upper_ends(cuts), [self.scale.high]))
         return self.masses_on_scale(ends, values)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number per row, float64 (n,)."""
         return self.scale.values_of(self.draw_on_scale(values, n, generator))
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
@@ -461,7 +464,7 @@ class _OfLevels(LineDensity):
         probabilities = np.broadcast_to(self._probabilities(values), (n, len(self._line.constants)))
         below = np.cumsum(probabilities, axis=1)
         places = generator.random(n) * below[:, -1]
-        return (below[:, :-1] <= places[:, None]).sum(axis=1).astype(np.int32)
+        return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
         return self._knots(self._line.terms, parent)

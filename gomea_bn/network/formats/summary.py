@@ -62,8 +62,9 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
                 _certainty(network, name, network.conditionals),
                 _intervals(network, name, network.conditionals),
             ]
-            if line := network.conditionals.lines.get(name):
-                details.append(f"{percent(line.weight)} {line.words}, {percent(1 - line.weight)} bins")
+        if network.conditionals is not None and (line := network.conditionals.lines.get(name)):
+            others = "bins" if name in network.cut_points else "tables"
+            details.append(f"{percent(line.weight)} {line.words}, {percent(1 - line.weight)} {others}")
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
             details += [f"given {listed(parents)}", known_text(network, name), _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]

@@ -1,0 +1,213 @@
+"""Scores of discrete columns as logits of curves of their parents, against SciPy's optimum and by what they are for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import (
+    Family,
+    FamilyScorer,
+    ScoredVariable,
+    curve_data,
+)
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+Values = NDArray[np.float64]
+METHOD = scoring_method("density-bd")
+
+
+def continuous(name: str, values: Values) -> ScoredVariable:
+    return ScoredVariable(name, values, 0, policy_library(values, "equal-frequency", 4), fit_shape(values))
+
+
+def discrete(name: str, codes: NDArray[np.int64], n_levels: int) -> ScoredVariable:
+    return ScoredVariable(name, codes.astype(np.int32), n_levels)
+
+
+def scorer_of(variables: list[ScoredVariable]) -> FamilyScorer:
+    rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
+    return FamilyScorer(variables, METHOD, rule, curves=curve_data(variables))
+
+
+def score(scorer: FamilyScorer, child: int, *parents: int) -> float:
+    return float(scorer.score([Family((child, 0), tuple((p, 0) for p in parents))], use_cache=False)[0])
+
+
+def levels_of(index: Values, n_levels: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return ordered levels that logistic noise and thresholds make of an index."""
+    noisy = index + generator.logistic(size=len(index))
+    return np.searchsorted(np.quantile(noisy, np.arange(1, n_levels) / n_levels), noisy)
+
+
+def chain(n_levels: int, n_rows: int = 400, seed: int = 0) -> list[ScoredVariable]:
+    """Columns of a chain a -> b -> k, in which k is discrete, with a discrete column g -> k and an unrelated one u."""
+    generator = np.random.default_rng(seed)
+    a, u = generator.normal(size=(2, n_rows))
+    b = np.sin(a) + 0.5 * generator.normal(size=n_rows)
+    g = generator.integers(0, 3, n_rows)
+    k = levels_of(3 * b + np.array([0.0, 1.5, -1.0])[g], n_levels, generator)
+    return [
+        continuous("a", a),
+        continuous("b", b),
+        discrete("g", g, 3),
+        discrete("k", k, n_levels),
+        continuous("u", u),
+    ]
+
+
+def log_evidence(
+    scorer: FamilyScorer, child: int, parents: tuple[int, ...], prior: int, factor: float
+) -> float:
+    """Return the gain over the shares of the levels by SciPy's optimiser, with numerical second derivatives."""
+    curves = scorer.rows.curves
+    logits = curves.logits
+    precisions = curves.precisions[prior]
+    chosen = [
+        function
+        for parent in parents
+        for function in range(curves.first[parent], min(curves.first[parent + 1], curves.first[parent] + 7))
+        if precisions[function] < np.inf
+    ]
+    x, codes = logits.functions[:, chosen].astype(float), logits.codes[child]
+    n_levels, shares = int(logits.n_levels[child]), logits.shares[child]
+    of_prior = factor * precisions[chosen]
+    free = list(range(1, n_levels - 1))
+    ends = 0, n_levels - 1
+    first = np.linspace(-1, 1, n_levels)
+    first -= shares[:n_levels] @ first
+    first /= np.sqrt(shares[:n_levels] @ first**2)
+
+    def loss(parameters: Values, functions: Values, penalty: Values) -> float:
+        n_slopes = functions.shape[1] + 1
+        constants, positions = np.log(shares[:n_levels]), first.copy()
+        constants[free] = parameters[n_slopes : n_slopes + len(free)]
+        positions[free] = parameters[n_slopes + len(free) :]
+        index = parameters[0] + functions @ parameters[1:n_slopes]
+        logs = constants + positions * index[:, None]
+        logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
+        slopes = parameters[1:n_slopes]
+        return float(0.5 * penalty @ slopes**2 - logs[np.arange(len(codes)), codes].sum())
+
+    def laplace(functions: Values, penalty: Values, *, has_positions: bool) -> float:
+        start = np.concatenate([np.zeros(1 + functions.shape[1]), np.log(shares[free]), first[free]])
+        found = scipy.optimize.minimize(
+            loss, start, (functions, penalty), "L-BFGS-B", options={"maxiter": 5000}
+        )
+        n = len(start) if has_positions else len(start) - len(free)
+        step = 1e-3
+        hessian = np.empty((n, n))
+        for i in range(n):
+            for j in range(i + 1):
+                total = 0.0
+                for si, sj in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                    moved = found.x.copy()
+                    moved[i] += si * step
+                    moved[j] += sj * step
+                    total += si * sj * loss(moved, functions, penalty)
+                hessian[i, j] = hessian[j, i] = total / (4 * step**2)
+        # positions have a standard normal prior of variance 1 around their present values
+        places = np.arange(n - len(free), n) if has_positions else np.empty(0, np.int64)
+        hessian[places, places] += 1.0
+        return -found.fun + 0.5 * np.log(penalty).sum() - 0.5 * np.linalg.slogdet(hessian)[1]
+
+    of_root = laplace(np.empty((len(x), 0)), np.empty(0), has_positions=False)
+    assert ends == (0, n_levels - 1)
+    return laplace(x, of_prior, has_positions=True) - of_root
+
+
+@pytest.mark.parametrize("n_levels", [2, 4])
+@pytest.mark.parametrize("parents", [(1,), (1, 2)])
+def test_scores_are_those_of_the_best_logit(n_levels: int, parents: tuple[int, ...]) -> None:
+    scorer = scorer_of(chain(n_levels))
+    gain = score(scorer, 3, *parents) - score(scorer, 3) + len(parents) * scorer.rule.edge_cost
+    of_priors = [
+        max(log_evidence(scorer, 3, parents, prior, factor) for factor in (1.0, 0.5, 0.25, 0.125))
+        for prior in (0, 1)
+    ]
+    assert gain > 50
+    assert gain == pytest.approx(max(of_priors), abs=1.5)
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 5])
+def test_parents_of_parents_and_unrelated_columns_add_nothing(n_levels: int) -> None:
+    scorer = scorer_of(chain(n_levels, 3_000))
+    alone = score(scorer, 3, 1, 2)
+    # tables let something of a through the bins of b
+    families = [Family((3, 0), tuple((p, 0) for p in parents)) for parents in ((1, 2), (0, 1, 2))]
+    without, with_grandparent = scorer.table_scores(families)
+    assert with_grandparent > without
+    assert score(scorer, 3, 0, 1, 2) < alone - 2
+    assert score(scorer, 3, 1, 2, 4) < alone - 2
+    assert alone > without + 50
+
+
+def test_irrelevant_parents_make_logits_no_better_than_tables() -> None:
+    scorer = scorer_of(chain(3, 500))
+    root = score(scorer, 3)
+    assert score(scorer, 3, 4) < root
+    # a discrete parent alone may be part of a logit too, so that no further parent opens the way to one
+    assert score(scorer, 3, 2, 4) < score(scorer, 3, 2)
+
+
+def test_levels_without_an_order_find_their_positions() -> None:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=2_000)
+    ordered = levels_of(3 * x, 4, generator)
+    shuffled = np.array([2, 0, 3, 1])[ordered]
+    scores = []
+    for codes in (ordered, shuffled):
+        scorer = scorer_of([continuous("x", x), discrete("k", codes, 4)])
+        scores.append(score(scorer, 1, 0))
+    assert scores[0] == pytest.approx(scores[1], abs=0.5)
+
+
+def test_scores_hardly_depend_on_the_order_of_rows() -> None:
+    variables = chain(3, 2_500)
+    order = np.random.default_rng(1).permutation(2_500)
+    moved = [
+        continuous(v.name, np.asarray(v.values, np.float64)[order])
+        if not v.n_levels
+        else discrete(v.name, np.asarray(v.values)[order].astype(np.int64), v.n_levels)
+        for v in variables
+    ]
+    first, second = (score(scorer_of(of), 3, 1, 2) for of in (variables, moved))
+    assert first == pytest.approx(second, abs=0.5)
+
+
+def test_many_rows_are_judged_by_some_of_them() -> None:
+    scorer = scorer_of(chain(2, 45_000))
+    logits = scorer.rows.curves.logits
+    assert len(logits.functions) == 20_000
+    assert logits.weight == pytest.approx(45_000 / 20_000)
+    gains = [
+        score(of_rows, 3, 1, 2) - of_rows.rows.curves.logits.alone[3]
+        for of_rows in (scorer, scorer_of(chain(2, 20_000, seed=1)))
+    ]
+    assert gains[0] / 45_000 == pytest.approx(gains[1] / 20_000, rel=0.03)
+
+
+def test_columns_of_one_level_or_of_more_than_eight_have_tables_alone() -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=300)
+    one, nine = np.zeros(300, np.int64), levels_of(4 * x, 9, generator)
+    scorer = scorer_of([continuous("x", x), discrete("one", one, 2), discrete("nine", nine, 9)])
+    families = [Family((child, 0), ((0, 0),)) for child in (1, 2)]
+    np.testing.assert_array_equal(scorer.score(families), scorer.table_scores(families))
+
+
+def test_rows_that_a_parent_separates_have_a_finite_score_that_rises_with_the_rows() -> None:
+    scores = []
+    for n_rows in (50, 200, 800):
+        x = np.random.default_rng(0).normal(size=n_rows)
+        scorer = scorer_of([continuous("x", x), discrete("k", (x > 0).astype(np.int64), 2)])
+        scores.append((score(scorer, 1, 0) - score(scorer, 1)) / n_rows)
+    assert np.isfinite(scores).all()
+    assert all(later > earlier for earlier, later in pairwise(scores))
+    assert scores[-1] < np.log(2)
