@@ -344,7 +344,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"set_values": {"a": "x"}}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
         ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine or a FamilyMixture, got int"),
         ({"lines": {"q": line_of_b()}}, "'q'"),
-        ({"lines": {"g": line_of_b()}}, "lines\['g'\] must be a FamilyLogit, got FamilyLine"),
+        ({"lines": {"g": line_of_b()}}, r"lines\['g'\] must be a FamilyLogit, got FamilyLine"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),
         ({"lines": {"b": line_of_b(parents=("p", "c"))}}, r"The line of 'b' must have the continuous parents"),
         ({"lines": {"b": line_of_b(groups=())}}, r"The line of 'b' must .* discrete parents \('g',\)"),
