@@ -21,7 +21,6 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.parts import check_pseudo_count
@@ -164,6 +163,8 @@ def table_to_learn(
         )
     table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels)
     if sample_weight is not None:
+        from gomea_bn.data.weights import weighted_table
+
         table = weighted_table(table, sample_weight)
     if table.all_rows is None:
         return table

@@ -26,7 +26,6 @@ from gomea_bn.network.conditionals.conditionals import (
 )
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.line_density import Columns
-from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
@@ -186,6 +185,8 @@ class DiscretizedBayesNet(Immutable):
     ) -> None:
         edges = list(edges)
         if curve_edges := list(curve_edges):
+            from gomea_bn.network.earlier_versions import warn_of_curve_edges, with_axes
+
             warn_of_curve_edges("tables have an axis for every parent; the given ones are repeated along it")
             tables = with_axes(names, edges, curve_edges, cut_points, levels, tables)
         names = check_names(names)
@@ -294,6 +295,8 @@ class DiscretizedBayesNet(Immutable):
     @property
     def curve_edges(self) -> list[tuple[str, str]]:
         """An empty list, with a warning: the tables have all edges."""
+        from gomea_bn.network.earlier_versions import warn_of_curve_edges
+
         warn_of_curve_edges("every edge is in a table")
         return []
 
@@ -384,11 +387,15 @@ class DiscretizedBayesNet(Immutable):
 
     def table_parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable, with a warning: the tables have all of them."""
+        from gomea_bn.network.earlier_versions import warn_of_curve_edges
+
         warn_of_curve_edges("every parent is in the table")
         return self.parents(name)
 
     def without_curve_edges(self) -> Self:
         """Return the network, with a warning: its tables have all edges."""
+        from gomea_bn.network.earlier_versions import warn_of_curve_edges
+
         warn_of_curve_edges("every edge is in a table")
         return self
 
@@ -1336,6 +1343,8 @@ class DiscretizedBayesNet(Immutable):
             # a slot without a value is asked for while a copy is made
             if name.startswith("_"):
                 raise AttributeError(name)
+            from gomea_bn.network.earlier_versions import averaged_member
+
             return averaged_member(self, name)
 
     def _position(self, name: str) -> int:

@@ -190,9 +190,11 @@ def _regress_levels(
 def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
 
-    The better one of lines and curves counts.
+    The better one of lines and curves counts. Of a single discrete parent a table says all.
     """
     child = curves.variable[views[n_views - 1]]
+    if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
+        return -np.inf
     best = -np.inf
     for prior in range(min(curves.precisions.shape[0], 2)):
         size = _regress_levels(curves, scratch, views, n_views, prior)

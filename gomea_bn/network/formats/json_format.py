@@ -13,7 +13,6 @@ from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
 from gomea_bn.network.conditionals.line_density import line_from_content
-from gomea_bn.network.earlier_versions import with_axes
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -164,6 +163,8 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
     pseudo_count = content.get("pseudo_count")
     metadata = field_of(content, "metadata", dict, "the network")
     if curve_edges:
+        from gomea_bn.network.earlier_versions import with_axes
+
         parts["tables"] = with_axes(
             names, edges, curve_edges, parts["cut_points"], parts["levels"], parts["tables"]
         )

@@ -19,7 +19,14 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def learner() -> BayesNetLearner:
-    return BayesNetLearner(max_seconds=None, max_evaluations=1_500, sample_rows=1_000, random_state=2)
+    return BayesNetLearner(
+        # the discrete columns of the frame would follow logits
+        curves="none",
+        max_seconds=None,
+        max_evaluations=1_500,
+        sample_rows=1_000,
+        random_state=2,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -117,7 +117,7 @@ def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
 def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: 61.0))
     with pytest.warns(GomeaBnWarning, match="densities are those of the tables, without lines"):
-        fitted = replace(learner, max_seconds=60.0).fit(frame)
+        fitted = replace(learner, max_seconds=60.0, curves="none").fit(frame)
     assert fitted.network_.conditionals is None
     assert fitted.network_.metadata["all_rows"]["stopped_by"] == "max_seconds"
     assert fitted.network_.metadata["all_rows"]["moves"] == []
