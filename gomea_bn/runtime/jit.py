@@ -60,6 +60,7 @@ _warned: set[Path] = set()
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
 _HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
@@ -670,6 +671,16 @@ class _KernelCache:
         """Forget all compiled code of the kernel."""
         self._plain.flush()
         self._foreign.flush()
+
+
+def read_only(array: A) -> A:
+    """Return a view that cannot be written, for which a kernel has another type than for an array that can.
+
+    Columns of tables come in both kinds. A kernel that only reads them is compiled once if all calls give such views.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _place_cache(compiled: KernelDispatcher) -> None:
