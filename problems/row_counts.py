@@ -233,8 +233,8 @@ def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
     A value that is a point mass adds the logarithm of its probability.
     """
     masses = np.log(shape.point_masses)
-    parts = map(read_only, (values, shape.edges, shape.left, shape.right, shape.point_values))
-    return float(sum_log_heights(*parts, masses))
+    edges, left, right, points = map(read_only, (shape.edges, shape.left, shape.right, shape.point_values))
+    return float(sum_log_heights(read_only(values), edges, left, right, points, masses))
 
 
 # boundaries that are spread over a column; the others are near its cuts

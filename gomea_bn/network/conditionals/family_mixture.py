@@ -320,20 +320,9 @@ def log_mixture_of_lines(
     if points is None:
         points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
-    rows = np.ascontiguousarray(parents)
-    _fill_logs(
-        *components,
-        read_only(z),
-        rows,
-        read_only(groups),
-        *ends,
-        *points,
-        own_widths,
-        widths,
-        gates,
-        result,
-        bends,
-    )
+    low, high = ends
+    z, rows, groups = read_only(z), np.ascontiguousarray(parents), read_only(groups)
+    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
     return result, bends
 
 
