@@ -1,5 +1,6 @@
 import ast
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_garbage_is_collected_as_before_after_compiling():
         raise KeyboardInterrupt
 
     before = gc.get_threshold()
-    dispatcher = jit.KernelDispatcher(lambda x: x, targetoptions={"nopython": True})
+    dispatcher: Any = jit.KernelDispatcher(lambda x: x, targetoptions={"nopython": True})
     dispatcher._compiler.compile = lambda *args: watch(args)
     with pytest.raises(KeyboardInterrupt):
         dispatcher.compile((types.float64,))
