@@ -41,6 +41,7 @@ from gomea_bn.problems.kernels.rows import (
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scores import family_score
 from gomea_bn.problems.survey import Sampled, survey
+from gomea_bn.runtime.jit import read_only
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _cells_of(
         values = values_of(name)
         if name in coding.boundaries:
             n_missing[position] += cells_of_values(
-                values, coding.boundaries[name], MISSING, work, cells[position]
+                read_only(values), read_only(coding.boundaries[name]), MISSING, work, cells[position]
             )
             if name in coding.shapes:
                 shaped[name] = values
@@ -232,7 +233,8 @@ def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
     A value that is a point mass adds the logarithm of its probability.
     """
     masses = np.log(shape.point_masses)
-    return float(sum_log_heights(values, shape.edges, shape.left, shape.right, shape.point_values, masses))
+    edges, left, right, points = map(read_only, (shape.edges, shape.left, shape.right, shape.point_values))
+    return float(sum_log_heights(read_only(values), edges, left, right, points, masses))
 
 
 # boundaries that are spread over a column; the others are near its cuts

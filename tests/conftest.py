@@ -1,18 +1,12 @@
-import os
 import signal
-import sys
 from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
-from platformdirs import user_cache_path
+from shared_bytecode import share_bytecode
 
-# commands run as processes of their own, which would each spend seconds on sources without bytecode; those who set
-# this variable themselves, as tools/mutants.py does, have a reason
-if "PYTHONPYCACHEPREFIX" not in os.environ:
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(user_cache_path("gomea-bn") / "bytecode")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    sys.dont_write_bytecode = False
+# commands run as processes of their own too
+share_bytecode()
 
 # how long an example takes depends on what is compiled already and on what else the machine does
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -29,6 +29,7 @@ import threading
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,11 +167,30 @@ def check_changes(changes: Sequence[Change], root: Path = ROOT) -> list[str]:
             problems.append(f"{where} is not changed")
         if path.suffix == ".py":
             try:
-                ast.parse(change.applied_to(path.read_text(encoding="utf-8")))
+                ast.parse(change.applied_to(_statements_around(path, change.old)))
             except SyntaxError as error:
                 problems.append(f"{where} becomes invalid Python: {error}")
         problems += [f"{where}: no test {test}" for test in change.tests if not _exists(root, test)]
     return problems
+
+
+def _statements_around(path: Path, text: str) -> str:
+    """Return the statements at the top of a file that contain a text; to parse whole files would take minutes."""
+    source = path.read_text(encoding="utf-8")
+    first = source[: source.index(text)].count("\n")
+    last = first + text.count("\n")
+    starts = [0, *(start for start in _starts(source) if start <= first)]
+    ends = [end for end in _starts(source) if end > last]
+    return "".join(source.splitlines(keepends=True)[starts[-1] : ends[0] if ends else None])
+
+
+@cache
+def _starts(source: str) -> list[int]:
+    """Return the numbers, from 0, of the lines at which the statements at the top of a file begin."""
+    return [
+        min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))]) - 1
+        for node in ast.parse(source).body
+    ]
 
 
 def _exists(root: Path, test: str) -> bool:

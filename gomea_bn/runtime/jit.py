@@ -13,6 +13,7 @@ from other sources is never used in their place.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
@@ -21,7 +22,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -53,10 +54,13 @@ _FOLDER_NAME = re.compile(r"[0-9a-f]{16}")
 _MOST_FOLDERS = 12
 _MOST_DAYS = 60
 _DAY = 86_400.0
+# thresholds of the garbage collector: a sixth of the time to compile, for a fifth more memory
+_MANY_OBJECTS = (50_000, 50, 50)
 _warned: set[Path] = set()
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
 _HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
@@ -264,7 +268,7 @@ class KernelDispatcher(CPUDispatcher):
         It is a `GomeaBnError` if a line outside this package cannot be typed.
         """
         try:
-            with global_compiler_lock, compiling():
+            with global_compiler_lock, compiling(), _rare_collections():
                 return super().compile(sig)
         except TypingError as error:
             problem = _problem_of_line(str(error))
@@ -284,6 +288,17 @@ class KernelDispatcher(CPUDispatcher):
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
         return self._as_part.get_overload(sig)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage rarely in the block; most of what compiling makes lives to its end, and every pass visits it."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_MANY_OBJECTS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _problem_of_line(report: str) -> GomeaBnError | None:
@@ -656,6 +671,16 @@ class _KernelCache:
         """Forget all compiled code of the kernel."""
         self._plain.flush()
         self._foreign.flush()
+
+
+def read_only(array: A) -> A:
+    """Return a view that cannot be written, for which a kernel has another type than for an array that can.
+
+    Columns of tables come in both kinds. A kernel that only reads them is compiled once if all calls give such views.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _place_cache(compiled: KernelDispatcher) -> None:

@@ -16,6 +16,7 @@ from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.operators.archive import canonical
+from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.problems.multi_objective import (
     LOTZ,
     MultiObjectiveKnapsack,
@@ -46,9 +47,9 @@ class Shelf:
 
 KNOWN = {
     "onemax": (OneMaxZeroMax(12), 10_000),
-    "trap": (TrapInverseTrap(10), 20_000),
     "lotz": (LOTZ(8), 20_000),
     "cut": (MultiObjectiveMaxCut.random_graph(9, 18, 2, random_state=3), 20_000),
+    "trap": (TrapInverseTrap(10), 20_000),
     "cut of three": (MultiObjectiveMaxCut.random_graph(8, 14, 3, random_state=4), 40_000),
     "knapsack": (MultiObjectiveKnapsack.random(10, 2, random_state=5), 20_000),
 }
@@ -92,7 +93,7 @@ def test_errors_of_a_python_object_come_through() -> None:
 
 
 def test_with_one_objective_the_archive_holds_its_best() -> None:
-    problem = MultiObjectiveMaxCut.random_graph(9, 18, 1, random_state=3)
+    problem = Trap(10)
     result = MOGOMEA().run(problem, Limits(max_evaluations=3_000), random_state=0)
     assert result.F.tolist() == [[canonical(float(brute_force_front(problem)[0, 0]))]]
     check_front(problem, result)
@@ -225,7 +226,7 @@ def test_given_genotypes_come_first_in_every_population() -> None:
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("size", [1, 20])
 def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: str) -> None:
-    problem = MultiObjectiveMaxCut.random_graph(24, 100, 3, random_state=2)
+    problem = network_problem(2, 3, 5)
     settings = MOGOMEA(archive_size=size, archive_update=update)
     run = FrontRun(settings, problem, Limits(max_evaluations=30_000), random_state=0)
     result = run.finish()

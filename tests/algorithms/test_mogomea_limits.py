@@ -30,8 +30,8 @@ VARIANTS = [
     MOGOMEA(linkage="tree", forced_improvement=False, base_clusters=1, archive_update="immediate"),
 ]
 CASES: dict[str, Callable[[], Any]] = {
-    "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, random_state=1),
     "networks": lambda: network_problem(4, 3, 6),
+    "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, random_state=1),
     "limited": lambda: network_problem(5, 2, 6, max_parameters=20.0),
 }
 

@@ -205,18 +205,3 @@ def test_few_rows_ties_many_rows_and_deadlines(name):
     stopped = discretizer(name, max_seconds=1e-9).fit(frame, classes)
     assert stopped.stopped_by_ == "max_seconds"
     assert stopped.cut_points_["0"].tolist() == []
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("equal-width", {"n_bins": 0}),
-        ("equal-frequency", {"n_bins": 256}),
-        ("k-means", {"n_bins": 2.5}),
-        ("k-means", {"random_state": -1}),
-        ("mdlp", {"max_classes": 1}),
-    ],
-)
-def test_options_out_of_range_are_refused(name, options):
-    with pytest.raises(GomeaBnError, match=next(iter(options))):
-        discretizer(name, **options).fit(pd.DataFrame({"x": np.arange(12.0)}), np.arange(12) % 2)

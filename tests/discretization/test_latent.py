@@ -350,18 +350,3 @@ def test_real_tables_fit_without_warnings():
             assert frame[name].min() < cuts.min(initial=np.inf)
             assert cuts.max(initial=-np.inf) < frame[name].max()
         assert fitted.n_classes_ >= 3
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_classes": 0}, "n_classes must be an integer of at least 1 or None"),
-        ({"max_classes": 2.5}, "max_classes"),
-        ({"max_bins": 256}, "max_bins"),
-        ({"n_restarts": 0}, "n_restarts"),
-        ({"random_state": -1}, "random_state"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(GomeaBnError, match=message):
-        LatentDiscretizer(**options).fit(pd.DataFrame({"x": np.arange(12.0)}))

@@ -542,28 +542,6 @@ def test_cycles_may_be_limited_and_ordered():
             MDLDiscretizer(order=order).fit(frame, network=truth.edges)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"search": "exakt"}, "search must be one of .*Did you mean 'exact'"),
-        ({"criterion": "bdeu"}, "criterion must be one of"),
-        ({"variant": 1}, "variant must be one of"),
-        ({"start": "random"}, "start must be one of"),
-        ({"max_bins": 0}, "max_bins must be an integer from 1 to 255"),
-        ({"max_bins": 256}, "max_bins must be an integer from 1 to 255"),
-        ({"n_cells": 1}, "n_cells must be an integer of at least 2 or None"),
-        ({"start_bins": 2.5}, "start_bins must be an integer from 1 to 255 or None"),
-        ({"max_cycles": 0}, "max_cycles must be an integer of at least 1 or None"),
-        ({"max_seconds": 0}, "max_seconds must be a finite number above 0 or None"),
-        ({"variant": "published", "criterion": "bic"}, "variant='published' needs criterion='mdl'"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0)})
-    with pytest.raises(GomeaBnError, match=message):
-        MDLDiscretizer(**options).fit(frame, network=[("x", "y")])
-
-
 def test_mdl_is_made_by_its_name():
     made = discretizer("mdl", search="merge", n_cells=50)
     assert isinstance(made, MDLDiscretizer)

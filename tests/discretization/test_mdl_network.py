@@ -298,26 +298,6 @@ def test_limits_hold():
     assert (short.n_rounds_, short.stopped_by_) == (1, "max_rounds")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"search": "best"}, "search must be one of"),
-        ({"start_bins": 3}, "start_bins must be a sequence of integers"),
-        ({"start_bins": ()}, "start_bins must be a sequence of integers"),
-        ({"start_bins": (1,)}, "start_bins must be an integer from 2 to 255"),
-        ({"max_indegree": -1}, "max_indegree must be an integer of at least 0"),
-        ({"max_rounds": 0}, "max_rounds must be an integer of at least 1"),
-        ({"pseudo_count": -1}, "pseudo_count must be a finite number"),
-        ({"knowledge": {}}, "knowledge must be an ExpertKnowledge"),
-        ({"start": "zero"}, "start must be one of"),
-        ({"criterion": "bdeu"}, "criterion must be one of"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(GomeaBnError, match=message):
-        MDLNetwork(**options).fit(mixed_frame(50))
-
-
 def test_classes_belong_into_the_table():
     frame = mixed_frame(50)
     with pytest.raises(GomeaBnError, match="put the classes into the table as a column"):

@@ -242,21 +242,3 @@ def test_the_deadline_holds_and_the_best_so_far_stays():
     with at_most(4):
         fitted = Tabu(patience=10**9, max_seconds=0.3).fit(frame)
     assert fitted.stopped_by_ == "max_seconds"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scoring_method": "density-bic"}, "scoring_method must be one of 'aic', 'bdeu', 'bic', 'k2'"),
-        ({"tabu_length": -1}, "tabu_length must be an integer of at least 0, got -1"),
-        ({"patience": 0}, "patience must be an integer of at least 1"),
-        ({"max_steps": 0}, "max_steps must be an integer of at least 1 or None"),
-        ({"max_indegree": -1}, "max_indegree must be .*got -1"),
-        ({"knowledge": [("a", "b")]}, "knowledge must be an ExpertKnowledge"),
-        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
-        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be .*got 0"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(GomeaBnError, match=message):
-        Tabu(**options).fit(pd.DataFrame({"a": [0, 1], "b": [1, 0]}))

@@ -246,7 +246,13 @@ def as_slow(clusters: Clusters) -> SlowClusters:
     )
 
 
-@pytest.mark.parametrize("case", list(PROBLEMS))
+# the variation of each class of problems is compiled on its own, ten seconds
+LONG = ("cut", "knapsack")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.long] * (case in LONG)) for case in PROBLEMS]
+)
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -294,7 +300,7 @@ def test_generations_equal_their_twin(
         bench.assert_same(before)
 
 
-@pytest.mark.parametrize("case", ["trap", "cut", "networks"])
+@pytest.mark.parametrize("case", ["trap", "expert", "networks"])
 def test_what_an_extreme_cluster_finds_for_its_objective_it_keeps(case: str) -> None:
     seen = 0
     for seed in range(30):

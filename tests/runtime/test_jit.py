@@ -1,9 +1,14 @@
 import ast
+import gc
+from typing import Any
 
+import numpy as np
 import pytest
+from numba.core import types
 
+from gomea_bn.problems.base import undo
 from gomea_bn.runtime import jit
-from gomea_bn.runtime.jit import _compiled_modules, _package_sources
+from gomea_bn.runtime.jit import _compiled_modules, _package_sources, read_only
 
 SOURCES = {
     "gomea_bn.kernels": b"from gomea_bn.runtime.jit import kernel\n"
@@ -92,3 +97,37 @@ def test_the_folder_of_kernels_changes_with_the_text_of_a_module_that_they_depen
     assert folder_of(dict(SOURCES)) == former
     assert folder_of({**SOURCES, "gomea_bn.deep": b"one = 2\n"}) != former
     assert folder_of({**SOURCES, "gomea_bn.user": b"from gomea_bn.kernels import g\n"}) == former
+
+
+def test_arrays_that_can_and_cannot_be_written_share_a_kernel():
+    @jit.kernel
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += value
+        return result
+
+    fixed = np.arange(4.0)
+    fixed.flags.writeable = False
+    plain = np.arange(5.0)
+    assert [total(read_only(values)) for values in (plain, fixed)] == [10.0, 6.0]
+    assert plain.flags.writeable
+    if isinstance(total, jit.KernelDispatcher):
+        assert len(total.signatures) == 1
+
+
+@pytest.mark.skipif(not isinstance(undo, jit.KernelDispatcher), reason="kernels are plain Python")
+def test_garbage_is_collected_as_before_after_compiling():
+    seen = []
+
+    def watch(sig):
+        seen.append(gc.get_threshold())
+        raise KeyboardInterrupt
+
+    before = gc.get_threshold()
+    dispatcher: Any = jit.KernelDispatcher(lambda x: x, targetoptions={"nopython": True})
+    dispatcher._compiler.compile = lambda *args: watch(args)
+    with pytest.raises(KeyboardInterrupt):
+        dispatcher.compile((types.float64,))
+    assert seen[0][0] > before[0]
+    assert gc.get_threshold() == before

@@ -26,7 +26,7 @@ from gomea_bn.network.conditionals.family_line import (
     PointEnds,
     scale_of,
 )
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say
 _LEAST_VARIANCE = 1e-4
@@ -321,7 +321,7 @@ def log_mixture_of_lines(
         points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
     low, high = ends
-    rows = np.ascontiguousarray(parents)
+    z, rows, groups = read_only(z), np.ascontiguousarray(parents), read_only(groups)
     _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
     return result, bends
 
@@ -344,7 +344,7 @@ def masses_of_lines(
         *components,
         cells,
         np.ascontiguousarray(parents),
-        groups,
+        read_only(groups),
         of_parents,
         np.empty(len(components.scales)),
         result,

@@ -257,7 +257,7 @@ class PeerRun:
     label: str
     edges: list[Edge] | None
     seconds: float
-    note: str
+    note: str = ""
 
 
 def run_peer(

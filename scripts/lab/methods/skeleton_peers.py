@@ -8,7 +8,6 @@ equal frequency. A library that is not installed gives no edges, and its note sa
 import atexit
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lab.methods.peers import why_missing, without_arrow
+from lab.methods.peers import PeerRun, why_missing, without_arrow
 from lab.published.judge import Edge
 from lab.published.search_engine import pyagrum_learner
 from lab.runner.runs import ReplaceableProcess
@@ -29,16 +28,6 @@ from lab.runner.runs import ReplaceableProcess
 N_BINS = 5
 """Number of bins of equal frequency for learners of discrete networks."""
 SECONDS_TO_IMPORT = 120.0
-
-
-@dataclass(frozen=True)
-class PeerSkeleton:
-    """Edges of one peer in any direction, and its seconds; if ``edges`` is None, the note gives the reason."""
-
-    label: str
-    edges: list[Edge] | None
-    seconds: float
-    note: str = ""
 
 
 def encoded(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -167,8 +156,8 @@ def peer_skeletons(
     frame: pd.DataFrame,
     timeout: float,
     peers: Mapping[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = SKELETON_PEERS,
-) -> Iterator[PeerSkeleton]:
-    """Yield what every peer learns from a frame of floats and categories within a time limit, in seconds.
+) -> Iterator[PeerRun]:
+    """Yield the edges, in any direction, that every peer learns from floats and categories within a limit of seconds.
 
     The peers run one after another in a process of their own, which is replaced when a peer exceeds the limit. The
     import of a library, its module, is not part of its seconds.
@@ -178,16 +167,16 @@ def peer_skeletons(
         try:
             process.call(_imported, module, timeout=SECONDS_TO_IMPORT)
         except ImportError as error:
-            yield PeerSkeleton(label, None, math.nan, why_missing(error))
+            yield PeerRun(label, None, math.nan, why_missing(error))
             continue
         try:
             edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
         except OverTime:
-            yield PeerSkeleton(label, None, timeout, f"stopped after {timeout:g} s")
+            yield PeerRun(label, None, timeout, f"stopped after {timeout:g} s")
         except Exception as error:  # libraries raise exceptions of every type
-            yield PeerSkeleton(label, None, math.nan, f"failed: {type(error).__name__}: {error}"[:100])
+            yield PeerRun(label, None, math.nan, f"failed: {type(error).__name__}: {error}"[:100])
         else:
-            yield PeerSkeleton(label, edges, seconds)
+            yield PeerRun(label, edges, seconds)
 
 
 @cache

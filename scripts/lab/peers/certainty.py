@@ -24,6 +24,11 @@ from lab.runner.tabulated import tabulated
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3
+BDEU: dict[str, Any] = {
+    "scoring_method": "bdeu",
+    "equivalent_sample_size": EQUIVALENT_SAMPLE_SIZE,
+    "max_indegree": MAX_INDEGREE,
+}
 # nats
 _SAME_SCORE = 1e-4
 
@@ -38,14 +43,7 @@ def sample(name: str, n_rows: int, seed: int) -> pd.DataFrame:
 def proof(frame: pd.DataFrame, edges: Any = (), **options: Any) -> Any:
     """Return the certificate of a graph over discrete columns."""
     network = DiscretizedBayesNet.from_table(read_table(frame), list(edges), {})
-    return certify(
-        network,
-        frame,
-        scoring_method="bdeu",
-        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
-        max_indegree=MAX_INDEGREE,
-        **options,
-    )
+    return certify(network, frame, **BDEU, **options)
 
 
 def proofs(options: Options) -> Sheet:
@@ -111,14 +109,8 @@ def search_run(
 
 def probabilities(frame: pd.DataFrame, **options: Any) -> EdgeProbabilities:
     """Return the probabilities of edges between discrete columns."""
-    return edge_probabilities(
-        DiscretizedBayesNet.from_table(read_table(frame), [], {}),
-        frame,
-        scoring_method="bdeu",
-        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
-        max_indegree=MAX_INDEGREE,
-        **options,
-    )
+    network = DiscretizedBayesNet.from_table(read_table(frame), [], {})
+    return edge_probabilities(network, frame, **BDEU, **options)
 
 
 def bootstrap(options: Options) -> Sheet:

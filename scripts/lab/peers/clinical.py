@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.errors import GomeaBnWarning
-from lab.peers.prediction import CLASSES, class_peers, class_scores, encoded, fold_of, table_of
-from lab.runner.experiment import Experiment, Option, Options, Row, records
+from lab.peers.prediction import CLASSES, N_FOLDS, class_peers, class_scores, encoded, fold_of, table_of
+from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
 from lab.runner.printing import mean_difference, sheet, with_error
 from lab.runner.report import Report, Sheet, group_by
 from lab.runner.runs import warm_up
 
-_N_FOLDS = 5
 _MOST_PARAMETERS = 30
 _TARGET = "outcome"
 OUTCOMES = {
@@ -47,8 +46,6 @@ _UNPICKLE = (
     "frame = pickle.load(zipfile.ZipFile(sys.argv[1]).open(f'SurvSet/resources/pickles/{sys.argv[2]}.pickle')); "
     "frame.to_csv(sys.stdout, index=False)"
 )
-
-Task = dict[str, Any]
 
 
 def outcome_table(frame: pd.DataFrame, days: int, left_out: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
@@ -200,7 +197,7 @@ def folds_of(options: Options) -> list[Task]:
         {"table": name, "repeat": repeat, "fold": fold, "seconds": options.seconds, "wheel": options.wheel}
         for name in tables
         for repeat in range(options.repeats)
-        for fold in range(_N_FOLDS)
+        for fold in range(N_FOLDS)
     ]
 
 

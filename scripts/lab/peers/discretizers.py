@@ -33,14 +33,11 @@ from lab.methods.discretizer_methods import (
     missing_peers,
     run_method,
 )
-from lab.peers.held_out import WIDTHS, densities_of, held_out
-from lab.runner.experiment import Experiment, Option, Options, Row
-from lab.runner.printing import mean_and_difference, sheet, with_error
-from lab.runner.report import Report, Sheet, group_by
+from lab.peers.held_out import WIDTHS, densities_of, density_cells, held_out
+from lab.runner.experiment import Experiment, Option, Options, Row, Task
+from lab.runner.printing import sheet, with_error
+from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records
 from lab.samples.real_tables import TABLES
-
-Record = dict[str, Any]
-Task = dict[str, Any]
 
 SHOWN = ("auto", "wine", "housing", "iris", "breast cancer")
 SIZES = (500, 5_000, 50_000)
@@ -72,7 +69,7 @@ def _density_report(rows: Sequence[Row], names: tuple[str, ...], title: Callable
     """Return a table of densities per group of rows."""
     return Report(
         tuple(
-            densities_sheet([record for row in group for record in row["measured"]["records"]], title(*key))
+            densities_sheet(measured_records(group), title(*key))
             for key, group in group_by(rows, *names).items()
         ),
         notes=_missing(),
@@ -128,8 +125,7 @@ def densities(
 
 def densities_sheet(records: list[Record], title: str) -> Sheet:
     """Return the means over all fits of one table, method by method."""
-    groups = _by_method(records)
-
+    groups = by_method(records)
     rows = []
     for method, group in groups.items():
         seconds = f"{np.mean([record['seconds'] for record in group]):.3f}"
@@ -139,8 +135,7 @@ def densities_sheet(records: list[Record], title: str) -> Sheet:
             if any(f"density {width}" not in record for record in group):
                 cells += ["-", "-", "-"]
                 continue
-            cells += mean_and_difference(densities_of(group, width), densities_of(groups[REFERENCE], width))
-            cells.append(f"{np.mean([record[f'bins {width}'] for record in group]):.1f}")
+            cells += density_cells(group, width, groups[REFERENCE])
         rows.append([method, *cells, seconds if method != LEARNED else "-", "; ".join(notes)])
     n_rows = len(densities_of(groups[REFERENCE], 0.0))
     columns = ("density", "minus equal frequency", "bins")
@@ -157,10 +152,10 @@ def networks(options: Options) -> list[Task]:
 
 def networks_report(options: Options, rows: Sequence[Row]) -> Report:
     """Return one table per number of rows."""
-    found = [record for row in rows for record in row["measured"]["records"]]
+    found = measured_records(rows)
     sheets = []
     for n in options.rows:
-        groups = _by_method([record for record in found if record["n"] == n])
+        groups = by_method([record for record in found if record["n"] == n])
         heading = (
             f"{N_VARIABLES} variables, {n:,} rows, {len(rows)} networks, true graph, deadline "
             f"{options.seconds:g} s a fit: KL and held-out log density in nats per row"
@@ -236,13 +231,6 @@ def _missing() -> tuple[str, ...]:
 
 def _shared(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in SHARED}
-
-
-def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record["method"], []).append(record)
-    return groups
 
 
 _SHARED = {

@@ -19,9 +19,9 @@ from gomea_bn.data.table import Table, read_table
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
-from lab.runner.experiment import Experiment, Option, Options, Row
+from lab.runner.experiment import Experiment, Option, Options, Row, Task
 from lab.runner.printing import mean_and_difference, sheet
-from lab.runner.report import Report, Sheet
+from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records
 from lab.runner.runs import LEARNER, RESOLUTION, make_learner, measure_text, named_options, smoothing, warm_up
 from lab.samples.real_tables import TABLES
 
@@ -37,9 +37,6 @@ CONTINUOUS_CELL = 4
 OURS, PEERS = "ours", "pyAgrum, "
 AVERAGED = {"averaged bins": "none", "averaged bins and lines": "auto"}
 """Averaged networks of ours, with their option `line`; their seconds are those of averaging alone."""
-
-Task = dict[str, Any]
-Record = dict[str, Any]
 
 
 def tables(options: Options) -> list[Task]:
@@ -65,16 +62,13 @@ def tables(options: Options) -> list[Task]:
 
 def tables_report(options: Options, rows: Sequence[Row]) -> Report:
     """Return one table per data set, and then a summary of all of them."""
-    groups: dict[str, dict[str, list[Record]]] = {}
-    for row in rows:
-        for record in row["measured"]["records"]:
-            groups.setdefault(row["task"]["table"], {}).setdefault(record["method"], []).append(record)
     setting = f"{options.folds} folds of seed {options.fold_seed}, {options.seconds:g} s a fit, ours: "
     setting += ", ".join([options.discretizer, *options.option]) + f"; {measure_text(options.resolution)}"
     if options.jitter:
         setting += "; values jittered"
     sheets, summary = [], []
-    for name, of_table in groups.items():
+    for (name,), group in group_by(rows, "table").items():
+        of_table = by_method(measured_records(group))
         if OURS in of_table:
             one, cells = _sheet_of_one(name, of_table, setting)
             sheets.append(one)
@@ -91,10 +85,6 @@ def tables_report(options: Options, rows: Sequence[Row]) -> Report:
 
 def one_fold(task: Task) -> dict[str, list[Record]]:
     """Return one record per method for one fold of one table: ours or the peers."""
-    return {"records": _records_of_fold(task)}
-
-
-def _records_of_fold(task: Task) -> list[Record]:
     from sklearn.model_selection import KFold
 
     real = TABLES[task["table"]]()
@@ -110,9 +100,10 @@ def _records_of_fold(task: Task) -> list[Record]:
         for peer in pyagrum_networks(table):
             densities = held_out(PEERS + peer.label, table, peer.edges, peer.cuts, counting, test)
             records.append({**densities, "seconds": peer.seconds})
-        return records
+        return {"records": records}
     warm_up(task["options"])
-    return of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
+    records = of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
+    return {"records": records}
 
 
 def jittered(frame: pd.DataFrame, continuous: list[str]) -> pd.DataFrame:
@@ -229,9 +220,8 @@ def _sheet_of_one(name: str, groups: dict[str, list[Record]], setting: str) -> t
         group = groups[method]
         cells: list[str] = []
         for width in WIDTHS:
-            cells += _density_cells(
-                group, width, groups.get(best[width] or "", group), best[width] in (None, method)
-            )
+            reference = None if best[width] in (None, method) else groups.get(best[width] or "", group)
+            cells += density_cells(group, width, reference)
         edges = f"{np.mean([record['n edges'] for record in group]):.1f}" if "n edges" in group[0] else "-"
         seconds = [record["seconds"] for record in group]
         rows.append([method, *cells, edges, f"{np.mean(seconds):.2f}", f"{np.max(seconds):.2f}"])
@@ -254,13 +244,13 @@ def _sheet_of_one(name: str, groups: dict[str, list[Record]], setting: str) -> t
     return one, [peer_text(0.0), peer_text(0.0, "BIC"), ours[0], continuous, peer_text(0.01), ours[1]]
 
 
-def _density_cells(
-    group: list[Record], width: float, reference: list[Record], is_reference: bool
-) -> list[str]:
+def density_cells(group: list[Record], width: float, reference: list[Record] | None) -> list[str]:
     """Return the mean density, its difference from the reference and the number of bins as text."""
     bins = f"{np.mean([record[f'bins {width}'] for record in group]):.1f}"
-    mean, difference = mean_and_difference(densities_of(group, width), densities_of(reference, width))
-    return [mean, "-" if is_reference else difference, bins]
+    mean, difference = mean_and_difference(
+        densities_of(group, width), densities_of(reference or group, width)
+    )
+    return [mean, difference if reference else "-", bins]
 
 
 EXPERIMENTS = (

@@ -15,11 +15,11 @@ import pandas as pd
 
 from gomea_bn.data.table import read_table
 from lab.methods.peers import pyagrum_by_quantiles
-from lab.peers.held_out import WIDTHS, held_out, of_ours, scaled
+from lab.peers.held_out import WIDTHS, density_cells, held_out, of_ours, scaled
 from lab.published.tables import LETTERS
-from lab.runner.experiment import Experiment, Option, Options, Row
+from lab.runner.experiment import Experiment, Option, Options, Row, Task
 from lab.runner.printing import mean_and_difference, sheet
-from lab.runner.report import Report, Sheet
+from lab.runner.report import Record, Report, Sheet, group_by, measured_records
 from lab.runner.runs import RESOLUTION, VARIANTS, learner_variants, measure_text, warm_up
 from lab.samples.real_tables import RealTable
 
@@ -33,8 +33,6 @@ MAX_PARENTS = 5
 TRAINING_SHARE = 0.7
 COUNTING = {"pseudo_count": "auto"}
 
-Task = dict[str, Any]
-Record = dict[str, Any]
 Values = np.ndarray[Any, np.dtype[np.float64]]
 
 SHAPES: tuple[Callable[[Values], Values], ...] = (
@@ -117,16 +115,12 @@ def large_report(options: Options, rows: Sequence[Row]) -> Report:
     setting = f"split of seed {options.split_seed}, {options.seconds:g} s a fit, ours: "
     setting += ", ".join([options.discretizer, *options.option]) + f"; {measure_text(options.resolution)}"
     variants = list(learner_variants(options))
-    groups: dict[str, list[Record]] = {}
-    for row in rows:
-        groups.setdefault(row["task"]["table"], []).extend(map(_with_arrays, row["measured"]["records"]))
-    return Report(
-        tuple(
-            _sheet_of_table(name, setting, group, variants, list(options.widths))
-            for name, group in groups.items()
-            if group and group[0]["method"] in variants
-        )
-    )
+    sheets = []
+    for (name,), group in group_by(rows, "table").items():
+        of_table = list(map(_with_arrays, measured_records(group)))
+        if of_table and of_table[0]["method"] in variants:
+            sheets.append(_sheet_of_table(name, setting, of_table, variants, list(options.widths)))
+    return Report(tuple(sheets))
 
 
 def _with_arrays(record: Record) -> Record:
@@ -176,10 +170,7 @@ def _sheet_of_table(
     for record in records:
         cells: list[str] = []
         for width in widths:
-            reference = records[0][f"density {width}"]
-            mean, difference = mean_and_difference(record[f"density {width}"], reference)
-            bins = f"{record[f'bins {width}']:.1f}"
-            cells += [mean, "-" if record is records[0] else difference, bins]
+            cells += density_cells([record], width, None if record is records[0] else records[:1])
         rows.append([record["method"], *cells, str(record["n edges"]), f"{record['seconds']:.1f}"])
     columns = []
     for width in widths:

@@ -34,7 +34,7 @@ Fitted = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], Any]
 
 LEVELS = (np.arange(100) + 0.5) / 100
 """Probabilities whose quantiles stand for a distribution."""
-_N_FOLDS = 5
+N_FOLDS = 5
 _N_TARGET_BINS = 10
 _LEAST = 1e-15
 _NETWORKS = {"naive Bayes": "NaiveBayes", "TAN": "TAN"}
@@ -145,7 +145,7 @@ def sklearn_regressor(make: Callable[[], Any]) -> Fitted:
     def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
         rows, others = encoded(x, new)
         values = y.to_numpy(np.float64)
-        folds = KFold(_N_FOLDS, shuffle=True, random_state=0)
+        folds = KFold(N_FOLDS, shuffle=True, random_state=0)
         residuals = values - cross_val_predict(make(), rows, values, cv=folds)
         means = make().fit(rows, values).predict(others)
         return means, means[:, None] + np.quantile(residuals, LEVELS)
@@ -277,7 +277,7 @@ def fold_of(y: pd.Series, seed: int) -> NDArray[np.int64]:
     """Return the fold of every row, int64 (n_rows,), with the target distributed alike in all of them."""
     order = np.lexsort((np.random.default_rng(seed).random(len(y)), y.to_numpy()))
     folds = np.empty(len(y), np.int64)
-    folds[order] = np.arange(len(y)) % _N_FOLDS
+    folds[order] = np.arange(len(y)) % N_FOLDS
     return folds
 
 
@@ -286,7 +286,7 @@ def measured(
 ) -> tuple[float, float, float]:
     """Return the mean of both scores over the folds, and the mean seconds."""
     rows = []
-    for fold in range(_N_FOLDS):
+    for fold in range(N_FOLDS):
         train, test = folds != fold, folds == fold
         began = perf_counter()
         answer = method(x[train], y[train], x[test])
@@ -335,7 +335,7 @@ def _compared_on(
         [label, f"{first:.3f}", f"{second:.3f}", f"{seconds:.1f}"]
         for label, (first, second, seconds) in scores.items()
     ]
-    heading = f"{name}: {len(x)} rows, {x.shape[1]} features, {_N_FOLDS} folds"
+    heading = f"{name}: {len(x)} rows, {x.shape[1]} features, {N_FOLDS} folds"
     columns = ["", *(("accuracy", "log loss") if is_class else ("RMSE", "CRPS")), "seconds"]
     gap = min(scores[label][1] for label in ours) - scores["random forest"][1]
     notes.append(f"{columns[2]} of our best minus that of the random forest: {gap:+.3f}")

@@ -442,6 +442,12 @@ _SOURCE = (
     'Evaluations and seconds to the same stopping value; without the extra "peers" its columns stay empty.'
 )
 
+
+def _cases(cases: Sequence[DiscreteCase | RealCase]) -> dict[str, Option]:
+    names = tuple(case.name for case in cases)
+    return {"cases": Option(names, "Problems.", choices=names)}
+
+
 EXPERIMENTS = (
     tabulated(
         "search-discrete",
@@ -450,11 +456,7 @@ EXPERIMENTS = (
         discrete,
         {
             **_SEEDS,
-            "cases": Option(
-                tuple(case.name for case in DISCRETE_CASES),
-                "Problems.",
-                choices=[case.name for case in DISCRETE_CASES],
-            ),
+            **_cases(DISCRETE_CASES),
         },
         split=("cases",),
     ),
@@ -466,11 +468,7 @@ EXPERIMENTS = (
         {
             **_SEEDS,
             "seconds": Option(REAL_SECONDS, "Limit of a run."),
-            "cases": Option(
-                tuple(case.name for case in REAL_CASES),
-                "Problems.",
-                choices=[case.name for case in REAL_CASES],
-            ),
+            **_cases(REAL_CASES),
         },
         split=("cases",),
     ),

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from lab.methods.skeleton_peers import peer_skeletons
-from lab.runner.experiment import Experiment, Option, Options, Row, records
+from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
 from lab.runner.printing import mean_difference, sheet, with_error
-from lab.runner.report import Report, Sheet, group_by
+from lab.runner.report import Record, Report, Sheet, group_by
 from lab.runner.runs import VARIANTS, learner_variants, make_learner, warm_up
 from lab.samples.gaussian_networks import GAUSSIAN_NETWORKS
 from lab.samples.structural_laws import LAWS
@@ -17,9 +16,6 @@ from lab.samples.structural_laws import LAWS
 PEERS = "peers"
 SAMPLES = LAWS | GAUSSIAN_NETWORKS
 """Functions of the number of rows and a seed, by the name of a law or of a published network."""
-
-Task = dict[str, Any]
-Record = dict[str, Any]
 
 
 def f1_of_skeleton(true_edges: Iterable[tuple[str, str]], edges: Iterable[tuple[str, str]]) -> float:
@@ -71,13 +67,8 @@ def ours(task: Task) -> Record:
     """Return the F1 of one variant of the learner on one sample, its seconds and its number of edges."""
     sample = SAMPLES[task["law"]](task["rows"], task["graph"])
     warm_up(task["options"])
-    fixed = {
-        "kinds": sample.kinds,
-        "n_jobs": 1,
-        "random_state": task["graph"],
-        "max_seconds": task["seconds"],
-    }
-    learner = make_learner(task["options"], **fixed).fit(sample.frame)
+    limits = {"n_jobs": 1, "random_state": task["graph"], "max_seconds": task["seconds"]}
+    learner = make_learner(task["options"], kinds=sample.kinds, **limits).fit(sample.frame)
     edges = learner.network_.edges
     result = {
         "f1": f1_of_skeleton(sample.edges, edges),

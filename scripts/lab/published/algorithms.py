@@ -1,6 +1,6 @@
 """The learners that the experiments compare, by the names of Ha et al."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN
+from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -87,6 +88,14 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
     return Learned(
         learner.network_, learner.n_eval_, learner.stopped_by_, learner.fit_seconds_, learner.time_to_best_
     )
+
+
+def compile_search_and_refinement(announce: Callable[[str], object]) -> float:
+    """Compile the search and the methods of `refine_boundaries` that have kernels; returns the seconds."""
+    seconds = compile_kernels(announce)
+    for method in ("dp", "rv-gomea"):
+        compile_refinement_kernels(method)
+    return seconds
 
 
 def true_fit(

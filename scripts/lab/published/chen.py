@@ -1,6 +1,6 @@
 """Held-out density of discretized tables, with the graph given or learned: Chen, Wheeler & Kochenderfer (2017)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -11,14 +11,22 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN, BayesianDiscretizer
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork
-from gomea_bn.learning.cuts.refinement import compile_refinement_kernels, refine_boundaries
-from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import family_counts, table_of_counts
-from lab.published.algorithms import learn, learning_seed, wide_cuts
+from lab.published.algorithms import compile_search_and_refinement, learn, learning_seed, wide_cuts
 from lab.published.tables import FAMILIES, ORDERS, TABLES, family_edges, published_table
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
-from lab.runner.report import Report, Sheet, group_by, nested, rank_tests, summary_sheet, values_of
+from lab.runner.report import (
+    Report,
+    Text,
+    group_by,
+    mean_text,
+    median_text,
+    nested,
+    rank_tests,
+    summary_sheet,
+)
 from lab.runner.statistics import Claim, number, summarise
 
 METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC", "optimal")
@@ -203,27 +211,19 @@ def mean_densities(rows: Sequence[Row], floor: str) -> dict[tuple[str, str], lis
 def report(plan: Plan, rows: Sequence[Row]) -> Report:
     """Return held-out densities by table and method, with the bins of the method and without narrow bins."""
     densities, wide = (mean_densities(rows, floor) for floor in FLOORS)
-    bins = group_by(rows, "table", "method")
-
-    def at_least(key: tuple[Any, ...]) -> str:
-        return summarise(wide[key]).spread
-
-    def mean_bins(key: tuple[Any, ...]) -> str:
-        return number(summarise(values_of(bins[key], "bins")).mean)
-
-    def seconds(key: tuple[Any, ...]) -> str:
-        return number(summarise([row["seconds"]["fit"] for row in bins[key]]).median)
-
-    more_columns: dict[str, Callable[[tuple[Any, ...]], str]] = {
-        "at least 1/100": at_least,
+    cells = group_by(rows, "table", "method")
+    more_columns: dict[str, Text] = {
+        "at least 1/100": lambda key: summarise(wide[key]).spread,
         "paper": lambda key: number(PAPER[key]) if key in PAPER else "-",
-        "bins": mean_bins,
-        "median s": seconds,
+        "bins": mean_text(cells, "bins"),
+        "median s": median_text(cells, "fit", "seconds"),
     }
     heading = "Log density of held-out rows, nats per row"
-    sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, more_columns)]
-    sheets.append(rank_tests("Pairs of methods", "table", nested(densities)))
-    return Report(tuple(sheets), (), tuple(_claims(densities, plan.sizes)), (NOTE,))
+    sheets = (
+        summary_sheet(heading, ("table", "method"), densities, more_columns),
+        rank_tests("Pairs of methods", "table", nested(densities)),
+    )
+    return Report(sheets, (), tuple(_claims(densities, plan.sizes)), (NOTE,))
 
 
 def _claims(densities: dict[tuple[str, str], list[float]], folds: Sequence[int]) -> list[Claim]:
@@ -249,13 +249,6 @@ def _claims(densities: dict[tuple[str, str], list[float]], folds: Sequence[int])
     return claims
 
 
-def prepare(announce: Callable[[str], object]) -> float:
-    """Compile the search and the refinement; returns the seconds."""
-    seconds = compile_kernels(announce)
-    compile_refinement_kernels("dp")
-    return seconds
-
-
 EXPERIMENTS = (
     Experiment(
         name="chen",
@@ -268,6 +261,6 @@ EXPERIMENTS = (
         measure=measure,
         report=report,
         least_size=2,
-        prepare=prepare,
+        prepare=compile_search_and_refinement,
     ),
 )

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gomea_bn.learning.cuts.refinement import compile_refinement_kernels, refine_boundaries
-from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.simulation.random_networks import random_network
-from lab.published.algorithms import learn, learning_seed
+from lab.published.algorithms import compile_search_and_refinement, learn, learning_seed
 from lab.published.random_networks import N_VARIABLES, PAPER_NETS, SOURCE, TABLE_ROWS
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
@@ -152,14 +151,6 @@ def _findings(start: str, by_size: Mapping[int, Mapping[str, Sequence[float]]]) 
     return claims
 
 
-def prepare(announce: Callable[[str], object]) -> float:
-    """Compile the search and the refinement; returns the seconds."""
-    seconds = compile_kernels(announce)
-    for method in ("dp", "rv-gomea"):
-        compile_refinement_kernels(method)
-    return seconds
-
-
 EXPERIMENTS = (
     Experiment(
         name="fig5",
@@ -171,6 +162,6 @@ EXPERIMENTS = (
         measure=measure,
         report=report,
         least_size=10,
-        prepare=prepare,
+        prepare=compile_search_and_refinement,
     ),
 )

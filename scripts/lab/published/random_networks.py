@@ -18,6 +18,8 @@ from lab.runner.report import (
     by_net,
     figures_of,
     group_by,
+    mean_text,
+    median_text,
     nested,
     rank_tests,
     summary_sheet,
@@ -87,11 +89,6 @@ def measure(task: Task) -> Measured:
     return Measured({**values, **counts}, seconds)
 
 
-def to_best(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the seconds to the best network of the rows that have them."""
-    return [row["seconds"]["to_best"] for row in rows if "to_best" in row["seconds"]]
-
-
 def report_divergence(
     _plan: Plan, rows: Sequence[Row], *, variant: str, grows: str, paper: PaperTable, heading: str
 ) -> Report:
@@ -128,19 +125,12 @@ def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper
     def floor(name: str) -> Callable[[tuple[Any, ...]], str]:
         return lambda key: summarise(groups[key[0], name]).spread if (key[0], name) in groups else "-"
 
-    def mean(name: str) -> Callable[[tuple[Any, ...]], str]:
-        return lambda key: number(summarise(values_of(cells[key], name)).mean)
-
-    def seconds(key: tuple[Any, ...]) -> str:
-        values = to_best(cells[key])
-        return number(summarise(values).median) if values else "-"
-
     more_columns = {
         "paper": published,
         **{name: floor(name) for name in FLOORS},
-        "accuracy": mean("accuracy"),
-        "sensitivity": mean("sensitivity"),
-        "s to best": seconds,
+        "accuracy": mean_text(cells, "accuracy"),
+        "sensitivity": mean_text(cells, "sensitivity"),
+        "s to best": median_text(cells, "to_best", "seconds"),
         "ended by the clock": lambda key: str(timed_out(cells[key])),
     }
     of_learners = {key: values for key, values in groups.items() if key[1] not in FLOORS}
@@ -214,7 +204,9 @@ def report_structure(
             heading = f"{measure_name}, {variant} {value}"
             sheets.append(summary_sheet(heading, (grows, "algorithm"), values))
             panels.append(_panel(heading, grows, measure_name, values))
-        seconds = {key: of_cell for key, cell in by_cell.items() if (of_cell := to_best(cell))}
+        # LDBN does not know its seconds to the best network
+        known = group_by([row for row in group if "to_best" in row["seconds"]], grows, "algorithm")
+        seconds = {key: [row["seconds"]["to_best"] for row in cell] for key, cell in known.items()}
         panels.append(_panel(f"time to the best, {variant} {value}", grows, "s", seconds, log_y=True))
         accuracies = nested({key: values_of(cell, "accuracy") for key, cell in by_cell.items()})
         sheets.append(rank_tests(f"accuracy, pairs of algorithms, {variant} {value}", grows, accuracies))

@@ -23,10 +23,10 @@ from lab.runner.report import (
     Figure,
     Panel,
     Report,
-    Sheet,
     by_net,
     figures_of,
     group_by,
+    median_text,
     nested,
     rank_tests,
     summary_sheet,
@@ -146,21 +146,15 @@ def pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
 
 def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Finding]]) -> Report:
     """Return scores, evaluations and seconds by network, rows and algorithm."""
-    sheets: list[Sheet] = []
-    panels, claims = [], []
+    sheets, panels = [], []
+    claims: list[Finding] = []
     for (name,), group in group_by(rows, "network").items():
         cells = group_by(group, "rows", "algorithm")
         gains = {key: values_of(cell, "gain") for key, cell in cells.items()}
-        effort = {
-            key: _medians([row["measured"].get("n_eval_at_best") for row in cell])
-            for key, cell in cells.items()
-        }
-        distance = {key: _medians(values_of(cell, "shd")) for key, cell in cells.items()}
-        seconds = {key: _medians([row["seconds"]["search"] for row in cell]) for key, cell in cells.items()}
         more_columns = {
-            "evaluations to best": effort.__getitem__,
-            "SHD": distance.__getitem__,
-            "s": seconds.__getitem__,
+            "evaluations to best": median_text(cells, "n_eval_at_best"),
+            "SHD": median_text(cells, "shd"),
+            "s": median_text(cells, "search", "seconds"),
         }
         sheets.append(
             summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
@@ -177,12 +171,6 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
 
 
 KEYS = ("rows", "algorithm")
-
-
-def _medians(values: Sequence[float | None]) -> str:
-    """Return the median of values as text; "-" if they are not counted."""
-    counted = [value for value in values if value is not None]
-    return number(summarise(counted).median) if counted else "-"
 
 
 def linkage_findings(

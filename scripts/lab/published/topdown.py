@@ -12,10 +12,11 @@ from lab.runner.report import (
     Figure,
     Panel,
     Report,
-    Sheet,
     by_net,
     figures_of,
     group_by,
+    mean_text,
+    median_text,
     nested,
     rank_tests,
     summary_sheet,
@@ -94,18 +95,14 @@ def measure(task: Task) -> Measured:
 
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     """Return recovery and description length by graph, rows and search."""
-    sheets: list[Sheet] = []
-    panels, findings = [], []
+    sheets, panels, findings = [], [], []
     for (graph,), group in group_by(rows, "graph").items():
         cells = group_by(group, "rows", "search")
         recovered = {key: values_of(cell, "recovered") for key, cell in cells.items()}
-        lengths = {key: values_of(cell, "length") for key, cell in cells.items()}
-        seconds = {
-            key: summarise([row["seconds"]["fit"] for row in cell]).median for key, cell in cells.items()
+        more_columns = {
+            "nats per row": mean_text(cells, "length"),
+            "median s": median_text(cells, "fit", "seconds"),
         }
-        means = {key: number(summarise(values).mean) for key, values in lengths.items()}
-        median_seconds = {key: number(value) for key, value in seconds.items()}
-        more_columns = {"nats per row": means.__getitem__, "median s": median_seconds.__getitem__}
         sheets.append(
             summary_sheet(f"Recovered columns, {graph}", ("rows", "search"), recovered, more_columns)
         )

@@ -3,9 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from lab.runner.statistics import Claim, Finding, compare_samples, number, summarise
+
+Record: TypeAlias = dict[str, Any]
+"""Measured values of one method, where a task measures several."""
+
+Text: TypeAlias = Callable[[tuple[Any, ...]], str]
+Cells: TypeAlias = Mapping[tuple[Any, ...], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,37 @@ def group_by(
     return groups
 
 
+def measured_records(rows: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return the values of all methods that rows measured as "records"."""
+    return [record for row in rows for record in row["measured"]["records"]]
+
+
+def by_method(of_rows: Sequence[Record]) -> dict[str, list[Record]]:
+    """Return records by the names of their methods, in order of appearance."""
+    groups: dict[str, list[Record]] = {}
+    for record in of_rows:
+        groups.setdefault(record["method"], []).append(record)
+    return groups
+
+
 def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     """Return one measured number of rows."""
     return [row["measured"][name] for row in rows]
+
+
+def mean_text(cells: Cells, name: str) -> Text:
+    """Return the function from the key of a cell to the mean of one measured number."""
+    return lambda key: number(summarise(values_of(cells[key], name)).mean)
+
+
+def median_text(cells: Cells, name: str, part: str = "measured") -> Text:
+    """Return the function from the key of a cell to the median of one number, "-" if no row has it."""
+
+    def text(key: tuple[Any, ...]) -> str:
+        values = [row[part][name] for row in cells[key] if row[part].get(name) is not None]
+        return number(summarise(values).median) if values else "-"
+
+    return text
 
 
 def by_net(rows: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
@@ -103,7 +137,7 @@ def summary_sheet(
     heading: str,
     key_columns: Sequence[str],
     groups: Mapping[tuple[Any, ...], Sequence[float]],
-    more_columns: Mapping[str, Callable[[tuple[Any, ...]], str]] | None = None,
+    more_columns: Mapping[str, Text] | None = None,
     note: str = "",
 ) -> Sheet:
     """Return mean ± sd, median and quartiles of every group, and further columns that are computed from its key."""

@@ -8,7 +8,6 @@ of processes of a Dask cluster on this machine; 0 stands for threads. With --eva
 by their number, so that all ways begin with one network.
 """
 
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from gomea_bn.texts import counted as counted_noun
 from lab.runner.experiment import Option, Options
 from lab.runner.printing import sheet
 from lab.runner.report import Sheet
-from lab.runner.runs import in_new_process
+from lab.runner.runs import in_new_process, peak_megabytes
 from lab.runner.tabulated import tabulated
 
 SEED_OF_NET, ROWS_OF_FILE = 77, 1_000_000
@@ -78,7 +77,7 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
         "sample": record.get("seconds_to_sample_network"),
         "readings": record.get("readings"),
         "passes": record.get("passes"),
-        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "gigabytes": peak_megabytes() * 1024 / 1e6,
         "found": len(true & learned),
         "others": len(learned - true),
         "edges": len(true),
@@ -106,11 +105,11 @@ def measured(task: dict[str, Any]) -> dict[str, float]:
     kind = {"network": BayesNetLearner, "front": ParetoBayesNetLearner}[task["kind"]]
     # loads code, and compiles kernels
     kind(max_seconds=2.0, sample_rows=1_000, random_state=0).fit(tall_frame(1_500, n_columns))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_megabytes()
     began, on_processor = perf_counter(), process_time()
     kind(max_seconds=task["seconds"], random_state=0).fit(frame)
     wall, processor = perf_counter() - began, process_time() - on_processor
-    memory = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    memory = 1024**2 * (peak_megabytes() - before)
     return {"seconds": wall, "processor": processor, "memory": memory / (8 * n_rows * n_columns)}
 
 

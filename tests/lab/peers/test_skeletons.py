@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.methods.skeleton_peers import PeerSkeleton
+from lab.methods.peers import PeerRun
 from lab.peers import skeletons
 from lab.peers.skeletons import f1_of_skeleton
 from lab.runner.results import ResultFolder
@@ -39,8 +39,8 @@ def test_skeletons_prints_every_method_and_resumes(monkeypatch, run_lab, tmp_pat
 
     def replaced(frame, timeout):
         calls.append((len(frame), timeout))
-        yield PeerSkeleton("perfect", skeletons.LAWS["mixed"](len(frame), 7).edges, 0.25)
-        yield PeerSkeleton("absent", None, float("nan"), "No module named 'absent'")
+        yield PeerRun("perfect", skeletons.LAWS["mixed"](len(frame), 7).edges, 0.25)
+        yield PeerRun("absent", None, float("nan"), "No module named 'absent'")
 
     monkeypatch.setattr(skeletons, "peer_skeletons", replaced)
     command = ["shapes-skeletons", *QUICK, "--laws", "mixed", "--rows", "100", "150", "--graphs", "1"]
