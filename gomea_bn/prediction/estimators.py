@@ -97,6 +97,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     _kind: str
     # option of the learner where none is given and the table is complete
     _curves: str
+    # whether columns may follow mixtures of lines
+    _has_mixtures: bool
 
     def __init__(
         self,
@@ -143,6 +145,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         options["kinds"] = None
         if self.learner is None:
             options["curves"] = self._curves
+        if options["line"] == "auto" and not self._has_mixtures:
+            options["line"] = "single"
         is_chosen = self.structure == AUTO
         # compilation takes no part of the time
         compile_kernels(n_columns=len(table.names))
@@ -162,7 +166,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         self._weights = choice.weights
         self.power_, self.weights_ = choice.weights.power, dict(choice.weights.of_families)
         options = structured(options, table, target, self.structure_)
-        learner = budget.fitted(options, table, is_last=True)
+        learner = budget.fitted(options, table, start=choice.network, is_last=True)
         self.table_, self.network_ = table, learner.network_
         self.seed_ = seed
         self.densities_: list[DiscretizedBayesNet] = [learner.network_]
@@ -340,6 +344,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     _candidates = ("naive", "tree", "free")
     _kind = "discrete"
     _curves = "none"
+    # they take most of the time, and classes are predicted as well without them
+    _has_mixtures = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
@@ -453,6 +459,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     _candidates = ("leaf", "free", "root")
     _kind = "continuous"
     _curves = "auto"
+    _has_mixtures = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
