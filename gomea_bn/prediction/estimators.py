@@ -41,6 +41,9 @@ except ImportError as error:
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
+# seconds of a fit where no learner is given: per cell of the features, and the fewest and most
+_SECONDS_OF_CELL = 5e-5
+_SECONDS = (5.0, 60.0)
 # log densities in memory at the same time
 _MOST_NUMBERS = 2**24
 
@@ -145,6 +148,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         options["kinds"] = None
         if self.learner is None:
             options["curves"] = self._curves
+            n_cells = table.n_rows * (len(table.names) - 1)
+            options["max_seconds"] = float(np.clip(_SECONDS_OF_CELL * n_cells, *_SECONDS))
         if options["line"] == "auto" and not self._has_mixtures:
             options["line"] = "single"
         is_chosen = self.structure == AUTO

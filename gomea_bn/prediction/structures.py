@@ -40,9 +40,9 @@ _EVALUATIONS_PER_GENE = 20
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
 # the average over all rows takes about as many times what one around the target takes
-_OVERHEADS_OF_LAST = 3
+_OVERHEADS_OF_LAST = 2.5
 # fitted weights take about as long as this share of what an average and its answers take, by structure and fold
-_OVERHEADS_OF_WEIGHTS = 0.5
+_OVERHEADS_OF_WEIGHTS = 0.4
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.75
 # share of all seconds that the last search gets at least, however long the choice of the structure takes
@@ -94,9 +94,10 @@ class Budget:
         seconds = self.seconds
         if seconds is not None:
             share = seconds * n_shares / max(self.n_shares, n_shares)
-            seconds = max(
-                share - n_shares * self._overhead, _LEAST_SHARE * share, self._least_of_last * is_last
-            )
+            if is_last:
+                seconds = max(share - _OVERHEADS_OF_LAST * max(self._overheads, default=0.0), self._least_of_last)
+            else:
+                seconds = max(share - self._overhead, _LEAST_SHARE * share)
         began = perf_counter()
         learner = learner_of_options(BayesNetLearner, {**options, "max_seconds": seconds})
         learner.fit(table, start=start)
@@ -110,12 +111,9 @@ class Budget:
         seconds, n_done = self.seconds, len(self._searches)
         if seconds is not None and n_done:
             searching = n_searches * sum(self._searches) / n_done
-            n_overheads = (
-                n_searches
-                + _OVERHEADS_OF_WEIGHTS * (n_done + n_searches)
-                + _OVERHEADS_OF_LAST * self._n_last
-            )
-            if searching + n_overheads * self._overhead > seconds - self._least_of_last:
+            n_overheads = n_searches + _OVERHEADS_OF_WEIGHTS * (n_done + n_searches)
+            of_last = _OVERHEADS_OF_LAST * self._n_last * max(self._overheads)
+            if searching + n_overheads * self._overhead + of_last > seconds:
                 self.n_shares = self._last_shares
                 return False
         return True
@@ -186,11 +184,11 @@ def chosen_structure(
     """Return the first structure whose loss over the folds is within a standard error of the smallest, and its weights.
 
     The standard error is that of the difference, and every structure has the weights that make its loss smallest. A
-    structure that contradicts the knowledge of the options is left out; it is an
-    error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
-    the searches from all rows, and in them structures that are far behind the best one. `answer` is what a network
-    says of held-out rows about the target and about all members of the families around it, and `folds`, int64
-    (n_rows,), are numbered from 0.
+    structure that contradicts the knowledge of the options is left out; it is an error if all do. Folds after the first
+    one, and structures in it after the first one, are left out if the time would not suffice for the searches from all
+    rows; from all further folds, so are structures that are far behind the best one. `answer` is what a network says of
+    held-out rows about the target and about all members of the families around it, and `folds`, int64 (n_rows,), are
+    numbered from 0.
     """
     possible, refused = [], []
     for structure in candidates:
@@ -228,6 +226,8 @@ def chosen_structure(
             # the last search warns of the table, and ranges of folds are nothing to warn of
             warnings.simplefilter("ignore", GomeaBnWarning)
             for structure in possible:
+                if not fold and networks and not budget.allows(1):
+                    break
                 inner_options = structured({**options, "max_evaluations": most}, inner, target, structure)
                 learner = budget.fitted({**inner_options, "density": "bins"}, inner)
                 density = learner.network_
@@ -238,6 +238,7 @@ def chosen_structure(
                         density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
                     )
                 answers[structure].append(answer(density, frame, names))
+        possible = [structure for structure in possible if structure in networks]
         loss = loss_of(values[held_out[-1]])
         losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
         for structure, of_rows in losses.items():
@@ -254,7 +255,7 @@ def chosen_structure(
     of_rows = values[np.concatenate(held_out)]
     parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
     chosen = {s: _weighted(Answers.joined(answers[s]), of_rows, parts, loss_of, names) for s in possible}
-    mean_losses = {s: float(chosen[s][1].mean() if s in chosen else np.mean(powered[s])) for s in powered}
+    mean_losses = {s: float(chosen[s][1].mean() if s in chosen else np.mean(powered[s])) for s in networks}
     best = min(possible, key=lambda structure: mean_losses[structure])
     least = chosen[best][1]
     first = next(s for s in possible if not _is_behind(chosen[s][1], least, _ERRORS_OF_CHOICE))
