@@ -42,7 +42,7 @@ _SHARES_OF_LAST = 3
 # the average over all rows takes about as many times what one around the target takes
 _OVERHEADS_OF_LAST = 2.5
 # fitted weights take about as long as this share of what an average and its answers take, by structure and fold
-_OVERHEADS_OF_WEIGHTS = 0.4
+_OVERHEADS_OF_WEIGHTS = 0.3
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.75
 # share of all seconds that the last search gets at least, however long the choice of the structure takes
@@ -95,7 +95,9 @@ class Budget:
         if seconds is not None:
             share = seconds * n_shares / max(self.n_shares, n_shares)
             if is_last:
-                seconds = max(share - _OVERHEADS_OF_LAST * max(self._overheads, default=0.0), self._least_of_last)
+                seconds = max(
+                    share - _OVERHEADS_OF_LAST * max(self._overheads, default=0.0), self._least_of_last
+                )
             else:
                 seconds = max(share - self._overhead, _LEAST_SHARE * share)
         began = perf_counter()
