@@ -138,8 +138,8 @@ class Budget:
 class Choice:
     """The structure and the weights that inner cross-validation over some folds has chosen.
 
-    Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that is
-    far behind has that with the best power alone. The network is that of the structure in the first fold.
+    Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that
+    is far behind has that with the best power alone. The network is that of the structure in the first fold.
     """
 
     structure: str

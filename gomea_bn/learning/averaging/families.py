@@ -232,8 +232,8 @@ def average_of_blanket(
     """Return the network of a variable and its Markov blanket with conditionals, for predictions of it alone.
 
     Only the families of the variable and of its children are those of the network, since no other ones say anything
-    about it. Nothing is computed of how sure the cuts are, and the tables over the shown bins stay. Parameters are those
-    of `average_families`.
+    about it. Nothing is computed of how sure the cuts are, and the tables over the shown bins stay. Parameters are
+    those of `average_families`.
     """
     generator = np.random.default_rng(random_state)
     if table.n_missing:
