@@ -172,7 +172,7 @@ def _first_cuts(
     is_plain: bool,
     deadline: float,
 ) -> dict[int, list[NDArray[np.float64]]]:
-    """Return the first cuts of a search; a table keeps them, since they do not depend on the knowledge of the options.
+    """Return the first cuts of a search; a table keeps them, since they do not depend on what edges the options allow.
 
     `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline or `is_over`
     ended are not kept.
@@ -181,7 +181,7 @@ def _first_cuts(
     def no_time_left() -> bool:
         return is_over() or perf_counter() > deadline
 
-    others, limits = replace(options, knowledge=None), options.cut_limits
+    others, limits = replace(options, knowledge=None, max_indegree=None), options.cut_limits
     if not is_plain or options.cut_points:
         return first_cuts(variables, method, limits, no_time_left)
     if table in _first_of_tables and _first_of_tables[table][0] == others:

@@ -181,8 +181,8 @@ class Averaged(_Subject):
 
     Parameters
     ----------
-    line : {"auto", "none"}
-        Whether averaged densities may use lines and curves.
+    line : {"auto", "single", "none"}
+        Whether averaged densities may use lines and curves. "single": a column follows one of them, and no mixture.
     prefer : {"simple", "density"}
         "simple": of networks whose density of left-out rows is within one standard error of that of the best one, the
         network with the fewest edges; under the default score of tables with continuous columns alone, and without
@@ -199,8 +199,9 @@ class Averaged(_Subject):
 
     line: str = option(
         "auto",
-        Choice(("auto", "none")),
-        "auto: averaged densities use lines and curves where they help; none: tables alone.",
+        Choice(("auto", "single", "none")),
+        "auto: averaged densities use lines, curves and mixtures of lines where they help; single: no mixtures; none: "
+        "tables alone.",
     )
     prefer: str = option(
         "simple",

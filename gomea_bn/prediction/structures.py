@@ -35,14 +35,18 @@ LossOf = Callable[[NDArray[Any]], Loss]
 
 # sets of cuts of networks that only choose a structure and weights
 _N_COPIES = 6
+# evaluations of a search that chooses a structure, per pair of columns and per column: enough for its local searches
+_EVALUATIONS_PER_GENE = 20
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
 # the average over all rows takes about as many times what one around the target takes
-_OVERHEADS_OF_LAST = 3
+_OVERHEADS_OF_LAST = 2.5
+# fitted weights take about as long as this share of what an average and its answers take, by structure and fold
+_OVERHEADS_OF_WEIGHTS = 0.3
 # share of its time that a search gets at least, whatever preparation and averaging take
-_LEAST_SHARE = 0.25
+_LEAST_SHARE = 0.75
 # share of all seconds that the last search gets at least, however long the choice of the structure takes
-_LEAST_OF_LAST = 0.15
+_LEAST_OF_LAST = 0.1
 # parts of the left-out rows between which weights are judged
 _N_PARTS = 3
 _SEED_OF_PARTS = 20261126
@@ -50,7 +54,7 @@ _SEED_OF_PARTS = 20261126
 _ERRORS_BEHIND = 4.0
 # standard errors that an earlier candidate may be behind the best one and still be chosen
 _ERRORS_OF_CHOICE = 1.0
-_EVALUATIONS_OF_CUTS = 500
+_EVALUATIONS_OF_CUTS = 100
 # most rows of a fold that are predicted
 _MOST_HELD_OUT = 4_000
 
@@ -66,7 +70,8 @@ class Budget:
         self._least_of_last = _LEAST_OF_LAST * (seconds or 0.0)
         self._last_shares, self._n_last = _SHARES_OF_LAST * n_last, n_last
         self.n_shares = n_searches + self._last_shares
-        # what searches took besides the search itself, and when the last search began and what it took
+        # what searches took, and what took place besides them; when the last search began and what it took
+        self._searches: list[float] = []
         self._overheads: list[float] = []
         self._former: tuple[float, float] | None = None
 
@@ -75,18 +80,29 @@ class Budget:
         """Seconds that are left, at least a thousandth; None is no limit."""
         return None if self._end is None else max(self._end - perf_counter(), 1e-3)
 
-    def fitted(self, options: Mapping[str, Any], table: Table, *, is_last: bool = False) -> BayesNetLearner:
-        """Return a learner that is fitted within its share of the time."""
+    def fitted(
+        self,
+        options: Mapping[str, Any],
+        table: Table,
+        *,
+        start: DiscretizedBayesNet | None = None,
+        is_last: bool = False,
+    ) -> BayesNetLearner:
+        """Return a learner that is fitted within its share of the time, from a network to start with."""
         self._note_overhead()
         n_shares = _SHARES_OF_LAST if is_last else 1
         seconds = self.seconds
         if seconds is not None:
             share = seconds * n_shares / max(self.n_shares, n_shares)
-            seconds = max(
-                share - n_shares * self._overhead, _LEAST_SHARE * share, self._least_of_last * is_last
-            )
+            if is_last:
+                seconds = max(
+                    share - _OVERHEADS_OF_LAST * max(self._overheads, default=0.0), self._least_of_last
+                )
+            else:
+                seconds = max(share - self._overhead, _LEAST_SHARE * share)
         began = perf_counter()
-        learner = learner_of_options(BayesNetLearner, {**options, "max_seconds": seconds}).fit(table)
+        learner = learner_of_options(BayesNetLearner, {**options, "max_seconds": seconds})
+        learner.fit(table, start=start)
         self._former = began, learner.fit_seconds_
         self.n_shares -= n_shares
         return learner
@@ -94,12 +110,15 @@ class Budget:
     def allows(self, n_searches: int) -> bool:
         """Return whether further searches leave enough time for the last ones; otherwise these get the time."""
         self._note_overhead()
-        seconds = self.seconds
-        needed = (1 + _LEAST_SHARE) * self._overhead * (n_searches + _OVERHEADS_OF_LAST * self._n_last)
-        if seconds is None or needed <= seconds:
-            return True
-        self.n_shares = self._last_shares
-        return False
+        seconds, n_done = self.seconds, len(self._searches)
+        if seconds is not None and n_done:
+            searching = n_searches * sum(self._searches) / n_done
+            n_overheads = n_searches + _OVERHEADS_OF_WEIGHTS * (n_done + n_searches)
+            of_last = _OVERHEADS_OF_LAST * self._n_last * max(self._overheads)
+            if searching + n_overheads * self._overhead + of_last > seconds:
+                self.n_shares = self._last_shares
+                return False
+        return True
 
     @property
     def _overhead(self) -> float:
@@ -107,9 +126,10 @@ class Budget:
         return sum(self._overheads) / max(len(self._overheads), 1)
 
     def _note_overhead(self) -> None:
-        """Remember what the last search took besides the search itself."""
+        """Remember what the last search took, and what took place besides it."""
         if self._former is not None:
             began, searched = self._former
+            self._searches.append(searched)
             self._overheads.append(perf_counter() - began - searched)
             self._former = None
 
@@ -118,13 +138,15 @@ class Budget:
 class Choice:
     """The structure and the weights that inner cross-validation over some folds has chosen.
 
-    Losses are means by structure, with weights that are judged on other rows than they are chosen by.
+    Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that
+    is far behind has that with the best power alone. The network is that of the structure in the first fold.
     """
 
     structure: str
     weights: Weights
     losses: dict[str, float]
     n_folds: int
+    network: DiscretizedBayesNet | None = None
 
 
 def structured(options: Mapping[str, Any], table: Table, target: str, structure: str) -> dict[str, Any]:
@@ -164,11 +186,11 @@ def chosen_structure(
     """Return the first structure whose loss over the folds is within a standard error of the smallest, and its weights.
 
     The standard error is that of the difference, and every structure has the weights that make its loss smallest. A
-    structure that contradicts the knowledge of the options is left out; it is an
-    error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
-    the searches from all rows, and in them structures that are far behind the best one. `answer` is what a network
-    says of held-out rows about the target and about all members of the families around it, and `folds`, int64
-    (n_rows,), are numbered from 0.
+    structure that contradicts the knowledge of the options is left out; it is an error if all do. Folds after the first
+    one, and structures in it after the first one, are left out if the time would not suffice for the searches from all
+    rows; from all further folds, so are structures that are far behind the best one. `answer` is what a network says of
+    held-out rows about the target and about all members of the families around it, and `folds`, int64 (n_rows,), are
+    numbered from 0.
     """
     possible, refused = [], []
     for structure in candidates:
@@ -183,6 +205,10 @@ def chosen_structure(
     n_folds = int(folds.max()) + 1
     budget.n_shares -= n_folds * (len(candidates) - len(possible))
     names = table.names
+    n_genes = len(names) * (len(names) + 1) // 2
+    most = min(options["max_evaluations"] or np.inf, _EVALUATIONS_PER_GENE * n_genes)
+    networks: dict[str, DiscretizedBayesNet] = {}
+    powered: dict[str, list[float]] = {structure: [] for structure in possible}
     answers: dict[str, list[Answers]] = {structure: [] for structure in possible}
     values = table.columns[table.names.index(target)].values
     held_out: list[NDArray[np.int64]] = []
@@ -202,38 +228,40 @@ def chosen_structure(
             # the last search warns of the table, and ranges of folds are nothing to warn of
             warnings.simplefilter("ignore", GomeaBnWarning)
             for structure in possible:
-                inner_options = structured(options, inner, target, structure)
+                if not fold and networks and not budget.allows(1):
+                    break
+                inner_options = structured({**options, "max_evaluations": most}, inner, target, structure)
                 learner = budget.fitted({**inner_options, "density": "bins"}, inner)
                 density = learner.network_
+                networks.setdefault(structure, density)
                 if options["density"] != "bins":
                     line, seed = options["line"], learner.seed_
                     density = average_of_blanket(
                         density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
                     )
                 answers[structure].append(answer(density, frame, names))
-        n_later = n_folds - 1 - fold
-        if n_later:
-            loss = loss_of(values[held_out[-1]])
-            losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
-            best = min(losses, key=lambda structure: float(losses[structure].mean()))
-            near = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
-            budget.n_shares -= n_later * (len(possible) - len(near))
-            possible = near
+        possible = [structure for structure in possible if structure in networks]
+        loss = loss_of(values[held_out[-1]])
+        losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
+        for structure, of_rows in losses.items():
+            powered[structure].append(float(of_rows.mean()))
+        best = min(losses, key=lambda structure: float(losses[structure].mean()))
+        near = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
+        budget.n_shares -= (n_folds - 1 - fold) * (len(possible) - len(near))
+        possible = near
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
             "Give more rows, or name the structure."
         )
-    chosen = {}
-    for structure, of_folds in answers.items():
-        of_rows = values[np.concatenate(held_out[: len(of_folds)])]
-        parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
-        chosen[structure] = _weighted(Answers.joined(of_folds), of_rows, parts, loss_of, names)
-    mean_losses = {structure: float(losses.mean()) for structure, (_, losses) in chosen.items()}
+    of_rows = values[np.concatenate(held_out)]
+    parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
+    chosen = {s: _weighted(Answers.joined(answers[s]), of_rows, parts, loss_of, names) for s in possible}
+    mean_losses = {s: float(chosen[s][1].mean() if s in chosen else np.mean(powered[s])) for s in networks}
     best = min(possible, key=lambda structure: mean_losses[structure])
     least = chosen[best][1]
     first = next(s for s in possible if not _is_behind(chosen[s][1], least, _ERRORS_OF_CHOICE))
-    return Choice(first, chosen[first][0], mean_losses, len(held_out))
+    return Choice(first, chosen[first][0], mean_losses, len(held_out), networks[first])
 
 
 def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.prediction import estimators
 
 
 def learner(**options: Any) -> BayesNetLearner:
@@ -127,6 +128,21 @@ def test_unknown_levels_count_as_missing(classifier):
     with pytest.warns(GomeaBnWarning, match=r"count as missing: 200 values of 'b'"):
         answers = classifier.predict_proba(unknown)
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
+
+
+@pytest.mark.parametrize(("n_rows", "seconds"), [(40, 5.0), (40_000, 8.0)])
+def test_the_time_of_a_fit_grows_with_the_table(monkeypatch, n_rows, seconds):
+    class Asked(Exception):
+        pass
+
+    def budget(given: float, *_: Any) -> None:
+        assert given == seconds
+        raise Asked
+
+    monkeypatch.setattr(estimators, "Budget", budget)
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(n_rows, 4)))
+    with pytest.raises(Asked):
+        BayesNetClassifier().fit(x.to_numpy(), np.arange(n_rows) % 2)
 
 
 def test_structures_are_obeyed():

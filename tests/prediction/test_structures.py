@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetClassifier, BayesNetLearner
+from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
+from gomea_bn.learning import learning_problem
+from gomea_bn.learning.averaging import mixture_fit
 from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.prediction import structures
 from gomea_bn.prediction.structures import Budget
@@ -44,7 +46,8 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
     shares = []
 
     class Searched:
-        def fit(self, _table: Any) -> Any:
+        def fit(self, _table: Any, start: Any) -> Any:
+            assert start is None
             self.fit_seconds_ = 0.0
             sleep(0.02)
             return self
@@ -62,8 +65,10 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
     # the last search counts as three; what one search leaves over goes to the next ones
     np.testing.assert_allclose(shares, [1000 / 6, 1000 / 5, 1000 / 4, 1000], rtol=1e-2)
     assert budget.allows(3)
-    hurried = Budget(0.05, 9, 1)
+    # the average over all rows takes 2.5 times as long as one search, of .02 s
+    hurried = Budget(0.15, 9, 1)
     hurried.fitted({}, table)
+    assert hurried.allows(1)
     assert not hurried.allows(3)
     assert hurried.n_shares == 3
     unlimited = Budget(None, 9, 1)
@@ -91,6 +96,83 @@ def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatc
     assert 5 not in searched[3:]
     assert (model.n_folds_, set(model.losses_)) == (3, {"naive", "tree", "free"})
     assert model.losses_["free"] > model.losses_[model.structure_] + 0.05
+
+
+def moons(n_rows: int = 400) -> tuple[pd.DataFrame, pd.Series]:
+    """Return two features that follow a mixture of lines given a class."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(2, size=n_rows)
+    angle = rng.uniform(0, np.pi, n_rows)
+    x = pd.DataFrame(
+        {
+            "right": np.cos(angle) + y + 0.1 * rng.normal(size=n_rows),
+            "up": np.where(y, 0.5 - np.sin(angle), np.sin(angle)) + 0.1 * rng.normal(size=n_rows),
+        }
+    )
+    return x, pd.Series(y, name="sick")
+
+
+def test_the_last_search_begins_at_the_network_of_the_first_fold(monkeypatch):
+    began, fit = [], BayesNetLearner.fit
+
+    def noting(learner: BayesNetLearner, table: Any, **how: Any) -> BayesNetLearner:
+        fit(learner, table, **how)
+        began.append((how["start"], learner.network_))
+        return learner
+
+    monkeypatch.setattr(BayesNetLearner, "fit", noting)
+    x, y = moons()
+    model = BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), random_state=1).fit(
+        x, y
+    )
+    tried = list(model.losses_)
+    assert [start for start, _ in began[:-1]] == [None] * (len(began) - 1)
+    assert began[-1][0] is began[tried.index(model.structure_)][1]
+
+
+def test_folds_prepare_a_table_once_for_all_structures(monkeypatch):
+    made, first_cuts = [], learning_problem.first_cuts
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return first_cuts(*given)
+
+    monkeypatch.setattr(learning_problem, "first_cuts", counted)
+    x, y = moons()
+    model = BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=50), random_state=1).fit(
+        x, y
+    )
+    # one per fold, and that of all rows
+    assert len(made) == model.n_folds_ + 1
+
+
+def test_classes_are_predicted_without_mixtures_of_lines_where_time_is_short(monkeypatch):
+    fitted, of_rows = [], mixture_fit.fitted_mixture
+
+    def noting(*given: Any) -> Any:
+        fitted.append(given)
+        return of_rows(*given)
+
+    monkeypatch.setattr(mixture_fit, "fitted_mixture", noting)
+    x, y = moons()
+    # 20 s per 100,000 cells are .16 s
+    quick, slow = (BayesNetLearner(max_seconds=limit, max_evaluations=100) for limit in (0.15, 0.17))
+    model = BayesNetClassifier(quick, structure="augmented", random_state=1).fit(x, y)
+    assert model.network_.conditionals is not None
+    assert model.network_.conditionals.lines
+    assert not fitted
+    BayesNetClassifier(slow, structure="augmented", random_state=1).fit(x, y)
+    n_fitted = len(fitted)
+    assert n_fitted
+    BayesNetRegressor(quick, structure="free", random_state=1).fit(x[["right"]], x["up"])
+    assert len(fitted) > n_fitted
+
+
+def test_structures_are_left_out_where_the_time_is_short(monkeypatch):
+    monkeypatch.setattr(Budget, "allows", lambda _budget, _n: False)
+    x, y = moons()
+    model = BayesNetClassifier(BayesNetLearner(max_seconds=30, max_evaluations=50), random_state=1).fit(x, y)
+    assert (model.structure_, list(model.losses_), model.n_folds_) == ("naive", ["naive"], 1)
 
 
 @pytest.mark.parametrize(("behind", "chosen"), [(0.005, "naive"), (0.2, "tree")])

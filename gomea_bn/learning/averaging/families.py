@@ -84,6 +84,8 @@ ROWS_OF_LINES = 20_000
 _CELLS_PER_ROW = 8
 # gain of a line that counts, in nats of all rows
 _LEAST_GAIN = 2.0
+LINES = ("auto", "single", "none")
+"""Values of the option `line`."""
 
 
 def average_families(
@@ -106,9 +108,10 @@ def average_families(
     n_copies : int
         Number of sets of cuts, at least 1. Beyond 20,000 rows there are fewer, since the cuts become sure, and lines
         are learned from 20,000 random rows; beyond 50,000 rows there is one set, the shown one.
-    line : {"auto", "none"}
-        Whether a column with continuous parents may also follow a line. "auto": with the weight under which left-out
-        rows are most likely, 0 if the line does not help.
+    line : {"auto", "single", "none"}
+        Whether a column with continuous parents may also follow a line, or a mixture of lines. "auto": with the weight
+        under which left-out rows are most likely, 0 if neither helps. "single": no mixtures, which take most of the
+        time.
     random_state : int, numpy Generator, RandomState or None
         Seed of the cuts.
 
@@ -146,7 +149,7 @@ def average_families(
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     check_integer("n_copies", n_copies, 1)
-    check_choice("line", line, ("auto", "none"))
+    check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
     table = table_for(network, data, allow_missing=True)
     rows = in_row_order(in_column_order(table))
@@ -227,7 +230,8 @@ def average_of_blanket(
     """Return the network of a variable and its Markov blanket with conditionals, for predictions of it alone.
 
     Only the families of the variable and of its children are those of the network, since no other ones say anything
-    about it. Nothing is computed of how sure the cuts are. Parameters are those of `average_families`.
+    about it. Nothing is computed of how sure the cuts are, and the tables over the shown bins stay. Parameters are
+    those of `average_families`.
     """
     generator = np.random.default_rng(random_state)
     if table.n_missing:
@@ -238,7 +242,7 @@ def average_of_blanket(
     columns = tuple(column for column in table.columns if column.name in part.names)
     averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
-    return averaging.network_of(copies, left_out, line)
+    return averaging.with_conditionals(copies, left_out, line)
 
 
 def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
@@ -309,9 +313,20 @@ class Averaging:
         `left_out` has the log density of every row under the tables, float64 (n_rows,) by variable, as of `copies`, and
         `of_cuts` the probabilities and intervals of the shown cuts.
         """
+        network = self.with_conditionals(copies, left_out, line, **of_cuts)
+        rows = {column.name: column.values for column in self.table.columns}
+        cuts = network.cut_points
+        return network.changed(
+            tables={name: table_over_rows(network, name, cuts, rows) for name in network.names}
+        )
+
+    def with_conditionals(
+        self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
+    ) -> DiscretizedBayesNet:
+        """Return the network with conditionals, and the tables over the shown bins that it had."""
         # lines are regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
-            lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
+            lines, scales, units = self.lines(left_out, line) if line != "none" else ({}, {}, {})
         losses = {
             name: (len(logs), -float(logs.mean()) + self._optimism.get(name, 0.0), float(logs.std()))
             for name, logs in left_out.items()
@@ -326,12 +341,7 @@ class Averaging:
             log_losses=losses,
             **of_cuts,
         )
-        network = self.network.changed(conditionals=conditionals)
-        rows = {column.name: column.values for column in self.table.columns}
-        cuts = network.cut_points
-        return network.changed(
-            tables={name: table_over_rows(network, name, cuts, rows) for name in network.names}
-        )
+        return self.network.changed(conditionals=conditionals)
 
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
@@ -449,7 +459,7 @@ class Averaging:
         return np.asarray(np.log(sizes)[coded[v].codes], np.float64)
 
     def lines(
-        self, left_out: dict[str, NDArray[np.float64]]
+        self, left_out: dict[str, NDArray[np.float64]], line: str
     ) -> tuple[dict[str, FollowedLine], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
@@ -462,7 +472,7 @@ class Averaging:
         members: dict[bool, set[str]] = {False: set(), True: set()}
         for name in self.network.names:
             parents = self.network.parents(name)
-            if (found := self.line_of(name, parents, left_out[name])) is not None:
+            if (found := self.line_of(name, parents, left_out[name], line)) is not None:
                 lines[name], left_out[name] = found
                 members[lines[name].in_units] |= {name, *lines[name].parents} & set(self._line_shapes)
         return (
@@ -504,11 +514,12 @@ class Averaging:
         return scales
 
     def line_of(
-        self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64]
+        self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64], line: str
     ) -> tuple[FollowedLine, NDArray[np.float64]] | None:
         """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
 
-        None if no line predicts better than tables alone, whose log density of every row is given.
+        None if no line predicts better than tables alone, whose log density of every row is given. `line` is "auto" or
+        "single", as of `average_families`.
         """
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
@@ -538,7 +549,7 @@ class Averaging:
         kind = max(honest, key=means.__getitem__)
         rows, slope = of_kinds[kind]
         best, known, weight, gain = None, left_out, 0.0, 0.0
-        for may_be_several in (False, True):
+        for may_be_several in (False, True) if line == "auto" else (False,):
             fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
             if fitted is None or repeated.gain(logs := fitted.left_out + slope):
                 continue

@@ -143,7 +143,7 @@ class _Path:
         parents = [parent for parent in self.network.parents(name) if parent not in gone]
         in_tables = [p for p in self.averaging.session.graph.parents[v] if names[p] in parents]
         _, _, left_out = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
-        found = self.averaging.line_of(name, parents, left_out) if self.line == "auto" else None
+        found = None if self.line == "none" else self.averaging.line_of(name, parents, left_out, self.line)
         return left_out if found is None else found[1]
 
 

@@ -149,7 +149,7 @@ def test_wrong_input_is_refused() -> None:
         ((5, frame), {}, "network must be a DiscretizedBayesNet, got int"),
         ((network, 5), {}, "A table must be a Table, .* got int"),
         ((network, frame), {"n_copies": 0}, "n_copies must be an integer of at least 1, got 0"),
-        ((network, frame), {"line": "yes"}, "line must be one of 'auto', 'none', got 'yes'"),
+        ((network, frame), {"line": "yes"}, "line must be one of 'auto', 'single', 'none', got 'yes'"),
         ((network, frame), {"random_state": "x"}, "random_state"),
         ((network, frame.drop(columns="y")), {}, "no column 'y'"),
         (

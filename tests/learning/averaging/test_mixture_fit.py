@@ -12,12 +12,12 @@ from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.network.conditionals import FamilyMixture
 
 
-def two_columns(y: np.ndarray, x: np.ndarray) -> DiscretizedBayesNet:
+def two_columns(y: np.ndarray, x: np.ndarray, line: str = "auto") -> DiscretizedBayesNet:
     """Return the network x -> y with three bins each and conditionals."""
     frame = pd.DataFrame({"x": x, "y": y})
     cuts = {str(name): np.quantile(frame[name], [1 / 3, 2 / 3]) for name in frame}
     network = DiscretizedBayesNet.from_table(frame, [("x", "y")], cuts, pseudo_count=1.0)
-    return average_families(network, frame, n_copies=2)
+    return average_families(network, frame, n_copies=2, line=line)
 
 
 def line_of(network: DiscretizedBayesNet) -> object:
@@ -53,6 +53,8 @@ def test_a_circle_has_a_mixture() -> None:
     curve = network.conditional_density("y", {"x": 0.0})
     low, high = np.interp([0.0, 1.0], curve.values, curve.densities)
     assert high > 5 * low
+    single = line_of(two_columns(np.sin(angles) + noise, np.cos(angles), "single"))
+    assert not isinstance(single, FamilyMixture)
 
 
 def test_copies_of_rows_make_no_mixture() -> None:
