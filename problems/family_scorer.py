@@ -92,7 +92,7 @@ _PRIOR_SQUARES = 0.02
 _LEAST_DEVIATION = 1e-3
 
 # most rows by which discrete columns follow curves, and most of their functions
-_MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 20_000, 1 << 25
+_MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 6_000, 1 << 25
 
 _FIRST_CAPACITY = 1 << 12
 
@@ -590,9 +590,11 @@ def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
         rows=zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
         some=np.zeros((2 * ROWS_AT_ONCE, 1 + MOST_TERMS)),
         system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
-        parameters=np.zeros((4, MOST_PARAMETERS)),
-        levels=np.zeros((5, max(n_levels, 2))),
+        parameters=np.zeros((5, MOST_PARAMETERS)),
+        crossed=np.zeros((2 * n_levels, 1 + MOST_TERMS)),
+        levels=np.zeros((4, n_levels)),
         between=np.zeros((n_levels, n_levels + 1)),
+        state=np.zeros(5),
     )
 
 

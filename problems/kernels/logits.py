@@ -19,12 +19,14 @@ MOST_LEVELS = 8
 MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 """Most parameters of a logit: a constant, one per function, and two per level beyond two."""
 
+WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
+"""A logit is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 ROWS_AT_ONCE = 4
 """Rows whose moments are added together."""
-# a logit is fitted to a part of the rows before it is fitted to all, of a fewest number of rows per parameter
-_PARTS = (4, 1)
-_FEWEST_ROWS = 20
-_MOST_STEPS = 12
+# a part of the rows is enough for the information, of a fewest number of rows per parameter
+_PART = 8
+_FEWEST_ROWS = 40
+_MOST_STEPS, _STEPS_OF_SOME = 20, 4
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0
 _MOST_HALVINGS = 4
@@ -61,10 +63,17 @@ class LogitScratch(NamedTuple):
 
     rows: NDArray[np.float32]  # (m, 1 + MOST_TERMS) ones, and the functions of a family
     some: NDArray[np.float64]  # (2 * ROWS_AT_ONCE, 1 + MOST_TERMS) rows, and the same times their weights
-    system: NDArray[np.float64]  # (most, most + 1) upper part of the information, and the gradient
-    parameters: NDArray[np.float64]  # (4, most) present and former ones, prior precisions, and least pivots
-    levels: NDArray[np.float64]  # (5, most levels) constants, positions, probabilities, and further numbers
+    system: NDArray[np.float64]  # (most, most + 1) upper part of the information, then its factor; a step
+    parameters: NDArray[
+        np.float64
+    ]  # (5, most) present and former ones, prior precisions, least pivots, gradient
+    crossed: NDArray[
+        np.float64
+    ]  # (2 * most levels, 1 + MOST_TERMS) information on coefficients and levels together
+    levels: NDArray[np.float64]  # (4, most levels) constants, positions, probabilities, and further numbers
     between: NDArray[np.float64]  # (most levels, most levels + 1)
+    # (5,) two levels without parameters, determinant without parents, factor of the precisions, determinant
+    state: NDArray[np.float64]
 
 
 @kernel
@@ -121,26 +130,38 @@ def _set_levels(scratch: LogitScratch, n_all: int, n_levels: int, ends: tuple[in
 
 @kernel
 def _log_likelihood(
-    data: LogitData, scratch: LogitScratch, child: int, size: int, n_rows: int, ends: tuple[int, int]
+    data: LogitData,
+    scratch: LogitScratch,
+    child: int,
+    size: int,
+    n_rows: int,
+    ends: tuple[int, int],
+    is_whole: bool,
 ) -> float:
-    """Return the log likelihood of the first rows, and fill the information matrix and the gradient."""
+    """Return the log likelihood of the first rows, and fill its gradient; as a whole also the information.
+
+    All are multiplied by the number of all rows over that of the first ones.
+    """
     n_levels = data.n_levels[child]
-    system = scratch.system
+    system, crossed, gradient = scratch.system, scratch.crossed, scratch.parameters[4]
     some, weighted = scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
     a, b, p = scratch.levels[0], scratch.levels[1], scratch.levels[2]
-    beta = scratch.parameters[0]
     codes = data.codes[child]
     n_all = size + 1
+    beta, of_beta = scratch.parameters[0, :n_all], gradient[:n_all]
     n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
-    for i in range(n_parameters):
-        system[i, : n_parameters + 1] = 0.0
+    gradient[:n_parameters] = 0.0
+    if is_whole:
+        for i in range(n_parameters):
+            system[i, :n_parameters] = 0.0
+        for i in range(n_parameters - n_all):
+            crossed[i, :n_all] = 0.0
     total = 0.0
     for start in range(0, n_rows, ROWS_AT_ONCE):
         for r in range(ROWS_AT_ONCE):
-            row, values = start + r, some[r]
+            row, values = start + r, some[r, :n_all]
             if row >= n_rows:
-                for j in range(n_all):
-                    values[j] = 0.0
+                values[:] = 0.0
                 weighted[r, :n_all] = 0.0
                 continue
             of_row = scratch.rows[row]
@@ -165,41 +186,58 @@ def _log_likelihood(
                 p[k] /= norm
                 mean += p[k] * b[k]
                 square += p[k] * b[k] * b[k]
-            weight = square - mean * mean
             residual = b[code] - mean
             for j in range(n_all):
-                weighted[r, j] = weight * values[j]
-                system[j, n_parameters] += residual * values[j]
+                of_beta[j] += residual * values[j]
             place = n_all
+            for k in range(n_levels):
+                if _is_free(k, n_levels, ends):
+                    left = 1.0 - p[k] if k == code else -p[k]
+                    gradient[place] += left
+                    gradient[place + 1] += f * left
+                    place += 2
+            if not is_whole:
+                continue
+            weight, of_weights = square - mean * mean, weighted[r, :n_all]
+            for j in range(n_all):
+                of_weights[j] = weight * values[j]
+            place = 0
             for k in range(n_levels):
                 if not _is_free(k, n_levels, ends):
                     continue
-                left = 1.0 - p[k] if k == code else -p[k]
-                system[place, n_parameters] += left
-                system[place + 1, n_parameters] += f * left
                 share = p[k] * (b[k] - mean)
+                of_constant, of_position = crossed[place, :n_all], crossed[place + 1, :n_all]
                 for j in range(n_all):
-                    system[j, place] += share * values[j]
-                    system[j, place + 1] += f * share * values[j]
-                other = n_all
+                    of_constant[j] += share * values[j]
+                    of_position[j] += f * share * values[j]
+                first, other = n_all + place, n_all
                 for m in range(k + 1):
                     if not _is_free(m, n_levels, ends):
                         continue
                     product = p[k] - p[k] * p[k] if m == k else -p[k] * p[m]
-                    system[other, place] += product
-                    system[other, place + 1] += f * product
-                    system[other + 1, place + 1] += f * f * product
+                    system[other, first] += product
+                    system[other, first + 1] += f * product
+                    system[other + 1, first + 1] += f * f * product
                     if m < k:
-                        system[other + 1, place] += f * product
+                        system[other + 1, first] += f * product
                     other += 2
                 place += 2
-        for i in range(n_all):
-            w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
-            below = system[i, i:n_all]
-            x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
-            for j in range(below.shape[0]):
-                below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
-    return total
+        if is_whole:
+            for i in range(n_all):
+                w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
+                below = system[i, i:n_all]
+                x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
+                for j in range(below.shape[0]):
+                    below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+    more = data.functions.shape[0] / n_rows
+    for i in range(n_parameters):
+        gradient[i] *= more
+        if is_whole:
+            for j in range(i, n_parameters):
+                if i < n_all <= j:
+                    system[i, j] = crossed[j - n_all, i]
+                system[i, j] *= more
+    return total * more
 
 
 @kernel
@@ -316,103 +354,137 @@ def _root_determinant(data: LogitData, scratch: LogitScratch, child: int, ends: 
 
 
 @kernel
-def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int) -> float:
-    """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
+def _step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, is_whole: bool) -> float:
+    """Take Newton's step, and return twice the rise that it promises in nats.
 
-    It is Laplace's approximation of the log marginal likelihood. ``scratch.rows`` has ones and the functions of the
-    parents, ``scratch.parameters`` the first coefficients, and their prior precisions in row 2, ``scratch.levels`` the
-    first constants and positions.
+    A whole information is factorised first; otherwise the factor of the last one counts.
     """
-    n_levels = data.n_levels[child]
-    shares, levels, system = data.shares[child], scratch.levels, scratch.system
-    present, before, precisions, least = (
+    system = scratch.system
+    present, before, precisions, least, gradient = (
         scratch.parameters[0],
         scratch.parameters[1],
         scratch.parameters[2],
         scratch.parameters[3],
+        scratch.parameters[4],
     )
-    n_all, m = size + 1, data.functions.shape[0]
-    low, high = 0, 0
+    for j in range(n_parameters):
+        precision = factor * precisions[j] if j < n_all else precisions[j]
+        system[j, n_parameters] = gradient[j]
+        # positions of levels are free, and their prior keeps steps small
+        if j < n_all:
+            system[j, n_parameters] -= precision * present[j]
+        if is_whole:
+            least[j] = max(precision, _RIDGE * system[j, j])
+            system[j, j] += least[j]
+    if is_whole:
+        eliminate(system, n_parameters, n_parameters + 1, least)
+    else:
+        for k in range(n_parameters):
+            system[k, n_parameters] /= sqrt(system[k, k])
+            for i in range(k + 1, n_parameters):
+                system[i, n_parameters] -= system[k, i] * system[k, n_parameters]
+    promise = _solution(system, n_parameters)
+    for j in range(n_parameters):
+        before[j] = present[j]
+        present[j] += system[j, n_parameters]
+    return promise
+
+
+@kernel
+def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
+    """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
+
+    It is Laplace's approximation of the log marginal likelihood. ``scratch.rows`` has ones and the functions of the
+    parents, ``scratch.parameters`` the first coefficients, and their prior precisions in row 2, ``scratch.levels`` the
+    first constants and positions. Some rows give the information, and all rows the likelihood. `how` is `WHOLE`,
+    `ESTIMATED`, or `CONTINUED` right after an estimate.
+    """
+    n_levels, m = data.n_levels[child], data.functions.shape[0]
+    shares, levels, system = data.shares[child], scratch.levels, scratch.system
+    present, before, precisions = scratch.parameters[0], scratch.parameters[1], scratch.parameters[2]
+    n_all = size + 1
+    state = scratch.state
+    if how != CONTINUED:
+        low, high = 0, 0
+        for k in range(n_levels):
+            if levels[1, k] < levels[1, low]:
+                low = k
+            if levels[1, k] > levels[1, high]:
+                high = k
+        state[0], state[1] = low, high
+        state[2] = _root_determinant(data, scratch, child, (low, high))
+        precisions[0] = 0.0
+    ends, of_root = (int(state[0]), int(state[1])), state[2]
     root = 0.0
-    for k in range(n_levels):
-        root += m * shares[k] * log(shares[k])
-        if levels[1, k] < levels[1, low]:
-            low = k
-        if levels[1, k] > levels[1, high]:
-            high = k
-    ends = (low, high)
     n_parameters = n_all
     for k in range(n_levels):
+        root += m * shares[k] * log(shares[k])
         if _is_free(k, n_levels, ends):
             present[n_parameters], present[n_parameters + 1] = levels[0, k], levels[1, k]
             precisions[n_parameters], precisions[n_parameters + 1] = 0.0, 1.0
             n_parameters += 2
-    of_root = _root_determinant(data, scratch, child, ends)
-    factor = 1.0
-    objective, promise, determinant, share = 0.0, 0.0, 0.0, 1.0
-    n_factors = 0
-    for of_part in _PARTS:
-        n_rows = m // of_part
-        if n_rows < m and n_rows < _FEWEST_ROWS * n_parameters:
-            continue
-        share = n_rows / m
-        n_halvings, known = 0, -np.inf
-        for _ in range(_MOST_STEPS):
-            _set_levels(scratch, n_all, n_levels, ends)
-            objective = _log_likelihood(data, scratch, child, size, n_rows, ends)
-            squares, effective = 0.0, 0.0
-            for j in range(1, n_all):
-                squares += precisions[j] * present[j] * present[j]
-                of_rows = system[j, j] / share
-                effective += of_rows / (of_rows + factor * precisions[j])
-            objective -= 0.5 * factor * share * squares
-            promise = 0.0
-            if objective < known:
-                # a step that went too far
-                n_halvings += 1
-                nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
-                for j in range(n_parameters):
-                    present[j] = before[j] + nearness * (present[j] - before[j])
-                continue
-            if n_halvings >= _MOST_HALVINGS:
-                break
-            if n_factors == 0:
-                objective += 0.5 * factor * share * squares
-                factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
-                objective -= 0.5 * factor * share * squares
-                n_factors = 1
-            known, n_halvings = objective, 0
+    n_some = max(m // _PART, _FEWEST_ROWS * n_parameters)
+    if 2 * n_some > m:
+        n_some = m
+    factor, wanted = 1.0, 1.0
+    objective, known, promise, determinant = 0.0, -np.inf, 0.0, 0.0
+    n_rows, n_halvings, n_factors, n_steps = n_some, 0, 0, 0
+    is_whole = True
+    if how == CONTINUED:
+        factor, determinant, n_factors = state[3], state[4], 2
+        n_rows, is_whole = m, n_some == m
+    for _ in range(_MOST_STEPS):
+        _set_levels(scratch, n_all, n_levels, ends)
+        objective = _log_likelihood(data, scratch, child, size, n_rows, ends, is_whole)
+        squares = 0.0
+        for j in range(1, n_all):
+            squares += precisions[j] * present[j] * present[j]
+        promise = 0.0
+        if objective - 0.5 * factor * squares < known:
+            # a step that went too far; with the information of all rows the next ones go less far
+            n_halvings += 1
+            is_whole = True
+            nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
             for j in range(n_parameters):
-                least[j] = share * precisions[j]
-                if 0 < j < n_all:
-                    least[j] *= factor
-                    system[j, n_parameters] -= least[j] * present[j]
-                least[j] = max(least[j], _RIDGE * n_rows)
-                system[j, j] += least[j]
-            eliminate(system, n_parameters, n_parameters + 1, least)
+                present[j] = before[j] + nearness * (present[j] - before[j])
+            continue
+        if n_halvings >= _MOST_HALVINGS:
+            objective -= 0.5 * factor * squares
+            break
+        n_halvings = 0
+        if is_whole:
+            effective = 0.0
+            for j in range(1, n_all):
+                effective += system[j, j] / (system[j, j] + factor * precisions[j])
+            wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
+            if n_factors == 0:
+                factor, n_factors = wanted, 1
+        objective -= 0.5 * factor * squares
+        known = objective
+        promise = _step(scratch, n_parameters, n_all, factor, is_whole)
+        if is_whole:
             determinant = 0.0
             for j in range(n_parameters):
-                determinant += log(system[j, j] / share)
-            promise = _solution(system, n_parameters)
-            for j in range(n_parameters):
-                before[j] = present[j]
-                present[j] += system[j, n_parameters]
-            if promise < 2.0 * _LEAST_PROMISE * share:
-                if n_factors > 1:
-                    break
-                # coefficients are settled, and so are their sizes
-                n_factors, former = 2, factor
-                factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
-                if max(factor, former) < _LEAST_CHANGE * min(factor, former):
-                    factor = former
-                    break
-                known = -np.inf
+                determinant += log(system[j, j])
+        # some rows need not be fitted well
+        n_steps += 1
+        if promise * n_rows >= 2.0 * _LEAST_PROMISE * m and (n_rows == m or n_steps < _STEPS_OF_SOME):
+            continue
+        if is_whole and n_factors == 1:
+            # coefficients are settled, and so are their sizes
+            n_factors = 2
+            if max(factor, wanted) > _LEAST_CHANGE * min(factor, wanted):
+                factor, known = wanted, -np.inf
+                continue
+        if n_rows == m or how == ESTIMATED:
+            break
+        n_rows, known, is_whole = m, -np.inf, False
     _set_levels(scratch, n_all, n_levels, ends)
-    scratch.levels[4, 0] = factor
-    promise = min(promise, 2.0 * _LEAST_PROMISE * share)
+    state[3], state[4] = factor, determinant
+    promise = min(promise, 2.0 * _LEAST_PROMISE)
     prior = 0.0
     for j in range(1, n_all):
         prior += log(factor * precisions[j])
     n_of_root = 1 + (n_parameters - n_all) // 2
     occam = 0.5 * (prior - determinant + of_root + n_of_root * log(m))
-    return ((objective + 0.5 * promise) / share - root + occam) * data.weight
+    return (objective + 0.5 * promise - root + occam) * data.weight

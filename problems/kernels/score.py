@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.logits import (
+    CONTINUED,
+    ESTIMATED,
     MOST_PER_PARENT,
     MOST_TERMS,
+    WHOLE,
     LogitData,
     LogitScratch,
     eliminate,
@@ -24,6 +27,9 @@ MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
 """Largest number of functions of all parents of a column together with products; a family with more has no products."""
+
+# estimated nats by which a logit of lines or of curves is better without doubt
+_LEAST_LEAD = 30.0
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
@@ -195,12 +201,19 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     child = curves.variable[views[n_views - 1]]
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
         return -np.inf
+    logits, work = curves.logits, scratch.logits
+    # some of the rows choose, unless they leave it open
+    size = _regress_levels(curves, scratch, views, n_views, 0)
+    of_lines = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
+    size = _regress_levels(curves, scratch, views, n_views, 1)
+    of_curves = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
     best = -np.inf
-    for prior in range(min(curves.precisions.shape[0], 2)):
-        size = _regress_levels(curves, scratch, views, n_views, prior)
-        if size >= 0:
-            best = max(best, logit_gain(curves.logits, scratch.logits, child, size))
-    return curves.logits.alone[child] + best
+    if of_curves > of_lines - _LEAST_LEAD:
+        best = logit_gain(logits, work, child, size, CONTINUED)
+    if of_lines > of_curves - _LEAST_LEAD:
+        size = _regress_levels(curves, scratch, views, n_views, 0)
+        best = max(best, logit_gain(logits, work, child, size, WHOLE))
+    return logits.alone[child] + best
 
 
 @kernel

@@ -13,7 +13,14 @@ from gomea_bn.learning.averaging.line_fit import possible_terms
 from gomea_bn.network.conditionals.family_line import LineTerms
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.problems.family_scorer import new_logit_scratch
-from gomea_bn.problems.kernels.logits import MOST_LEVELS, MOST_TERMS, LogitData, logit_gain, start_logit
+from gomea_bn.problems.kernels.logits import (
+    MOST_LEVELS,
+    MOST_TERMS,
+    WHOLE,
+    LogitData,
+    logit_gain,
+    start_logit,
+)
 
 # rows on which terms are chosen, drawn with any fixed seed
 _MOST_ROWS_OF_CHOICE = 4_000
@@ -129,7 +136,7 @@ class _Fit:
         start_logit(
             data, scratch, self._eliminated(scratch.rows[:, 1 : size + 1], codes, shares), 0, size, len(codes)
         )
-        self.gain = float(logit_gain(data, scratch, 0, size))
+        self.gain = float(logit_gain(data, scratch, 0, size, WHOLE))
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
         positions -= shares @ positions
@@ -137,7 +144,7 @@ class _Fit:
         self._positions = positions / scale
         self._intercept = scale * scratch.parameters[0, 0]
         self._coefficients = scale * scratch.parameters[0, 1 : size + 1]
-        self._precision = _PRECISION * scratch.levels[4, 0] / scale**2
+        self._precision = _PRECISION * scratch.state[3] / scale**2
 
     def fitted(self, rows: LogitRows) -> FittedLogit:
         """Return the logit with the log probabilities of all rows, in any order, each left out of the fit."""
