@@ -48,6 +48,16 @@ def test_rows_are_predicted_as_by_fits_without_them(n_levels: int) -> None:
     assert np.corrcoef(fitted.left_out[:60], left_out)[0, 1] > 0.99
 
 
+def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> None:
+    rows = some_rows(500, 3)
+    moved = LogitRows(rows.levels, 3, rows.parents + 5.0, rows.groups, rows.n_levels)
+    fitted = best_logit(moved)
+    assert fitted is not None
+    design = logit_design(fitted.terms.of_rows(moved.parents), moved.groups, moved.n_levels)
+    shares = np.exp(log_levels(design @ fitted.slopes, fitted.constants, fitted.positions)).mean(axis=0)
+    np.testing.assert_allclose(shares, np.bincount(rows.levels) / 500, atol=0.01)
+
+
 def test_logits_need_a_column_of_two_to_eight_levels() -> None:
     rows = some_rows(400, 9)
     assert best_logit(rows) is None
