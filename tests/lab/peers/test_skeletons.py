@@ -77,7 +77,8 @@ def test_ours_gets_the_kinds_and_the_options(monkeypatch):
 
         def fit(self, frame):
             assert isinstance(frame, pd.DataFrame)
-            self.network_ = type("Network", (), {"edges": []})
+            self.network_ = type("Network", (), {"edges": [], "metadata": {}})
+            self.score_ = float(len(calls))
             self.fit_seconds_ = 0.5
             return self
 
@@ -89,9 +90,16 @@ def test_ours_gets_the_kinds_and_the_options(monkeypatch):
     monkeypatch.setattr(skeletons, "warm_up", lambda options: None)
     options = {"discretizer": "optimal", "shape": "marginal"}
     task = {"law": "mixed", "rows": 70, "graph": 2, "method": "m", "seconds": 3.0, "options": options}
-    result = skeletons.ours(task)["methods"]["m"]
+    result = skeletons.ours({**task, "against_truth": True})["methods"]["m"]
     assert (result["f1"], result["edges"], result["seconds"]) == (0.0, 0, 0.5)
-    ((given, fixed),) = calls
+    # the second learner may only learn the true graph, and has the score 2
+    assert result["excess"] == -1.0
+    (given, fixed), (_, of_truth) = calls
+    sample = skeletons.SAMPLES["mixed"](70, 2)
+    rules = of_truth["knowledge"]
+    assert list(rules.required_edges) == sample.edges
+    assert len(rules.forbidden_edges) == 90 - len(sample.edges)
+    assert skeletons.ours({**task, "against_truth": False})["methods"]["m"]["excess"] is None
     assert given == options
     assert list(fixed["kinds"].values()).count("discrete") == 4
     assert fixed["max_seconds"] == 3.0
