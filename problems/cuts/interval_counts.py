@@ -147,7 +147,7 @@ class IntervalCounts:
 
     From `first_total` on counters are totals. By counter, `shift` is the amount by which a total is raised before the
     look-up, `table_of` the table of a total, -1 for a cell, and `weights` the weight of its table, of shape (0,) if all
-    weights are 1. `counts` is work space of the kernels, all 0 between calls.
+    weights are 1. `counts` is new work space of a kernel, all 0.
     """
 
     def __init__(self, column: SortedColumn, tables: Sequence[CountTable]) -> None:
@@ -178,8 +178,12 @@ class IntervalCounts:
         self.tables = IntervalTables(codes=codes, row_of=row_of, shift=shift)
         self.shift = shift
         self.weights = np.empty(0) if all(table.weight == 1.0 for table in tables) else weights
-        self.counts = np.zeros(n_counters, np.int32)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        """Work space of a kernel, int32 (n_counters,): a call of its own for each of several threads."""
+        return np.zeros(len(self.shift), np.int32)
 
     def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between ascending cut points (k,), given the number of rows below each of them."""
@@ -369,7 +373,11 @@ class CellCounts:
         sizes = [table.shape[1] for _, table, _ in parts]
         self.shift = np.repeat([shift for _, _, shift in parts], sizes).astype(np.int64)
         self.weights = np.repeat([float(weight) for weight, _, _ in parts], sizes)
-        self.counts = np.zeros(len(self.shift), np.int64)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Work space of a kernel, int64 (n_counters,)."""
+        return np.zeros(len(self.shift), np.int64)
 
     def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between cut points; see `IntervalCounts.cells`."""

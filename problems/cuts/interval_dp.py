@@ -39,6 +39,7 @@ from gomea_bn.problems.kernels.intervals import (
 )
 from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
+from gomea_bn.runtime.threads import in_spare_threads
 
 TableScore = Callable[[NDArray[np.int64], float], float]
 """Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
@@ -538,19 +539,27 @@ class CutProblem(CutProgramme):
         values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
         result is then None or that of the last grid.
         """
-        best: OptimalCuts | None = None
-        priced = self._all_cells() if len(self.column.cuts) < n_cells else None
-        for shaped in self._measures:
-            solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped, priced=priced)
-            if priced is not None:
-                optimum = solve(np.arange(len(self.column.cuts)))[0]
-            else:
-                optimum = search_by_zooming(
+        if len(self.column.cuts) < n_cells:
+            # the measures share the scores of intervals
+            priced, every = self._all_cells(), np.arange(len(self.column.cuts))
+            optima = [
+                self._solve(every, limits, stop, shaped=shaped, priced=priced)[0] for shaped in self._measures
+            ]
+        else:
+
+            def zoomed(shaped: bool) -> OptimalCuts | None:
+                solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped)
+                return search_by_zooming(
                     self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
                 )
-            if optimum is not None and (best is None or optimum.value > best.value):
-                best = optimum
-        return best
+
+            optima = in_spare_threads(zoomed, self._measures)
+        # the first of equals
+        return max((optimum for optimum in optima if optimum is not None), key=_value_of, default=None)
+
+
+def _value_of(optimum: OptimalCuts) -> float:
+    return optimum.value
 
 
 # pairs of cells times counters of a dynamic programme, to which its time is proportional
