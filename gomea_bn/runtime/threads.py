@@ -175,12 +175,16 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int
 
 @contextmanager
 def spare_threads(n_threads: int) -> Iterator[None]:
-    """Let `in_spare_threads` use that many threads together with the calling one, which is one of them."""
+    """Let `in_spare_threads` use `n_threads` threads, of which the calling one is one."""
     if n_threads == 1:
         yield
         return
-    with thread_pool(n_threads - 1) as pool, _with_spare(pool, n_threads - 1):
-        yield
+    pool = ThreadPoolExecutor(n_threads - 1, thread_name_prefix="gomea-bn")
+    try:
+        with _with_spare(pool, n_threads - 1):
+            yield
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
