@@ -275,6 +275,7 @@ class CutProgramme:
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
         self._layer_terms: dict[tuple[int, bool], float] = {}
+        self._terms: dict[tuple[int, int, bool], NDArray[np.float64]] = {}
         self._constant = 0.0
         if not score.bayesian:
             self._constant = sum(
@@ -299,6 +300,13 @@ class CutProgramme:
             term -= self._weight * (self._cut_cost * (n_bins - 1))
         self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
         return self._layer_terms[key]
+
+    def _terms_of_layers(self, first: int, last: int, *, shaped: bool) -> NDArray[np.float64]:
+        """Return the layer terms of some numbers of bins, the last one included."""
+        key = first, last, shaped
+        if key not in self._terms:
+            self._terms[key] = np.array([self.layer_term(k, shaped=shaped) for k in range(first, last + 1)])
+        return self._terms[key]
 
     def shape_term(self, n_bins: int) -> float:
         """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
@@ -347,14 +355,13 @@ class CutProgramme:
         if n_layers == 0:
             best, layer = float(values[0, n_cells]) + self.layer_term(0, shaped=shaped), 0
         else:
-            totals = [
-                values[k, n_cells] + self.layer_term(k, shaped=shaped)
-                for k in range(limits.min_bins, n_layers + 1)
-            ]
-            if not totals:
+            if limits.min_bins > n_layers:
                 return None, none
-            layer = limits.min_bins + int(np.argmax(totals))
-            best = float(totals[layer - limits.min_bins])
+            totals = values[limits.min_bins :, n_cells] + self._terms_of_layers(
+                limits.min_bins, n_layers, shaped=shaped
+            )
+            place = int(totals.argmax())
+            best, layer = float(totals[place]), limits.min_bins + place
         if best == -inf:
             return None, none
         chosen = candidates[chosen_of(work.origin, layer)]

@@ -68,7 +68,9 @@ def test_threads_share_a_generation_that_a_limit_ends(monkeypatch: pytest.Monkey
     monkeypatch.setattr(DiscreteRun, "_sure_blocks", noted)
     for limit in range(20_000, 20_200, 50):
         runs = [
-            MOGOMEA().run(CASES["networks"](), Limits(max_evaluations=limit), random_state=3, n_jobs=n_threads)
+            MOGOMEA().run(
+                CASES["networks"](), Limits(max_evaluations=limit), random_state=3, n_jobs=n_threads
+            )
             for n_threads in (1, 3)
         ]
         assert same(*runs)
