@@ -460,7 +460,7 @@ class DiscreteRun(MultiStartRun):
         return turn.left - int(population.data.tallies[:, EVALUATIONS].sum())
 
     def _sure_blocks(self, population: Population, turn: Turn, blocks: range) -> range:
-        """Return the first of some blocks that threads can share, since more evaluations are left than they can take."""
+        """Return the first of some blocks, which threads can share: they take fewer evaluations than are left."""
         if self.n_threads == 1:
             return blocks[:0]
         # with none left at its end a solution counts as cut short

@@ -119,8 +119,8 @@ class Workers:
         """Call ``task(thread, block)`` for every block, in order of blocks, until the flag is raised.
 
         `n_threads` share the blocks; `inline` work, shorter than starting it on another thread, runs in the calling
-        thread. The first `n_certain` blocks are called even if the flag is raised. Threads that the work of a single one
-        leaves idle are spare ones of `in_spare_threads`.
+        thread. The first `n_certain` blocks are called even if the flag is raised. Threads that the work of a single
+        one leaves idle are spare ones of `in_spare_threads`.
         """
         blocks = itertools.count()
         n_working = min(n_threads, n_blocks)

@@ -151,8 +151,9 @@ class DueColumns:
     """Passes over columns that are cut one at a time, each given the bins of all others.
 
     Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
-    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass; `solved` does
-    so with the answers of a function (`solved_in_turn`). `n_passes` counts the passes that have begun; `changed_in_pass` says whether the present one has changed any cuts.
+    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass; `solved`
+    does so with the answers of a function (`solved_in_turn`). `n_passes` counts the passes that have begun;
+    `changed_in_pass` says whether the present one has changed any cuts.
     """
 
     def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:
@@ -171,7 +172,7 @@ class DueColumns:
                     yield v
 
     def solved(self, solve: Callable[[int], R]) -> Iterator[tuple[int, R]]:
-        """Give due columns in order, pass after pass, each with what `solve` returns for it given all changes before."""
+        """Give due columns in order, pass after pass, each with what `solve` returns given all changes before."""
         for _ in self._passes():
             for v, answer in solved_in_turn(self.order, self.graph.blanket, solve, self.is_due):
                 self._due.discard(v)

@@ -276,7 +276,7 @@ def spread_windows(low: NDArray[np.int64], high: NDArray[np.int64], n_each: int)
     steps = (high - low) / np.maximum(n_points - 1, 1)
     points = positions * np.repeat(steps, n_points) + np.repeat(low, n_points)
     points[ends - 1] = high
-    return points.round().astype(np.int64)
+    return np.asarray(points.round(), np.int64)
 
 
 @dataclass(frozen=True)

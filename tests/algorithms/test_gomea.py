@@ -29,7 +29,7 @@ from scipy.stats import fisher_exact, ks_2samp
 from search_examples import NoLinkage
 from wrong_input import untyped
 
-from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Population, Turn
+from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree

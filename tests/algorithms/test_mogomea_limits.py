@@ -10,7 +10,7 @@ import pytest
 from mo_oracles import check_front, network_problem, same
 from processor_time import at_most, interrupt_the_next_run
 
-from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Population, Turn
+from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
