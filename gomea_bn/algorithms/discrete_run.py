@@ -254,9 +254,10 @@ class Turn(NamedTuple):
     """The way in which one generation is run."""
 
     n_blocks: int
-    n_threads: int
     inline: bool  # in the calling thread
     began: float  # clock time in seconds
+    left: int  # evaluations that are left, or `UNLIMITED` if the limit on them cannot end the generation
+    cost_bound: int  # most evaluations of one solution
 
 
 class DiscreteRun(MultiStartRun):
@@ -399,23 +400,24 @@ class DiscreteRun(MultiStartRun):
                 )
 
     def _begin(self, population: Population, cost_bound: int) -> Turn:
-        """Set the budgets for a generation with at most `cost_bound` evaluations per solution.
-
-        Where the evaluation limit might end the generation, blocks run one after another with an exact budget.
-        """
+        """Set the budgets for a generation with at most `cost_bound` evaluations per solution."""
         size = population.size
         left = self.limits.evaluations - self.n_eval
-        sequential = left < cost_bound * size
-        for work in self.works:
-            work.budget[0] = int(left) if sequential else UNLIMITED
+        # the limit cannot end the generation
+        left = UNLIMITED if left >= cost_bound * size else int(left)
+        self._set_budgets(left)
         self._newest = population
-        n_blocks = self._n_blocks(size)
         return Turn(
-            n_blocks=n_blocks,
-            n_threads=1 if sequential else min(self.n_threads, n_blocks),
+            n_blocks=self._n_blocks(size),
             inline=population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS),
             began=perf_counter(),
+            left=left,
+            cost_bound=cost_bound,
         )
+
+    def _set_budgets(self, left: int) -> None:
+        for work in self.works:
+            work.budget[0] = left
 
     def _run_blocks(
         self,
@@ -425,18 +427,45 @@ class DiscreteRun(MultiStartRun):
         blocks: range,
         vary_block: Callable[[Any, int, int, tuple[int, int]], None],
     ) -> None:
-        """Run some blocks of a generation; ``vary_block(kernel data, thread, block, bounds)`` does one."""
+        """Run some blocks of a generation; ``vary_block(kernel data, thread, block, bounds)`` does one.
+
+        Where the evaluation limit may end the generation, threads share the blocks that it cannot end, and the others
+        run one after another with an exact budget.
+        """
         size = population.size
         data = self.problem.kernel_data(self.n_threads)
 
-        def task(thread: int, number: int) -> None:
-            block = blocks[number]
-            vary_block(data[thread], thread, block, (block * self.block, min(size, (block + 1) * self.block)))
-            data[thread] = self.problem.chunk_ended(thread, data[thread])
+        def run(part: range, n_threads: int) -> None:
+            def task(thread: int, number: int) -> None:
+                block = part[number]
+                bounds = (block * self.block, min(size, (block + 1) * self.block))
+                vary_block(data[thread], thread, block, bounds)
+                data[thread] = self.problem.chunk_ended(thread, data[thread])
 
-        n_threads = min(turn.n_threads, len(blocks))
-        self.execute(task, len(blocks), work_kind=work_kind, n_threads=n_threads, inline=turn.inline)
+            self.execute(task, len(part), work_kind=work_kind, n_threads=n_threads, inline=turn.inline)
+
+        while len(sure := self._sure_blocks(population, turn, blocks)) > 1:
+            self._set_budgets(UNLIMITED)
+            run(sure, self.n_threads)
+            self._set_budgets(self._left(population, turn))
+            # a target or the clock may have ended a block
+            is_ended = finished_prefix(population.data.tallies) < min(size, sure.stop * self.block)
+            blocks = range(sure.stop, sure.stop if is_ended else blocks.stop)
+        if blocks:
+            run(blocks, 1)
         self.problem.generation_ended()
+
+    def _left(self, population: Population, turn: Turn) -> int:
+        """Return the evaluations that are left after those of the generation so far."""
+        return turn.left - int(population.data.tallies[:, EVALUATIONS].sum())
+
+    def _sure_blocks(self, population: Population, turn: Turn, blocks: range) -> range:
+        """Return the first of some blocks, which threads can share: they take fewer evaluations than are left."""
+        if self.n_threads == 1:
+            return blocks[:0]
+        # with none left at its end a solution counts as cut short
+        n_sure = (self._left(population, turn) - 1) // (turn.cost_bound * self.block)
+        return blocks[: max(n_sure, 0)]
 
     def _count_evaluations(self, population: Population) -> int:
         """Count a generation up to its first unfinished solution, so that a limit repeats it; return how many count."""

@@ -49,7 +49,7 @@ from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
-from gomea_bn.runtime.threads import in_background, thread_count
+from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -361,9 +361,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             settings = SearchSettings(
                 self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
             )
-            began, found = self._search(rows, table, settings, began, start)
-            if is_averaged:
-                self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
+            with spare_threads(settings.n_threads):
+                began, found = self._search(rows, table, settings, began, start)
+                if is_averaged:
+                    self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
             self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
             self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
             warn_of_many_probabilities(self.network_, table.n_rows)
@@ -430,7 +431,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
         from gomea_bn.learning.many_rows import Improvement, opened_counter
 
-        with opened_counter(source, self.scheduler, self.n_jobs) as counter:
+        n_threads = thread_count(self.n_jobs)
+        with spare_threads(n_threads), opened_counter(source, self.scheduler, self.n_jobs) as counter:
             # the compiler is not on the clock, and starts after the look at the files
             began += compile_many_rows()
             rows = Improvement(self, source, counter, checkpoint, began)
@@ -439,7 +441,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     self.algorithm or GOMEA(),
                     rows.limits_of_search(limits),
                     rows.seed,
-                    thread_count(self.n_jobs),
+                    n_threads,
                     section=rows.part,
                     of_sample=True,
                 )

@@ -42,7 +42,7 @@ from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
-from gomea_bn.runtime.threads import in_background, thread_count
+from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
@@ -219,7 +219,7 @@ class ParetoBayesNetLearner(FrontParameters):
         options = options_of_front(self, sample)
         rows = rows_of_search(columns_of_search(sample, options.shape), options.shape)
         digest = in_background(table_digest, table)
-        with with_live_table(self.verbose, self.callback) as callback:
+        with spare_threads(n_threads), with_live_table(self.verbose, self.callback) as callback:
             settings = SearchSettings(
                 GOMEA(), limits, seed, n_threads, callback, section, of_sample=sample is not table
             )

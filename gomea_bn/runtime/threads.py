@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from threading import local
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -26,6 +28,8 @@ R = TypeVar("R")
 _POLL_SECONDS = 0.05
 # largest number of threads on a machine with fewer cores
 _MOST_WITHOUT_CORES = 16
+# the pool of threads that the work of the present thread leaves idle, and their number
+_spare = local()
 
 
 class StopFlag:
@@ -115,9 +119,12 @@ class Workers:
         """Call ``task(thread, block)`` for every block, in order of blocks, until the flag is raised.
 
         `n_threads` share the blocks; `inline` work, shorter than starting it on another thread, runs in the calling
-        thread. The first `n_certain` blocks are called even if the flag is raised.
+        thread. The first `n_certain` blocks are called even if the flag is raised. Threads that the work of a single
+        one leaves idle are spare ones of `in_spare_threads`.
         """
         blocks = itertools.count()
+        n_working = min(n_threads, n_blocks)
+        n_spare = self.n_threads - 1 if n_working == 1 else 0
 
         def work(thread: int) -> None:
             while (block := next(blocks)) < n_blocks and (block < n_certain or not self.stop.flag[0]):
@@ -127,7 +134,12 @@ class Workers:
             work(0)
             self.stop.check_deadline()
             return
-        pending = {self._pool.submit(work, thread) for thread in range(min(n_threads, n_blocks))}
+
+        def work_alone_or_not(thread: int) -> None:
+            with _with_spare(self._pool, n_spare):
+                work(thread)
+
+        pending = {self._pool.submit(work_alone_or_not, thread) for thread in range(n_working)}
         while pending:
             done, pending = wait(pending, timeout=_POLL_SECONDS)
             for future in done:
@@ -159,6 +171,68 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int
         return [function(item) for item in items]
     with thread_pool(n_threads) as pool:
         return list(pool.map(function, items))
+
+
+@contextmanager
+def spare_threads(n_threads: int) -> Iterator[None]:
+    """Let `in_spare_threads` use `n_threads` threads, of which the calling one is one."""
+    if n_threads == 1:
+        yield
+        return
+    pool = ThreadPoolExecutor(n_threads - 1, thread_name_prefix="gomea-bn")
+    try:
+        with _with_spare(pool, n_threads - 1):
+            yield
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _with_spare(pool: Executor, n_threads: int) -> Iterator[None]:
+    """Let the calling thread use threads of a pool as spare ones."""
+    before = getattr(_spare, "threads", None)
+    _spare.threads = (pool, n_threads) if n_threads else None
+    try:
+        yield
+    finally:
+        _spare.threads = before
+
+
+def in_spare_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Return what a function returns for every item, in their order; threads that have nothing to do help.
+
+    The calling thread takes items like the others, and waits for none that has not begun. Without spare threads, those
+    of `spare_threads` and of a task of `Workers`, it takes all. Spare threads have none of their own.
+    """
+    given = list(items)
+    threads = getattr(_spare, "threads", None)
+    if threads is None or len(given) < 2:
+        return [function(item) for item in given]
+    pool, n_threads = threads
+    results: dict[int, R] = {}
+    waiting = deque(enumerate(given))
+
+    def work() -> None:
+        try:
+            while True:
+                try:
+                    number, item = waiting.popleft()
+                except IndexError:
+                    return
+                results[number] = function(item)
+        except BaseException:
+            waiting.clear()
+            raise
+
+    helpers = [pool.submit(work) for _ in range(min(n_threads, len(given) - 1))]
+    try:
+        work()
+    finally:
+        wait([helper for helper in helpers if not helper.cancel()])
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()
+    return [results[number] for number in range(len(given))]
 
 
 def in_background(function: Callable[[T], R], item: T) -> Future[R]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.runtime.threads import in_spare_threads
+
+R = TypeVar("R")
 
 Cuts = dict[int, NDArray[np.float64]]
 """Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
@@ -116,12 +120,40 @@ def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np
     return joint.astype(np.int32), n_numbered, n_configurations
 
 
+def solved_in_turn(
+    order: Sequence[int],
+    relatives: Callable[[int], set[int]],
+    solve: Callable[[int], R],
+    is_due: Callable[[int], bool] = lambda v: True,
+) -> Iterator[tuple[int, R]]:
+    """Give due columns in order, each with what `solve` returns for it after the caller has dealt with those before it.
+
+    A column has an influence on its `relatives` alone. Columns without relatives among those that are still before them
+    are therefore solved together, in `in_spare_threads`, and the results are those of one after another. A column that
+    is due stays so until its turn.
+    """
+    solved: dict[int, R] = {}
+    for k, v in enumerate(order):
+        if not is_due(v):
+            continue
+        if v not in solved:
+            ready: list[int] = []
+            before: set[int] = set()
+            for w in order[k:]:
+                if w not in solved and is_due(w) and not relatives(w) & before:
+                    ready.append(w)
+                before.add(w)
+            solved.update(zip(ready, in_spare_threads(solve, ready), strict=True))
+        yield v, solved.pop(v)
+
+
 class DueColumns:
     """Passes over columns that are cut one at a time, each given the bins of all others.
 
     Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
-    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass. `n_passes`
-    counts the passes that have begun; `changed_in_pass` says whether the present one has changed any cuts.
+    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass; `solved`
+    does so with the answers of a function (`solved_in_turn`). `n_passes` counts the passes that have begun;
+    `changed_in_pass` says whether the present one has changed any cuts.
     """
 
     def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:
@@ -133,13 +165,24 @@ class DueColumns:
         self._due = set(self.order)
 
     def __iter__(self) -> Iterator[int]:
-        while self.needs_pass() and (self.max_passes is None or self.n_passes < self.max_passes):
-            self.n_passes += 1
-            self.changed_in_pass = False
+        for _ in self._passes():
             for v in self.order:
                 if self.is_due(v):
                     self._due.discard(v)
                     yield v
+
+    def solved(self, solve: Callable[[int], R]) -> Iterator[tuple[int, R]]:
+        """Give due columns in order, pass after pass, each with what `solve` returns given all changes before."""
+        for _ in self._passes():
+            for v, answer in solved_in_turn(self.order, self.graph.blanket, solve, self.is_due):
+                self._due.discard(v)
+                yield v, answer
+
+    def _passes(self) -> Iterator[None]:
+        while self.needs_pass() and (self.max_passes is None or self.n_passes < self.max_passes):
+            self.n_passes += 1
+            self.changed_in_pass = False
+            yield
 
     def note_change(self, v: int) -> None:
         """Make the Markov blanket of a column due, whose cuts have changed."""

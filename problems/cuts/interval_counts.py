@@ -51,6 +51,8 @@ class SortedColumn:
         self._up_to = np.append(starts, self.n_rows)
         self.below = self._up_to[1:-1]
         self.low, self.high = float(self.distinct[0]), float(self.distinct[-1])
+        # every search of the column begins with the same grid
+        self._grids: dict[tuple[int, bool], NDArray[np.int64]] = {}
 
     def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of rows at or below each of any cut points."""
@@ -96,6 +98,11 @@ class SortedColumn:
         The rank of a repeated value jumps over several steps, which puts a candidate on either side of it. With
         `by_rank` the positions have no influence.
         """
+        if (n_cells, by_rank) not in self._grids:
+            self._grids[n_cells, by_rank] = self._grid(n_cells, by_rank=by_rank)
+        return self._grids[n_cells, by_rank]
+
+    def _grid(self, n_cells: int, *, by_rank: bool) -> NDArray[np.int64]:
         measure = self.below / self.n_rows
         if not by_rank:
             position = (self.cuts - self.low) / (self.high - self.low)
@@ -147,7 +154,7 @@ class IntervalCounts:
 
     From `first_total` on counters are totals. By counter, `shift` is the amount by which a total is raised before the
     look-up, `table_of` the table of a total, -1 for a cell, and `weights` the weight of its table, of shape (0,) if all
-    weights are 1. `counts` is work space of the kernels, all 0 between calls.
+    weights are 1. `counts` is new work space of a kernel, all 0.
     """
 
     def __init__(self, column: SortedColumn, tables: Sequence[CountTable]) -> None:
@@ -178,8 +185,12 @@ class IntervalCounts:
         self.tables = IntervalTables(codes=codes, row_of=row_of, shift=shift)
         self.shift = shift
         self.weights = np.empty(0) if all(table.weight == 1.0 for table in tables) else weights
-        self.counts = np.zeros(n_counters, np.int32)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        """Work space of a kernel, int32 (n_counters,): a call of its own for each of several threads."""
+        return np.zeros(len(self.shift), np.int32)
 
     def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between ascending cut points (k,), given the number of rows below each of them."""
@@ -250,8 +261,22 @@ def _zoomed(
     if ((chosen - low <= 1) & (high - chosen <= 1)).all():
         return candidates, True
     n_each = max(8, n_cells // len(chosen))
-    windows = [np.linspace(a, b, min(n_each, b - a + 1)).round().astype(np.int64) for a, b in zip(low, high)]
-    return np.unique(np.concatenate([chosen, *windows])), False
+    merged = np.sort(np.concatenate([chosen, spread_windows(low, high, n_each)]))
+    return merged[np.concatenate(([True], merged[1:] != merged[:-1]))], False
+
+
+def spread_windows(low: NDArray[np.int64], high: NDArray[np.int64], n_each: int) -> NDArray[np.int64]:
+    """Return up to `n_each` whole numbers that are spread evenly from each of `low` to its `high`.
+
+    They are those of `linspace` of NumPy, whose calls for single windows take longer than the dynamic programme.
+    """
+    n_points = np.minimum(n_each, high - low + 1)
+    ends = np.cumsum(n_points)
+    positions = np.arange(ends[-1]) - np.repeat(ends - n_points, n_points)
+    steps = (high - low) / np.maximum(n_points - 1, 1)
+    points = positions * np.repeat(steps, n_points) + np.repeat(low, n_points)
+    points[ends - 1] = high
+    return np.asarray(points.round(), np.int64)
 
 
 @dataclass(frozen=True)
@@ -369,7 +394,11 @@ class CellCounts:
         sizes = [table.shape[1] for _, table, _ in parts]
         self.shift = np.repeat([shift for _, _, shift in parts], sizes).astype(np.int64)
         self.weights = np.repeat([float(weight) for weight, _, _ in parts], sizes)
-        self.counts = np.zeros(len(self.shift), np.int64)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Work space of a kernel, int64 (n_counters,)."""
+        return np.zeros(len(self.shift), np.int64)
 
     def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between cut points; see `IntervalCounts.cells`."""

@@ -39,6 +39,7 @@ from gomea_bn.problems.kernels.intervals import (
 )
 from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
+from gomea_bn.runtime.threads import in_spare_threads
 
 TableScore = Callable[[NDArray[np.int64], float], float]
 """Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
@@ -274,6 +275,7 @@ class CutProgramme:
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
         self._layer_terms: dict[tuple[int, bool], float] = {}
+        self._terms: dict[tuple[int, int, bool], NDArray[np.float64]] = {}
         self._constant = 0.0
         if not score.bayesian:
             self._constant = sum(
@@ -298,6 +300,13 @@ class CutProgramme:
             term -= self._weight * (self._cut_cost * (n_bins - 1))
         self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
         return self._layer_terms[key]
+
+    def _terms_of_layers(self, first: int, last: int, *, shaped: bool) -> NDArray[np.float64]:
+        """Return the layer terms of some numbers of bins, the last one included."""
+        key = first, last, shaped
+        if key not in self._terms:
+            self._terms[key] = np.array([self.layer_term(k, shaped=shaped) for k in range(first, last + 1)])
+        return self._terms[key]
 
     def shape_term(self, n_bins: int) -> float:
         """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
@@ -346,14 +355,13 @@ class CutProgramme:
         if n_layers == 0:
             best, layer = float(values[0, n_cells]) + self.layer_term(0, shaped=shaped), 0
         else:
-            totals = [
-                values[k, n_cells] + self.layer_term(k, shaped=shaped)
-                for k in range(limits.min_bins, n_layers + 1)
-            ]
-            if not totals:
+            if limits.min_bins > n_layers:
                 return None, none
-            layer = limits.min_bins + int(np.argmax(totals))
-            best = float(totals[layer - limits.min_bins])
+            totals = values[limits.min_bins :, n_cells] + self._terms_of_layers(
+                limits.min_bins, n_layers, shaped=shaped
+            )
+            place = int(totals.argmax())
+            best, layer = float(totals[place]), limits.min_bins + place
         if best == -inf:
             return None, none
         chosen = candidates[chosen_of(work.origin, layer)]
@@ -538,19 +546,27 @@ class CutProblem(CutProgramme):
         values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
         result is then None or that of the last grid.
         """
-        best: OptimalCuts | None = None
-        priced = self._all_cells() if len(self.column.cuts) < n_cells else None
-        for shaped in self._measures:
-            solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped, priced=priced)
-            if priced is not None:
-                optimum = solve(np.arange(len(self.column.cuts)))[0]
-            else:
-                optimum = search_by_zooming(
+        if len(self.column.cuts) < n_cells:
+            # the measures share the scores of intervals
+            priced, every = self._all_cells(), np.arange(len(self.column.cuts))
+            optima = [
+                self._solve(every, limits, stop, shaped=shaped, priced=priced)[0] for shaped in self._measures
+            ]
+        else:
+
+            def zoomed(shaped: bool) -> OptimalCuts | None:
+                solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped)
+                return search_by_zooming(
                     self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
                 )
-            if optimum is not None and (best is None or optimum.value > best.value):
-                best = optimum
-        return best
+
+            optima = in_spare_threads(zoomed, self._measures)
+        # the first of equals
+        return max((optimum for optimum in optima if optimum is not None), key=_value_of, default=None)
+
+
+def _value_of(optimum: OptimalCuts) -> float:
+    return optimum.value
 
 
 # pairs of cells times counters of a dynamic programme, to which its time is proportional

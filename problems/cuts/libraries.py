@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Refiner, ValuesInUse
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, ParentSets, coded_bins
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    CodedFamily,
+    Neighbourhood,
+    ParentSets,
+    coded_bins,
+    solved_in_turn,
+)
 from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -226,6 +233,10 @@ class CodedNetwork:
         """Return the coded Markov blanket of a variable, with its present bins."""
         return replace(self.graph.neighbourhood(v, self.columns), centre=self.columns[v])
 
+    def relatives(self, v: int) -> set[int]:
+        """Return the variables whose bins have an influence on the cuts of a variable, or may be influenced by them."""
+        return self.graph.blanket(v)
+
     def signature(self, v: int) -> tuple[int, ...]:
         """Return numbers that are equal only for neighbourhoods of equal bins."""
         graph, identities = self.graph, self.identities
@@ -255,6 +266,11 @@ class CodedQuestion(CodedNetwork):
             for others in self._others(v)
         )
         return Neighbourhood(families=families, centre=self.columns[v])
+
+    def relatives(self, v: int) -> set[int]:
+        """Return the variables whose bins have an influence on the cuts of a variable, or may be influenced by them."""
+        # a column of no family that decides is judged with the target alone
+        return set(range(len(self.columns))) if v == self.target else {*super().relatives(v), self.target}
 
     def signature(self, v: int) -> tuple[int, ...]:
         """Return numbers that are equal only for neighbourhoods of equal bins."""
@@ -301,6 +317,16 @@ class PricedProblem(Protocol):
         in_use: ValuesInUse,
     ) -> bool:
         """Give a variable of a genotype and of its network other cuts; return False if the library has no room."""
+
+
+class _PricedColumn(NamedTuple):
+    """What pricing found for one column: the cuts to remember, None if it gave up, and better ones than the present."""
+
+    signature: tuple[int, ...]
+    best: NDArray[np.float64] | None
+    better: NDArray[np.float64] | None
+    is_known: bool = False
+    is_solved: bool = False
 
 
 class CutPricer(Refiner):
@@ -360,53 +386,59 @@ class CutPricer(Refiner):
         score = int(generator.integers(n_scores)) if n_scores > 1 else 0
         genotype = genotype.copy()
         network = self.problem.coded_network(genotype)
-        for v in order:
+        # what is forgotten on the way must not have been looked up before
+        is_tight = len(self._remembered) + len(order) > _MOST_REMEMBERED
+        priced = solved_in_turn(
+            order,
+            (lambda _v: set(order)) if is_tight else network.relatives,
+            lambda v: self._priced(v, network, score),
+        )
+        for v, of_column in priced:
+            self.n_known += of_column.is_known
+            self.n_priced += of_column.is_solved
+            if of_column.best is not None:
+                if of_column.signature not in self._remembered and len(self._remembered) >= _MOST_REMEMBERED:
+                    self._remembered.clear()
+                self._remembered[of_column.signature] = of_column.best
             if self.stop[0]:
                 break
-            cuts = self._best_cuts(v, network, score)
-            if cuts is not None:
-                self.n_entered += self.problem.choose_cuts(v, cuts, genotype, network, in_use)
+            if of_column.better is not None:
+                self.n_entered += self.problem.choose_cuts(v, of_column.better, genotype, network, in_use)
         return genotype
 
-    def _best_cuts(self, v: int, network: CodedNetwork, score: int) -> NDArray[np.float64] | None:
-        """Return better cuts of a variable than the present ones, or None."""
+    def _priced(self, v: int, network: CodedNetwork, score: int) -> _PricedColumn:
+        """Return the best cuts of a variable, and whether they are better than the present ones; changes nothing."""
         signature = (v, score, *network.signature(v))
         remembered = self._remembered.get(signature)
         present = network.cut_points[v]
         assert present is not None
+        if self.stop[0]:
+            return _PricedColumn(signature, None, None)
         if remembered is not None and np.array_equal(remembered, present):
-            self.n_known += 1
-            return None
+            return _PricedColumn(signature, remembered, None, is_known=True)
         around = network.neighbourhood(v)
         cut_problem = CutProblem(
             self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
         )
         if remembered is not None:
-            self.n_known += 1
             # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
             if not _is_better(cut_problem, remembered, present):
-                self._remembered[signature] = present
-                return None
-            return remembered
+                return _PricedColumn(signature, present, None, is_known=True)
+            return _PricedColumn(signature, remembered, remembered, is_known=True)
         most_bins = min(
             self.pricing.limits.max_bins or MAX_CARDINALITY, around.most_bins(self.problem.max_table_cells)
         )
+        if most_bins < self.pricing.limits.min_bins:
+            return _PricedColumn(signature, present, None)
         best = self._solve(present, cut_problem, most_bins)
-        if best is None:
-            return None
-        if len(self._remembered) >= _MOST_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[signature] = best
-        return None if np.array_equal(best, present) else best
+        is_other = best is not None and not np.array_equal(best, present)
+        return _PricedColumn(signature, best, best if is_other else None, is_solved=True)
 
     def _solve(
         self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
     ) -> NDArray[np.float64] | None:
         """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
-        if most_bins < self.pricing.limits.min_bins:
-            return present
         limits = self.pricing.limits
-        self.n_priced += 1
         # the time of a dynamic programme grows with the number of bins: many are tried only where they may pay
         few_bins = min(most_bins, _FEW_BINS)
         steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]

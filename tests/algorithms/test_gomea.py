@@ -29,6 +29,7 @@ from scipy.stats import fisher_exact, ks_2samp
 from search_examples import NoLinkage
 from wrong_input import untyped
 
+from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree
@@ -216,6 +217,27 @@ def test_a_full_cache_does_not_change_the_result() -> None:
         problem = make_problem(variables, scorer=scorer)
         assert same(GOMEA().run(problem, limits, random_state=3, n_jobs=n_threads), expected)
         assert len(scorer.caches.shared.keys) == 8
+
+
+def test_threads_share_a_generation_that_a_limit_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared: list[int] = []
+    sure_blocks = DiscreteRun._sure_blocks
+
+    def noted(run: DiscreteRun, population: Any, turn: Turn, blocks: range) -> range:
+        sure = sure_blocks(run, population, turn, blocks)
+        if turn.left < UNLIMITED and len(sure) > 1:
+            shared.append(len(sure))
+        return sure
+
+    monkeypatch.setattr(DiscreteRun, "_sure_blocks", noted)
+    for limit in range(20_000, 20_400, 23):
+        runs = [
+            GOMEA().run(example("ccdc"), Limits(max_evaluations=limit), random_state=3, n_jobs=n_threads)
+            for n_threads in (1, 3)
+        ]
+        assert same(*runs)
+        assert runs[0].n_eval == limit
+    assert shared
 
 
 @pytest.mark.sample(1)

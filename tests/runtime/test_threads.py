@@ -16,7 +16,14 @@ from gomea_bn.problems.family_scorer import zeros_by_pages
 from gomea_bn.runtime.kernel_progress import compiling
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.runtime.progress import LiveTable
-from gomea_bn.runtime.threads import StopFlag, Workers, in_background, thread_pool
+from gomea_bn.runtime.threads import (
+    StopFlag,
+    Workers,
+    in_background,
+    in_spare_threads,
+    spare_threads,
+    thread_pool,
+)
 
 
 def test_the_first_reason_to_stop_stays():
@@ -76,6 +83,64 @@ def test_a_call_in_the_background_gives_its_result_or_its_error():
     assert in_background(abs, -3).result() == 3
     with pytest.raises(TypeError):
         in_background(abs, "three").result()  # type: ignore[arg-type]
+
+
+# a party that comes alone waits this number of seconds before the meeting fails
+_ALONE = 30.0
+
+
+def test_threads_that_a_single_task_leaves_idle_help_it():
+    meeting, found = threading.Barrier(3, timeout=_ALONE), []
+
+    def square(number):
+        meeting.wait()
+        return number**2
+
+    with Workers(3, StopFlag(None)) as workers:
+        workers.run(
+            lambda _thread, _block: found.extend(in_spare_threads(square, range(6))),
+            1,
+            n_threads=1,
+            inline=False,
+            n_certain=0,
+        )
+    assert found == [0, 1, 4, 9, 16, 25]
+
+
+def test_only_the_calling_thread_has_spare_ones():
+    meeting = threading.Barrier(2, timeout=_ALONE)
+
+    def threads(_number):
+        meeting.wait()
+        inner = in_spare_threads(lambda _number: threading.get_ident(), range(50))
+        meeting.wait()
+        return threading.get_ident(), set(inner)
+
+    with spare_threads(2):
+        found = in_spare_threads(threads, range(2))
+    assert len({outer for outer, _ in found}) == 2
+    # the other thread is busy
+    assert all(inner == {outer} for outer, inner in found)
+    here = {threading.get_ident()}
+    assert set(in_spare_threads(lambda _number: threading.get_ident(), range(50))) == here
+    with spare_threads(1):
+        assert set(in_spare_threads(lambda _number: threading.get_ident(), range(50))) == here
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_an_error_of_any_thread_ends_the_others(wrong):
+    meeting, begun = threading.Barrier(2, timeout=_ALONE), []
+
+    def fail(number):
+        begun.append(number)
+        meeting.wait()
+        if number == wrong:
+            raise KeyError(number)
+        time.sleep(0.2)
+
+    with spare_threads(2), pytest.raises(KeyError):
+        in_spare_threads(fail, range(40))
+    assert sorted(begun) == [0, 1]
 
 
 def test_calls_that_have_not_begun_are_left_out_after_an_error():

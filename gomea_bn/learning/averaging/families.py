@@ -68,7 +68,7 @@ from gomea_bn.problems.cuts.interval_dp import (
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-from gomea_bn.runtime.threads import one_blas_thread
+from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
@@ -316,9 +316,8 @@ class Averaging:
         network = self.with_conditionals(copies, left_out, line, **of_cuts)
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
-        return network.changed(
-            tables={name: table_over_rows(network, name, cuts, rows) for name in network.names}
-        )
+        tables = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), network.names)
+        return network.changed(tables=dict(zip(network.names, tables, strict=True)))
 
     def with_conditionals(
         self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
@@ -346,32 +345,36 @@ class Averaging:
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
         sets: list[dict[int, NDArray[np.float64]]] = [dict(self.session.network_cuts) for _ in range(n)]
-        for v in self.session.network_cuts:
-            if v not in self.session.movable:
-                continue
+
+        def posterior(v: int) -> CutPosterior:
             is_shaped = self.network.names[v] in self.network.shapes
             power, cut_cost = (_POWER, _CUT_COST) if is_shaped else (1.0, None)
-            posterior = CutPosterior(self._intervals(v), power=power, cut_cost=cut_cost)
-            for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
+            return CutPosterior(self._intervals(v), power=power, cut_cost=cut_cost)
+
+        movable = [v for v in self.session.network_cuts if v in self.session.movable]
+        # the generator draws for one variable after another
+        for v, of_variable in zip(movable, in_spare_threads(posterior, movable), strict=True):
+            for chosen, drawn in zip(sets, of_variable.draw(n, generator), strict=True):
                 chosen[v] = drawn
         return sets
 
     def sureness_of_cuts(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
         """Return the probability that each cut of the network is near, and its interval, by continuous variable."""
-        probabilities, cut_intervals = {}, {}
-        for v, cuts in self.session.network_cuts.items():
-            name = self.network.names[v]
+
+        def sureness(v: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            cuts = self.session.network_cuts[v]
             if v not in self.session.movable:
-                probabilities[name] = np.ones(len(cuts))
-                cut_intervals[name] = np.column_stack([cuts, cuts])
-                continue
-            posterior = CutPosterior(self._intervals(v))
-            ends = around_cuts(cuts, self.network.support[name])
-            probabilities[name] = np.array(
-                [posterior.probability_between(low, high) for low, high in zip(*ends, strict=True)]
-            )
-            cut_intervals[name] = _intervals_of_cuts(posterior, len(cuts), self.network.support[name])
-        return probabilities, cut_intervals
+                return np.ones(len(cuts)), np.column_stack([cuts, cuts])
+            posterior, support = CutPosterior(self._intervals(v)), self.network.support[names[v]]
+            ends = zip(*around_cuts(cuts, support), strict=True)
+            near = np.array([posterior.probability_between(low, high) for low, high in ends])
+            return near, _intervals_of_cuts(posterior, len(cuts), support)
+
+        names, columns = self.network.names, list(self.session.network_cuts)
+        of_columns = dict(zip(columns, in_spare_threads(sureness, columns), strict=True))
+        return {names[v]: p for v, (p, _) in of_columns.items()}, {
+            names[v]: intervals for v, (_, intervals) in of_columns.items()
+        }
 
     def _intervals(self, v: int) -> PricedIntervals:
         """Return the priced intervals of a variable given the network's bins of all others, computed once."""
@@ -404,7 +407,7 @@ class Averaging:
         """
         names, parents = self.network.names, self.session.graph.parents
         coded = [self.session.coded(cuts) for cuts in sets]
-        families = [self.tables_of(v, of_v, sets, coded) for v, of_v in enumerate(parents)]
+        families = in_spare_threads(lambda v: self.tables_of(v, parents[v], sets, coded), range(len(names)))
         of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
         copies = [
             TableSet(
@@ -470,14 +473,19 @@ class Averaging:
         """
         lines: dict[str, FollowedLine] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
-        for name in self.network.names:
-            parents = self.network.parents(name)
-            if (found := self.line_of(name, parents, left_out[name], line)) is not None:
+        names = self.network.names
+        # made by the calling thread, which has the spare ones
+        scales = self._line_shapes
+        found_lines = in_spare_threads(
+            lambda name: self.line_of(name, self.network.parents(name), left_out[name], line), names
+        )
+        for name, found in zip(names, found_lines, strict=True):
+            if found is not None:
                 lines[name], left_out[name] = found
                 members[lines[name].in_units] |= {name, *lines[name].parents} & set(self._line_shapes)
         return (
             lines,
-            {name: shape for name, shape in self._line_shapes.items() if name in members[False]},
+            {name: shape for name, shape in scales.items() if name in members[False]},
             {
                 name: (scale.centre, scale.spread)
                 for name, scale in self._in_own.items()
@@ -488,14 +496,16 @@ class Averaging:
     @cached_property
     def _line_shapes(self) -> dict[str, Shape]:
         """Distributions of the continuous columns on the probability scales of lines."""
-        shapes = {}
-        for name, fitted in table_shapes(self.table).items():
-            values, shape = self._columns[name], self.network.shapes.get(name) or fitted.shape
+        fitted = table_shapes(self.table)
+
+        def scale(name: str) -> Shape:
+            values, shape = self._columns[name], self.network.shapes.get(name) or fitted[name].shape
             if name not in self.network.shapes and shape.points:
                 # all rows of uniform bins have a density, and a line no probabilities
                 shape = fit_shape(values, ()).shape
-            shapes[name] = line_scale(values, shape)
-        return shapes
+            return line_scale(values, shape)
+
+        return dict(zip(fitted, in_spare_threads(scale, fitted), strict=True))
 
     @cached_property
     def _on_shapes(self) -> dict[str, ProbabilityScale]:

@@ -16,6 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import parents_by_gain
+from gomea_bn.runtime.threads import in_spare_threads
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
 _N_SETS = 3
@@ -125,9 +126,9 @@ class _Path:
             child = self.network.names[v]
             gone = [p for (p, c), _ in self.removed if c == child]
             parent = waiting[v].pop()[0]
-            if v not in present:
-                present[v] = self._density(v, gone)
-            density = self._density(v, [*gone, parent])
+            judged = [[*gone, parent]] if v in present else [gone, [*gone, parent]]
+            *of_present, density = in_spare_threads(partial(self._density, v), judged)
+            present.update((v, of_gone) for of_gone in of_present)
             difference = self.difference + present[v] - density
             mean, error = _mean_and_error(difference)
             if mean > error:

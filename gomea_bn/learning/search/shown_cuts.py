@@ -280,14 +280,19 @@ class _ShownCuts:
 
     def _choose_cuts(self, most_passes: int) -> bool:
         """Give one column after another its best cuts, given the table parents; return whether any cuts change."""
-        passes = DueColumns(self.movable, ParentSets(self.parents), most_passes)
+        graph = ParentSets(self.parents)
+        passes = DueColumns(self.movable, graph, most_passes)
         changed = False
-        for v in passes:
-            present, around = self.cuts[v], ParentSets(self.parents).neighbourhood(v, self._coded)
+
+        def solved(v: int) -> tuple[int, CutProblem, OptimalCuts | None]:
+            around = graph.neighbourhood(v, self._coded)
             most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
             most = min(most, around.most_bins(self.tables.max_table_cells))
             problem = self._problem(v, around)
-            best = self._best(v, problem, 1, most) if most else None
+            return most, problem, self._best(v, problem, 1, most) if most else None
+
+        for v, (most, problem, best) in passes.solved(solved):
+            present = self.cuts[v]
             if best is None:
                 continue
             before = problem.value(present)

@@ -238,7 +238,8 @@ class StagedSearch:
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
-        with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
+        n_threads = self.settings.n_threads
+        with self.stop.catching_interrupts(), Workers(n_threads, self.stop) as self.workers:
             if not self._is_resumed:
                 self._climb(starts)
                 starts = [self.best]

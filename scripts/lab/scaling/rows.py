@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
+from gomea_bn.runtime.threads import thread_count
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun
 from lab.runner.experiment import Option, Options
@@ -107,10 +108,34 @@ def measured(task: dict[str, Any]) -> dict[str, float]:
     kind(max_seconds=2.0, sample_rows=1_000, random_state=0).fit(tall_frame(1_500, n_columns))
     before = peak_megabytes()
     began, on_processor = perf_counter(), process_time()
-    kind(max_seconds=task["seconds"], random_state=0).fit(frame)
+    kind(**task["options"], random_state=0).fit(frame)
     wall, processor = perf_counter() - began, process_time() - on_processor
     memory = 1024**2 * (peak_megabytes() - before)
     return {"seconds": wall, "processor": processor, "memory": memory / (8 * n_rows * n_columns)}
+
+
+def size_of(text: str) -> list[int]:
+    """Return the numbers of rows and columns of a size as text."""
+    return [int(n) for n in text.split("x")]
+
+
+def by_threads(options: Options) -> Sheet:
+    """Return by which factor threads shorten fits of equal evaluations, next to the fit of the first number."""
+    cores = thread_count(-1)
+    rows = []
+    for size in options.sizes:
+        for kind in ("network", "front"):
+            first = 0.0
+            for n_threads in dict.fromkeys(min(n, cores) for n in (*options.threads, cores)):
+                limits = {"max_evaluations": options.evaluations, "patience": None, "n_jobs": n_threads}
+                run = in_new_process(measured, {"size": size_of(size), "kind": kind, "options": limits})
+                first = first or run["seconds"]
+                speed_up = f"{first / run['seconds']:.2f}"
+                rows.append(
+                    (size, kind, n_threads, f"{run['seconds']:.1f}", f"{run['processor']:.1f}", speed_up)
+                )
+    columns = ["rows x columns", "", "threads", "seconds", "CPU", "times as fast"]
+    return sheet(f"{options.evaluations:,} evaluations, {counted_noun(cores, 'core')}", columns, rows)
 
 
 def overrun(options: Options) -> Sheet:
@@ -119,8 +144,8 @@ def overrun(options: Options) -> Sheet:
     for size in options.sizes:
         cells = [size]
         for kind in ("network", "front"):
-            task = {"size": [int(n) for n in size.split("x")], "kind": kind, "seconds": options.seconds}
-            run = in_new_process(measured, task)
+            limits = {"max_seconds": options.seconds}
+            run = in_new_process(measured, {"size": size_of(size), "kind": kind, "options": limits})
             cells += [
                 f"{run['seconds'] - options.seconds:.1f}",
                 f"{run['processor']:.1f}",
@@ -308,6 +333,18 @@ EXPERIMENTS = (
         {
             "sizes": Option(("1000000x20", "3000000x20", "100000x300"), "Rows x columns."),
             "seconds": Option(2.0, "Limit of a fit."),
+        },
+        split=("sizes",),
+    ),
+    tabulated(
+        "rows-threads",
+        "Speed-up of fits of equal evaluations by threads, for a network and a front",
+        "For some numbers of threads, and for as many as there are cores.",
+        by_threads,
+        {
+            "sizes": Option(("2000x12",), "Rows x columns."),
+            "evaluations": Option(400_000, "Evaluations of a fit.", least=1),
+            "threads": Option((1, 2), "Numbers of threads.", least=1),
         },
         split=("sizes",),
     ),

@@ -4,6 +4,7 @@ import itertools
 import math
 import pickle
 import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,27 @@ from gomea_bn.problems.cuts.interval_dp import (
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.threads import spare_threads
 from gomea_bn.simulation.random_networks import random_network
+
+
+@pytest.mark.parametrize("method", ["tables_of", "line_of"])
+def test_columns_are_averaged_in_threads_as_in_one(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = linear_frame(150)
+    network = network_of(frame, [("x", "y"), ("y", "z"), ("c", "y")], shaped=True)
+    alone = average_families(network, frame, n_copies=5)
+    meeting, of_column = threading.Barrier(2, timeout=30.0), getattr(averaging.Averaging, method)
+
+    def meets(*given: Any) -> Any:
+        # four columns, two at a time
+        meeting.wait()
+        return of_column(*given)
+
+    monkeypatch.setattr(averaging.Averaging, method, meets)
+    with spare_threads(2):
+        together = average_families(network, frame, n_copies=5)
+    assert together.to_json() == alone.to_json()
+    assert conditionals_of(alone).lines
 
 
 @pytest.mark.parametrize("pseudo_count", [0.0, 2.0, "auto"])

@@ -1,11 +1,22 @@
 """Markov blankets as codes, and which columns are due when columns are cut one at a time."""
 
+import threading
+
 import numpy as np
 import pytest
 from pricing_examples import priced_problem, random_genotype, tied_variables
 
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, DueColumns, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    CodedFamily,
+    DueColumns,
+    Neighbourhood,
+    ParentSets,
+    solved_in_turn,
+)
 from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion
+from gomea_bn.runtime.threads import spare_threads
 
 
 def column(cardinality: int) -> CodedColumn:
@@ -57,6 +68,69 @@ def test_passes_end_at_their_limit(max_passes: int | None, n_passes: int) -> Non
         if passes.n_passes < 5:
             passes.note_change(v)
     assert passes.n_passes == n_passes
+
+
+def random_sets(rng: np.random.Generator, n: int) -> ParentSets:
+    return ParentSets([p for p in range(v) if rng.random() < 0.25] for v in range(n))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_solved_together_get_what_they_get_one_after_another(seed: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph, order = random_sets(rng, 12), rng.permutation(12).tolist()
+    with spare_threads(n_threads):
+        found, expected = [], []
+        for use_turns, visits in ((True, found), (False, expected)):
+            state = list(range(12))
+            passes = DueColumns(order, graph, 4)
+
+            def solve(v: int, state: list[int] = state) -> int:
+                return (31 * state[v] + sum(state[w] for w in graph.blanket(v))) % 1_009
+
+            for v, answer in passes.solved(solve) if use_turns else ((v, solve(v)) for v in passes):
+                visits.append((passes.n_passes, v, answer))
+                if answer % 3:
+                    state[v] = answer
+                    passes.note_change(v)
+    assert found == expected
+    assert len(found) > 12
+
+
+def test_columns_without_influence_on_each_other_are_solved_at_the_same_time() -> None:
+    meeting = threading.Barrier(2, timeout=30.0)
+    solved = []
+
+    def solve(v: int) -> int:
+        solved.append(v)
+        if v in (4, 3):
+            meeting.wait()
+        return -v
+
+    with spare_threads(2):
+        turns = solved_in_turn([4, 3, 2, 1, 0], GRAPH.blanket, solve)
+        # 3 is a child of 2, and 1 and 0 are its parents
+        assert next(turns) == (4, -4)
+        assert sorted(solved) == [3, 4]
+        assert list(turns) == [(3, -3), (2, -2), (1, -1), (0, 0)]
+    assert solved[2:] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("target", [None, 0, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_decides_on_the_cuts_of_a_column_are_its_relatives(seed: int, target: int | None) -> None:
+    n = 8
+    graph = random_sets(np.random.default_rng(seed), n)
+    parts = graph, [column(2)] * n, list(range(100, 100 + n)), [np.empty(0)] * n
+    network = CodedNetwork(*parts) if target is None else CodedQuestion(*parts, target)
+    for v in range(n):
+        before = network.signature(v)
+        for w in set(range(n)) - {v}:
+            network.identities[w] = 7
+            has_influence = network.signature(v) != before
+            network.identities[w] = 100 + w
+            assert w in network.relatives(v) or not has_influence
+            assert (w in network.relatives(v)) == (v in network.relatives(w))
 
 
 def test_a_structure_problem_codes_the_blanket_of_a_genotype() -> None:

@@ -16,7 +16,7 @@ from processor_time import at_most
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import SortedColumn, spread_windows
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
@@ -103,6 +103,15 @@ TOY = Example(
     [0],
     [(1, [])],
 )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_windows_of_a_zoom_are_those_of_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low = rng.integers(0, 10 ** rng.integers(1, 7), 9)
+    high, most = low + rng.integers(0, 10 ** rng.integers(1, 6), 9), int(rng.integers(2, 60))
+    windows = [np.linspace(a, b, min(most, b - a + 1)).round() for a, b in zip(low.tolist(), high.tolist())]
+    assert spread_windows(low, high, most).tolist() == np.concatenate(windows).tolist()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """Pricing: the best cuts of one variable in a network, against brute force over every partition."""
 
+import json
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,6 +29,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime.threads import spare_threads
 
 METHODS = st.sampled_from(
     [("density-bd", 0.5), ("density-bd", 0.0), ("density-bd", 2.0), ("density-bic", 0.0)]
@@ -155,6 +160,36 @@ def test_same_surroundings_are_priced_once() -> None:
     counts = problem.statistics()
     assert (counts["variables_priced"], counts["prices_known"]) == (2, 2)
     assert counts["policies_entered"] == pricer.n_entered
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_solution_is_priced_in_threads_as_in_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = []
+    for n_threads in (1, 3):
+        problem, pricer = priced_problem(tied_variables(seed, 80, "ccdcccdc", n_distinct=30), CutLimits())
+        genotypes = [random_genotype(problem, seed)]
+        with spare_threads(n_threads):
+            for sweep in range(3):
+                genotypes.append(improved(pricer, genotypes[-1], sweep))
+        states.append((np.array(genotypes).tolist(), jsonable(pricer.state()), jsonable(problem.state())))
+    assert states[0] == states[1]
+    meeting, solve = threading.Barrier(2, timeout=30.0), CutPricer._solve
+
+    def meets(*given: object) -> object:
+        meeting.wait()
+        return solve(*given)  # type: ignore[arg-type]
+
+    # without edges no column has an influence on another one
+    monkeypatch.setattr(CutPricer, "_solve", meets)
+    problem, pricer = priced_problem(tied_variables(seed, 80, "cc", n_distinct=30), CutLimits())
+    with spare_threads(2):
+        improved(pricer, problem.genotype([], [0, 0]))
+    assert pricer.n_priced == 2
+
+
+def jsonable(state: dict[str, Any]) -> str:
+    """Return a state as text, with all values of arrays."""
+    return json.dumps(state, default=lambda part: part.tolist())
 
 
 def test_priced_bins_leave_tables_within_their_limit() -> None:

@@ -1,8 +1,10 @@
 """Cuts of columns whose bins may have a shape inside: best cuts against brute force, scores against slow twins."""
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +15,14 @@ from oracles import make_scorer
 from shape_oracles import slow_is_too_narrow, with_cuts
 from shaped_cut_examples import MEASURES, METHODS, Example, random_example
 
+from gomea_bn.problems.cuts import interval_dp
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.runtime.threads import spare_threads
 
 
 @pytest.mark.long
@@ -50,6 +54,25 @@ def test_optimum_equals_brute_force_over_cuts_and_measures(
     assert optimum.value == pytest.approx(best, abs=1e-8)
     # uniform bins below the least width may be better still, but nothing chooses them
     assert problem.value(optimum.cut_points) >= optimum.value - 1e-8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_measures_are_searched_at_the_same_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_example(seed, 60, 40, "auto").problem("density-bd", "bic")
+    alone = problem.optimal(CutLimits(), n_cells=8)
+    meeting, search = threading.Barrier(2, timeout=30.0), interval_dp.search_by_zooming
+
+    def meets(*given: Any, **options: Any) -> Any:
+        meeting.wait()
+        return search(*given, **options)
+
+    monkeypatch.setattr(interval_dp, "search_by_zooming", meets)
+    with spare_threads(2):
+        together = problem.optimal(CutLimits(), n_cells=8)
+    assert alone is not None
+    assert together is not None
+    assert together.value == alone.value
+    assert together.cut_points.tolist() == alone.cut_points.tolist()
 
 
 @pytest.mark.parametrize("method", METHODS)
