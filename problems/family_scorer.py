@@ -789,7 +789,7 @@ class FamilyScorer:
             self.rows = self.rows._replace(observed=completion.words)
         if curves is not None:
             curves = curves_of_views(curves, self.view_offset)
-            self.rows = self.rows._replace(curves=curves._replace(logits=self._with_shares(curves.logits)))
+            self.rows = self.rows._replace(curves=curves._replace(logits=self._with_roots(curves.logits)))
         self.max_cardinality = max(
             int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
         )
@@ -797,7 +797,7 @@ class FamilyScorer:
         self.caches = ThreadCaches(cache_bytes)
         self._scratch = self.new_scratch()
 
-    def _with_shares(self, logits: LogitData) -> LogitData:
+    def _with_roots(self, logits: LogitData) -> LogitData:
         """Return logits with the scores of tables without parents."""
         alone = logits.alone.copy()
         for v in np.flatnonzero(logits.n_levels):

@@ -44,13 +44,13 @@ class FittedLogit:
     constants: NDArray[np.float64]
     positions: NDArray[np.float64]
     information: NDArray[np.float64]
-    n_levels: Sequence[int]
+    n_group_levels: Sequence[int]
     left_out: NDArray[np.float64]
 
     def of_family(self, weight: float, parents: tuple[str, ...], groups: tuple[str, ...]) -> FamilyLogit:
         """Return the logit of a family with its weight, its continuous and discrete parents."""
         coefficients, *amounts = np.split(
-            self.slopes, np.cumsum([self.terms.n_terms, *self.n_levels[:-1]]) if groups else []
+            self.slopes, np.cumsum([self.terms.n_terms, *self.n_group_levels[:-1]]) if groups else []
         )
         return FamilyLogit(
             weight,
@@ -71,20 +71,20 @@ class FittedLogit:
 class LogitRows:
     """Rows of a discrete column and its parents.
 
-    `levels`, int64 (n_rows,) below `n_own`, are those of the column, `parents` (n_rows, n_parents) places of continuous
-    parents on their scales, and `groups` the levels of every discrete parent, below `n_levels`.
+    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. `parents` (n_rows, n_parents) are places of
+    continuous parents on their scales. `groups` are the levels of every discrete parent, below `n_group_levels`.
     """
 
     levels: NDArray[np.int64]
-    n_own: int
+    n_levels: int
     parents: NDArray[np.float64]
     groups: Sequence[NDArray[np.int64]]
-    n_levels: Sequence[int]
+    n_group_levels: Sequence[int]
 
     def some(self, rows: NDArray[np.int64]) -> LogitRows:
         """Return some of the rows."""
         groups = [of_parent[rows] for of_parent in self.groups]
-        return LogitRows(self.levels[rows], self.n_own, self.parents[rows], groups, self.n_levels)
+        return LogitRows(self.levels[rows], self.n_levels, self.parents[rows], groups, self.n_group_levels)
 
 
 def best_logit(rows: LogitRows) -> FittedLogit | None:
@@ -98,14 +98,16 @@ def best_logit(rows: LogitRows) -> FittedLogit | None:
     n_rows = len(rows.levels)
     order = np.random.default_rng(_SEED).permutation(n_rows)
     few = rows.some(order[:_MOST_ROWS_OF_CHOICE])
-    best, best_gain = None, 0.0
+    best: _Fit | None = None
     if len(np.unique(few.levels)) == n_present:
         for terms in possible_terms(rows.parents) if rows.parents.shape[1] else [LineTerms(())]:
-            if terms.n_terms + sum(rows.n_levels) <= MOST_TERMS:
-                gain = _Fit(few, terms).gain
-                if gain > best_gain + _LEAST_GAIN:
-                    best, best_gain = terms, gain
-    return None if best is None else _Fit(rows.some(order), best).fitted(rows)
+            if terms.n_terms + sum(rows.n_group_levels) <= MOST_TERMS:
+                fit = _Fit(few, terms)
+                if fit.gain > (0.0 if best is None else best.gain) + _LEAST_GAIN:
+                    best = fit
+    if best is not None and n_rows > _MOST_ROWS_OF_CHOICE:
+        best = _Fit(rows.some(order), best.terms)
+    return None if best is None else best.fitted(rows)
 
 
 class _Fit:
@@ -113,13 +115,13 @@ class _Fit:
 
     def __init__(self, rows: LogitRows, terms: LineTerms) -> None:
         self.terms = terms
-        design = logit_design(terms.of_rows(rows.parents), rows.groups, rows.n_levels)
+        design = logit_design(terms.of_rows(rows.parents), rows.groups, rows.n_group_levels)
         means, deviations = design.mean(axis=0), design.std(axis=0)
         # a term that is the same in all rows has the coefficient 0
         self._deviations = np.where(deviations > 0, deviations, 1.0)
         self._means = means
         self._present, codes, counts = np.unique(rows.levels, return_inverse=True, return_counts=True)
-        self._n_own, size = rows.n_own, design.shape[1]
+        self._n_levels, size = rows.n_levels, design.shape[1]
         shares = counts / len(codes)
         scratch = new_logit_scratch(len(codes), len(counts))
         scratch.rows[:, 0] = 1.0
@@ -148,9 +150,9 @@ class _Fit:
 
     def fitted(self, rows: LogitRows) -> FittedLogit:
         """Return the logit with the log probabilities of all rows, in any order, each left out of the fit."""
-        design = logit_design(self.terms.of_rows(rows.parents), rows.groups, rows.n_levels)
+        design = logit_design(self.terms.of_rows(rows.parents), rows.groups, rows.n_group_levels)
         slopes = self._coefficients / self._deviations
-        positions, constants = np.zeros(self._n_own), np.full(self._n_own, -np.inf)
+        positions, constants = np.zeros(self._n_levels), np.full(self._n_levels, -np.inf)
         positions[self._present] = self._positions
         offset = self._intercept - float(self._means @ slopes)
         constants[self._present] = self._constants + self._positions * offset
@@ -165,19 +167,21 @@ class _Fit:
         variances = np.exp(logs) @ positions**2 - (np.exp(logs) @ positions) ** 2
         _, information = derivatives(design, logs, positions, rows.levels, np.ones(len(index)))
         prior = self._precision * self._deviations**2
-        n_own = self._n_own
-        information[np.arange(n_own, len(information)), np.arange(n_own, len(information))] += prior
+        n_levels = self._n_levels
+        information[np.arange(n_levels, len(information)), np.arange(n_levels, len(information))] += prior
         ridge = _RIDGE * len(index) * np.eye(len(information))
         factor = scipy.linalg.cholesky(information + ridge, lower=True)
         # constants move the index along the positions
-        along = np.bincount(rows.levels, minlength=n_own) / len(index) * positions
+        along = np.bincount(rows.levels, minlength=n_levels) / len(index) * positions
         of_rows = np.column_stack([np.tile(along, (len(index), 1)), design])
         half = scipy.linalg.solve_triangular(factor, of_rows.T, lower=True)
         leverage = np.einsum("ji,ji->i", half, half)
         # the index without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
         moved = leverage * gradient_of / (1 - np.minimum(leverage * variances, _MOST_LEVERAGE))
         left_out = log_levels(index - moved, constants, positions)[np.arange(len(index)), rows.levels]
-        return FittedLogit(self.terms, slopes, constants, positions, information, rows.n_levels, left_out)
+        return FittedLogit(
+            self.terms, slopes, constants, positions, information, rows.n_group_levels, left_out
+        )
 
     @staticmethod
     def _eliminated(

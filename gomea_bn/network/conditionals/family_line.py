@@ -337,9 +337,8 @@ class LineSums:
 
     def to_content(self) -> dict[str, Any]:
         """Return the sums as values that JSON can hold; of symmetric products one half is written."""
-        upper = np.triu_indices(self.products.shape[1])
         return {
-            "products": [of_regression[upper].tolist() for of_regression in self.products],
+            "products": [upper_half(of_regression) for of_regression in self.products],
             "n_rows": self.n_rows.tolist(),
             "ratios": self.ratios.tolist(),
             "tails": self.tails.tolist(),
@@ -376,10 +375,7 @@ class LineSums:
                 f"The sums of a line with {n_terms} terms and {n_groups} groups must have one half of the products, "
                 "a number of rows, tails and a width for one or all groups, and ratios above 0, all finite."
             )
-        products = np.empty((n_regressions, n, n))
-        rows, columns = np.triu_indices(n)
-        products[:, rows, columns] = halves
-        products[:, columns, rows] = halves
+        products = symmetric(halves, n)
         n_rows, ratios, tails, widths = parts
         return cls(products, n_rows, ratios, tails, widths, float(least_scale))
 
@@ -451,6 +447,29 @@ def log_mixture(
 ) -> NDArray[np.float64]:
     """Return the log density of a mixture of two log densities, (n,); the second has a weight above 0 and below 1."""
     return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
+
+
+def check_parent_names(content: Mapping[str, Any], what: str) -> None:
+    """Raise `GomeaBnError` unless the JSON values of `what` a column follows have lists of names of its parents."""
+    for field in ("parents", "groups"):
+        names = content[field]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise GomeaBnError(f"The {field} of {what} must be a list of names, got {names!r:.80}.")
+
+
+def upper_half(matrix: NDArray[np.float64]) -> list[float]:
+    """Return the upper half of a symmetric matrix, row by row."""
+    half: list[float] = matrix[np.triu_indices(len(matrix))].tolist()
+    return half
+
+
+def symmetric(halves: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return symmetric matrices, float64 (..., n, n), given their upper halves (..., n * (n + 1) / 2)."""
+    matrices = np.empty((*halves.shape[:-1], n, n))
+    rows, columns = np.triu_indices(n)
+    matrices[..., rows, columns] = halves
+    matrices[..., columns, rows] = halves
+    return matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -658,10 +677,7 @@ class FamilyLine:
         fields = ("weight", "parents", "groups", "coefficients", "scales", "freedom")
         if not isinstance(content, Mapping) or any(field not in content for field in fields):
             raise GomeaBnError(f"A line must be an object with the fields {', '.join(fields)}.")
-        for field in ("parents", "groups"):
-            names = content[field]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise GomeaBnError(f"The {field} of a line must be a list of names, got {names!r:.80}.")
+        check_parent_names(content, "a line")
         for field in ("knots", "product_knots"):
             if not isinstance(content.get(field, []), list):
                 raise GomeaBnError(

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals.family_line import LineTerms, check_parent_names, symmetric, upper_half
 
 _FIELDS = ("weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information")
 _MOST_STEPS = 30
@@ -140,20 +140,22 @@ class FamilyLogit:
         prior = old * self.information
         n_levels = len(self.constants)
         first = np.concatenate([self.constants, self.coefficients, *self.amounts])
-        found, information = first, prior
+        parameters, information = first, prior
         for _ in range(_MOST_STEPS):
-            constants, slopes = found[:n_levels], found[n_levels:]
+            constants, slopes = parameters[:n_levels], parameters[n_levels:]
             logs = log_levels(design @ slopes, constants, self.positions)
             gradient, information = derivatives(design, logs, self.positions, levels, weights)
             information += prior
             step = scipy.linalg.solve(
-                information + _RIDGE * np.eye(len(found)), gradient - prior @ (found - first), assume_a="pos"
+                information + _RIDGE * np.eye(len(parameters)),
+                gradient - prior @ (parameters - first),
+                assume_a="pos",
             )
-            found = found + np.clip(step, -1.0, 1.0)
+            parameters = parameters + np.clip(step, -1.0, 1.0)
             if np.abs(step).max() < _LEAST_STEP:
                 break
         constants, coefficients, *amounts = np.split(
-            found, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
+            parameters, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
         )
         return replace(
             self,
@@ -174,7 +176,7 @@ class FamilyLogit:
             "amounts": [of_parent.tolist() for of_parent in self.amounts],
             "constants": self.constants.tolist(),
             "positions": self.positions.tolist(),
-            "information": self.information[np.triu_indices(len(self.information))].tolist(),
+            "information": upper_half(self.information),
             "knots": [knots.tolist() for knots in self.knots],
             "has_products": self.has_products,
             "product_knots": [knots.tolist() for knots in self.product_knots],
@@ -185,10 +187,7 @@ class FamilyLogit:
         """Return the logit that JSON values describe; raises `GomeaBnError` for others."""
         if any(field not in content for field in _FIELDS):
             raise GomeaBnError(f"A logit must be an object with the fields {', '.join(_FIELDS)}.")
-        for field in ("parents", "groups"):
-            names = content[field]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise GomeaBnError(f"The {field} of a logit must be a list of names, got {names!r:.80}.")
+        check_parent_names(content, "a logit")
         try:
             coefficients, constants, positions, half = (
                 np.array(content[field], np.float64)
@@ -206,10 +205,6 @@ class FamilyLogit:
             raise GomeaBnError(
                 f"The information of a logit with {n} parameters must be {n * (n + 1) // 2} numbers, got {half.size}."
             )
-        information = np.empty((n, n))
-        rows, columns = np.triu_indices(n)
-        information[rows, columns] = half
-        information[columns, rows] = half
         return cls(
             weight,
             tuple(content["parents"]),
@@ -218,7 +213,7 @@ class FamilyLogit:
             amounts,
             constants,
             positions,
-            information,
+            symmetric(half, n),
             knots,
             bool(content.get("has_products", False)),
             product_knots,

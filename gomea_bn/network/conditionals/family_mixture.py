@@ -24,7 +24,10 @@ from gomea_bn.network.conditionals.family_line import (
     PRIOR_ROWS,
     PRIOR_VARIANCE,
     PointEnds,
+    check_parent_names,
     scale_of,
+    symmetric,
+    upper_half,
 )
 from gomea_bn.runtime.jit import kernel, read_only
 
@@ -156,13 +159,12 @@ class FamilyMixture:
 
     def to_content(self) -> dict[str, Any]:
         """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
-        upper = np.triu_indices(self.moments.shape[1])
         return {
             "kind": "mixture",
             "weight": self.weight,
             "parents": list(self.parents),
             "groups": list(self.groups),
-            "moments": [of_component[upper].tolist() for of_component in self.moments],
+            "moments": [upper_half(of_component) for of_component in self.moments],
             "counts": self.counts.tolist(),
             "least_scales": self.least_scales.tolist(),
             "in_units": self.in_units,
@@ -174,10 +176,7 @@ class FamilyMixture:
         fields = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
         if any(field not in content for field in fields):
             raise GomeaBnError(f"A mixture of lines must be an object with the fields {', '.join(fields)}.")
-        for field in ("parents", "groups"):
-            names = content[field]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise GomeaBnError(f"The {field} of a mixture must be a list of names, got {names!r:.80}.")
+        check_parent_names(content, "a mixture")
         if not isinstance(content["in_units"], bool):
             raise GomeaBnError(
                 f"in_units of a mixture must be true or false, got {content['in_units']!r:.80}."
@@ -195,12 +194,8 @@ class FamilyMixture:
                 f"The moments of a mixture with {size - 2} continuous parents must be lists of "
                 f"{size * (size + 1) // 2} numbers, one list per component."
             )
-        moments = np.empty((len(halves), size, size))
-        rows, columns = np.triu_indices(size)
-        moments[:, rows, columns] = halves
-        moments[:, columns, rows] = halves
         names, groups = tuple(content["parents"]), tuple(content["groups"])
-        return cls(weight, names, groups, moments, counts, least_scales, content["in_units"])
+        return cls(weight, names, groups, symmetric(halves, size), counts, least_scales, content["in_units"])
 
 
 class Components(NamedTuple):

@@ -155,7 +155,8 @@ def _curves(network: NetworkLike, name: str) -> str:
     of_variable = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
         return ""
-    return f"smooth curves of these are {of_variable['nats']:.1f} nats better than a table of counts"
+    follows = "smooth curves of these are" if name in network.cut_points else "a logit of curves of these is"
+    return f"{follows} {of_variable['nats']:.1f} nats better than a table of counts"
 
 
 def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:

@@ -26,7 +26,7 @@ def logs_of(rows: LogitRows, fitted: object, of: LogitRows) -> NDArray[np.float6
     """Return the log probabilities of some rows under the logit that was fitted to others."""
     found = best_logit(rows) if fitted is None else fitted
     assert found is not None
-    design = logit_design(found.terms.of_rows(of.parents), of.groups, of.n_levels)  # type: ignore[attr-defined]
+    design = logit_design(found.terms.of_rows(of.parents), of.groups, of.n_group_levels)  # type: ignore[attr-defined]
     logs = log_levels(design @ found.slopes, found.constants, found.positions)  # type: ignore[attr-defined]
     return np.asarray(logs[np.arange(len(of.levels)), of.levels], np.float64)
 
@@ -50,10 +50,10 @@ def test_rows_are_predicted_as_by_fits_without_them(n_levels: int) -> None:
 
 def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> None:
     rows = some_rows(500, 3)
-    moved = LogitRows(rows.levels, 3, rows.parents + 5.0, rows.groups, rows.n_levels)
+    moved = LogitRows(rows.levels, 3, rows.parents + 5.0, rows.groups, rows.n_group_levels)
     fitted = best_logit(moved)
     assert fitted is not None
-    design = logit_design(fitted.terms.of_rows(moved.parents), moved.groups, moved.n_levels)
+    design = logit_design(fitted.terms.of_rows(moved.parents), moved.groups, moved.n_group_levels)
     shares = np.exp(log_levels(design @ fitted.slopes, fitted.constants, fitted.positions)).mean(axis=0)
     np.testing.assert_allclose(shares, np.bincount(rows.levels) / 500, atol=0.01)
 
@@ -61,13 +61,13 @@ def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> Non
 def test_logits_need_a_column_of_two_to_eight_levels() -> None:
     rows = some_rows(400, 9)
     assert best_logit(rows) is None
-    one = LogitRows(np.zeros(400, np.int64), 2, rows.parents, rows.groups, rows.n_levels)
+    one = LogitRows(np.zeros(400, np.int64), 2, rows.parents, rows.groups, rows.n_group_levels)
     assert best_logit(one) is None
 
 
 def test_a_level_without_rows_keeps_the_probability_of_half_a_row() -> None:
     rows = some_rows(200, 2)
-    fitted = best_logit(LogitRows(2 * rows.levels, 4, rows.parents, rows.groups, rows.n_levels))
+    fitted = best_logit(LogitRows(2 * rows.levels, 4, rows.parents, rows.groups, rows.n_group_levels))
     assert fitted is not None
     logs = log_levels(np.zeros(1), fitted.constants, fitted.positions)[0]
     assert 0 < np.exp(logs[1]) < 0.01
