@@ -51,6 +51,8 @@ from gomea_bn.problems.kernels.score import (
     score_counts,
     score_families,
 )
+from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
+from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM, TransformData, TransformScratch
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
 from gomea_bn.runtime.threads import in_threads, one_blas_thread
@@ -70,7 +72,8 @@ _N_TARGETS = 2
 # most functions of a continuous column, a line and curves by increasing roughness
 _MOST_PER_COLUMN = 9
 # the same beyond some rows, and of all columns together, since a family takes the cube of their number
-_FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 10_000, 32, 240
+_FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 1_000, 32, 240
+_GROWTH = 0.43
 # most functions of either column in the products of two columns
 _MOST_PER_PAIR = 3
 # what cross products may cost: multiplications, and functions of all columns
@@ -78,18 +81,22 @@ _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
 # the same with products of two columns, of at most 10,000 rows
 _MOST_PRODUCTS_OF_PAIRS = 5e9
+_ROWS_OF_PAIRS = 10_000
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
 _CURVE_PRECISIONS = (np.inf, 1.0)
-# many rows show kinks, which take rough curves
-_PRECISION_OF_MANY_ROWS = 1e-3
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
 _LEAST_DEVIATION = 1e-3
+
+# most rows by which tails of residuals are judged
+_MOST_ROWS_OF_TAILS = 1 << 15
+# parts of the range of a column that is transformed
+_PARTS_OF_TRANSFORM = 48
 
 # most rows by which discrete columns follow curves, and most of their functions
 _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 6_000, 1 << 25
@@ -317,7 +324,10 @@ class SmoothFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        scores = self._scores[first:last]
+        return self.of_scores(self._scores[first:last])
+
+    def of_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions at some scores within the range of the column, float64 (n, n_functions)."""
         line = (scores - self._mean) / self._deviation
         if not self._curves.shape[1]:
             return line[:, None]
@@ -380,7 +390,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
     most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
     wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
-    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** (2 / 3))))
+    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
     per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
     # not even lines are affordable, or of no use
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
@@ -435,7 +445,11 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
     roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
     of_curves: tuple[float, ...] = _CURVE_PRECISIONS
     if per_column > _MOST_PER_COLUMN:
-        of_curves = (*of_curves, _PRECISION_OF_MANY_ROWS)
+        of_curves = (*of_curves, _FEW_ROWS / n_rows)
+    precisions = np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves])
+    for v in scores:
+        # smooth curves need few functions
+        precisions[1, first[v] + _MOST_PER_COLUMN : first[v + 1]] = np.inf
     keys = (
         np.random.default_rng(_CURVE_KEY_SEED)
         .integers(1, 2**63, size=(2, n), dtype=np.int64)
@@ -450,12 +464,113 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         first=first,
         pair=pair,
         n_products=per_pair**2,
-        precisions=np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves]),
+        precisions=precisions,
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
         half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
         logits=_logit_data(variables, functions),
+        transforms=_transform_data(variables, functions, scores, widths),
+        tails=_tail_data(variables, functions, targets[:, :, 1], pairs, per_pair),
+    )
+
+
+def _tail_data(
+    variables: Sequence[ScoredVariable],
+    functions: Sequence[_Functions],
+    own: NDArray[np.float64],
+    pairs: Sequence[tuple[int, int]],
+    per_pair: int,
+) -> TailData:
+    """Return rows by which the tails of residuals are judged; of many rows some are taken."""
+    n_rows, n = own.shape
+    m = min(n_rows, _MOST_ROWS_OF_TAILS)
+    some = np.sort(np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m])
+    cells = np.zeros((n, m), np.uint16)
+    of_cells, first = [], np.zeros((n, per_pair, m), np.float32)
+    for v, column in enumerate(functions):
+        values = column.of_rows(0, n_rows)
+        if variables[v].n_levels:
+            code = np.asarray(variables[v].values, np.int64)
+        else:
+            line = values[:, 0]
+            code = np.minimum((line - line.min()) / np.ptp(line) * CELLS, CELLS - 1).astype(np.int64)
+        cells[v] = code[some]
+        counts = np.maximum(np.bincount(code, minlength=CELLS), 1)
+        of_cells += [np.bincount(code, of_rows, minlength=CELLS) / counts for of_rows in values.T]
+        first[v, : min(per_pair, values.shape[1])] = values[some, :per_pair].T
+    return TailData(
+        cells,
+        np.array(of_cells, np.float32),
+        np.repeat(np.arange(n), [len(column.roughness) for column in functions]).astype(np.int64),
+        first,
+        np.array(pairs, np.int64).reshape(-1, 2),
+        np.ascontiguousarray(own[some].T.astype(np.float32)),
+        n_rows / m,
+    )
+
+
+def no_tails() -> TailData:
+    """Return data with which all residuals are normal."""
+    return TailData(
+        np.zeros((0, 0), np.uint16),
+        np.zeros((0, CELLS), np.float32),
+        np.zeros(0, np.int64),
+        np.zeros((0, 0, 0), np.float32),
+        np.zeros((0, 2), np.int64),
+        np.zeros((0, 0), np.float32),
+        1.0,
+    )
+
+
+def _transform_data(
+    variables: Sequence[ScoredVariable],
+    functions: Sequence[_Functions],
+    scores: Mapping[int, NDArray[np.float64]],
+    widths: Mapping[int, NDArray[np.float64]],
+) -> TransformData:
+    """Return what kernels need to score columns that follow curves of their parents after a transformation."""
+    n = len(variables)
+    data = no_transforms(n)
+    for v, column in enumerate(functions):
+        if v not in scores or not _may_follow(variables[v]) or not isinstance(column, SmoothFunctions):
+            continue
+        size = min(len(column.roughness), MOST_OF_TRANSFORM)
+        if size < 2:
+            continue
+        distinct, inverse, counts = np.unique(scores[v], return_inverse=True, return_counts=True)
+        n_rows = len(scores[v])
+        edges = _quantile(np.concatenate([[0], np.cumsum(counts)]).astype(np.float64), n_rows)
+        wanted = np.linspace(edges[0], edges[-1], _PARTS_OF_TRANSFORM + 1)
+        chosen = np.unique(np.searchsorted(edges, wanted))
+        chosen[-1] = len(edges) - 1
+        n_parts = len(chosen) - 1
+        # the splines of a column end at its outer scores
+        ends = np.clip(edges[chosen], distinct[0], distinct[-1])
+        values = column.of_scores(ends)[:, :size]
+        slopes = np.diff(values, axis=0) / np.diff(ends)[:, None]
+        part = (np.searchsorted(chosen, np.arange(len(distinct)), side="right") - 1)[inverse]
+        data.n_functions[v], data.n_parts[v] = size, n_parts
+        data.slopes[v, :n_parts, :size] = slopes
+        data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
+        deviation = scores[v].std()
+        least = np.maximum(widths[v] ** 2 / (2 * pi), (_LEAST_DEVIATION * deviation) ** 2)
+        of_parts = np.bincount(part, least, minlength=n_parts)
+        data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
+        data.least[v, 0, 0] += _PRIOR_SQUARES
+        data.precisions[v, 1:size] = _precisions(column.roughness[1:size], size, _CURVE_PRECISIONS[-1])
+    return data
+
+
+def no_transforms(n_variables: int) -> TransformData:
+    """Return data with which no column is transformed."""
+    return TransformData(
+        np.zeros(n_variables, np.int64),
+        np.zeros(n_variables, np.int64),
+        np.zeros((n_variables, _PARTS_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+        np.zeros((n_variables, _PARTS_OF_TRANSFORM)),
+        np.ones((n_variables, MOST_OF_TRANSFORM)),
+        np.zeros((n_variables, MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
     )
 
 
@@ -502,7 +617,7 @@ def _pairs(
 ) -> tuple[int, list[tuple[int, int]]]:
     """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
     n_functions = sum(len(column.roughness) for column in functions)
-    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _FEW_ROWS)) ** 0.5)
+    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
         members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
         pairs = list(combinations(members, 2))
@@ -581,6 +696,8 @@ def no_curves() -> CurveData:
         parent_key=np.zeros(0, np.uint64),
         half_rows=0.0,
         logits=no_logits(0),
+        transforms=no_transforms(0),
+        tails=no_tails(),
     )
 
 
@@ -603,8 +720,23 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
     size = min(len(curves.products), MOST_FUNCTIONS)
     n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
     logits = new_logit_scratch(n_rows, n_levels)
+    transforms = TransformScratch(
+        np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+        np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM + 1)),
+        np.zeros((4, MOST_OF_TRANSFORM)),
+        np.zeros(_PARTS_OF_TRANSFORM),
+        np.zeros(MOST_OF_TRANSFORM, np.int64),
+    )
+    tails = TailScratch(
+        *(np.zeros(curves.tails.cells.shape[1], np.float32) for _ in range(4)),
+        np.zeros(PARTS, np.float32),
+        np.zeros(CELLS, np.float32),
+        np.zeros(2),
+        np.zeros((2, size)),
+    )
+    most_targets = max(_N_TARGETS + MOST_OF_TRANSFORM, n_levels)
     return CurveScratch(
-        np.zeros(size, np.int64), np.zeros((size, size + max(_N_TARGETS, n_levels))), np.zeros(size), logits
+        np.zeros(size, np.int64), np.zeros((size, size + most_targets)), np.zeros(size), logits, transforms, tails
     )
 
 

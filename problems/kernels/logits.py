@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.systems import eliminate, solve_back
 from gomea_bn.runtime.jit import kernel
 
 MOST_PER_PARENT = 7
@@ -74,41 +75,6 @@ class LogitScratch(NamedTuple):
     between: NDArray[np.float64]  # (most levels, most levels + 1)
     # (5,) two levels without parameters, determinant without parents, factor of the precisions, determinant
     state: NDArray[np.float64]
-
-
-@kernel
-def eliminate(system: NDArray[np.float64], size: int, width: int, least: NDArray[np.float64]) -> None:
-    """Factorise the upper part of a positive definite matrix in place, and solve for the columns beyond it.
-
-    The matrix has `size` rows, and the system `width` columns. The diagonal then has the squares of the pivots, which
-    rounding leaves no smaller than `least`, and the rows of the factor are divided by the pivots.
-    """
-    for k in range(size):
-        system[k, k] = max(system[k, k], least[k])
-        pivot = sqrt(system[k, k])
-        of_pivot = system[k, k + 1 : width]
-        for j in range(of_pivot.shape[0]):
-            of_pivot[j] /= pivot
-        # whole rows are subtracted, which compiles to vector code, unlike sums of products
-        for i in range(k + 1, size):
-            factor = system[k, i]
-            above, below = system[k, i:width], system[i, i:width]
-            for j in range(below.shape[0]):
-                below[j] -= factor * above[j]
-
-
-@kernel
-def _solution(system: NDArray[np.float64], size: int) -> float:
-    """Turn the last column of an eliminated system into its solution; return twice the promised rise in nats."""
-    promise = 0.0
-    for k in range(size):
-        promise += system[k, size] * system[k, size]
-    for k in range(size - 1, -1, -1):
-        value = system[k, size]
-        for j in range(k + 1, size):
-            value -= system[k, j] * system[j, size]
-        system[k, size] = value / sqrt(system[k, k])
-    return promise
 
 
 @kernel
@@ -277,7 +243,7 @@ def start_logit(
         system[i, size] = of_position
         explained += of_position * of_position / n_rows
     left = max(1.0 - explained, _LEAST_LEFT)
-    _solution(system, size)
+    solve_back(system, size)
     parameters[0, 0] = 0.0
     for i in range(size):
         parameters[0, i + 1] = system[i, size] / left
@@ -383,7 +349,7 @@ def _step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, i
             system[k, n_parameters] /= sqrt(system[k, k])
             for i in range(k + 1, n_parameters):
                 system[i, n_parameters] -= system[k, i] * system[k, n_parameters]
-    promise = _solution(system, n_parameters)
+    promise = solve_back(system, n_parameters)
     for j in range(n_parameters):
         before[j] = present[j]
         present[j] += system[j, n_parameters]

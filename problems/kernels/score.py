@@ -16,10 +16,20 @@ from gomea_bn.problems.kernels.logits import (
     WHOLE,
     LogitData,
     LogitScratch,
-    eliminate,
     logit_gain,
     start_logit,
 )
+from gomea_bn.problems.kernels.systems import eliminate
+from gomea_bn.problems.kernels.tails import (
+    TailData,
+    TailScratch,
+    add_functions,
+    fit_tails,
+    refitted_gain,
+    score_residuals,
+    scores_of_functions,
+)
+from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch, transform_gain
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import bit_count
 
@@ -30,6 +40,9 @@ MOST_WITH_PRODUCTS = 128
 
 # estimated nats by which a logit of lines or of curves is better without doubt
 _LEAST_LEAD = 30.0
+
+# share of the largest gain of a normal column that promises one of a transformed column
+_PROMISING = 0.9
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
@@ -60,15 +73,20 @@ class CurveData(NamedTuple):
     parent_key: NDArray[np.uint64]  # (N,)
     half_rows: float  # half of the rows, with those of the prior
     logits: LogitData
+    transforms: TransformData
+    tails: TailData
 
 
 class CurveScratch(NamedTuple):
     """One thread's work space; mutated."""
 
     functions: NDArray[np.int64]  # (n_most,)
-    system: NDArray[np.float64]  # (n_most, n_most + T) upper part of penalised products, and the targets
+    # (n_most, n_most + T + K) upper part of penalised products, the targets, and functions of the child
+    system: NDArray[np.float64]
     least: NDArray[np.float64]  # (n_most,) of the pivots
     logits: LogitScratch
+    transforms: TransformScratch
+    tails: TailScratch
 
 
 @kernel
@@ -134,12 +152,14 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
     """Factorise the penalised products of the gathered functions, and solve for the targets of a child.
 
     The diagonal of ``scratch.system`` then has the squares of the pivots, and row k ends with what function k explains
-    of every target, in standard deviations of the residuals. The first rows are also the solution for the first
+    of every target, in standard deviations of the residuals, and then of every function of the child that its
+    transformations are made of. The first rows are also the solution for the first
     functions alone.
     """
     functions, system = scratch.functions, scratch.system
     n_targets = curves.alone.shape[1]
-    width = size + n_targets
+    n_transformed, own = curves.transforms.n_functions[child], curves.first[child]
+    width = size + n_targets + n_transformed
     for i in range(size):
         row = functions[i]
         for j in range(i, size):
@@ -147,6 +167,8 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
         system[i, i] += curves.precisions[prior, row]
         for t in range(n_targets):
             system[i, size + t] = curves.with_targets[row, child, t]
+        for a in range(n_transformed):
+            system[i, size + n_targets + a] = curves.products[row, own + a]
     for k in range(size):
         scratch.least[k] = curves.precisions[prior, functions[k]]
     eliminate(system, size, width, scratch.least)
@@ -217,6 +239,88 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
 
 
 @kernel
+def _residual_moments(curves: CurveData, scratch: CurveScratch, child: int, size: int, n_solved: int) -> None:
+    """Set the moments of the functions of a child given the first `n_solved` of `size` functions of its parents."""
+    data, own = curves.transforms, curves.first[child]
+    n_functions, first = data.n_functions[child], size + curves.alone.shape[1]
+    moments = scratch.transforms.moments
+    for a in range(n_functions):
+        for b in range(a, n_functions):
+            moments[a, b] = curves.products[own + a, own + b] + data.least[child, a, b]
+        if a > 0:
+            moments[a, a] += data.precisions[child, a]
+    for k in range(n_solved):
+        explained = scratch.system[k, first : first + n_functions]
+        for a in range(n_functions):
+            for b in range(a, n_functions):
+                moments[a, b] -= explained[a] * explained[b]
+
+
+@kernel
+def _tail_gain(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, n_solved: int, target: int, prior: int
+) -> float:
+    """Return what the residuals of a child gain by heavy tails, given the first `n_solved` of `size` functions.
+
+    The child is on the scale of a target, or after its transformation, which follows the targets.
+    """
+    n_targets, own, system = curves.alone.shape[1], curves.first[child], scratch.system
+    transform, beta, step = scratch.transforms.coefficients[3], scratch.tails.coefficients[0], scratch.tails.coefficients[1]
+    n_functions, step_functions = curves.transforms.n_functions[child], scratch.transforms.functions
+    tails, residuals = scratch.tails, scratch.tails.residuals
+    for i in range(residuals.shape[0]):
+        residuals[i] = curves.tails.own[child, i] if target == 1 else np.float32(0.0)
+    least = curves.unexplained[child, min(target, n_targets - 1)]
+    n_own = n_functions
+    if target == 0:
+        transform[0] = 1.0
+        n_own = 1
+    elif target == n_targets:
+        least = 0.0
+        for a in range(n_functions):
+            for b in range(n_functions):
+                of_pair = curves.transforms.least[child, min(a, b), max(a, b)]
+                least += transform[a] * transform[b] * of_pair
+    if target != 1:
+        for a in range(n_own):
+            step_functions[a] = own + a
+        add_functions(curves.tails, tails, step_functions[:n_own], transform, 1.0)
+    for k in range(n_solved - 1, -1, -1):
+        value = 0.0
+        if target == n_targets:
+            for a in range(n_functions):
+                value += transform[a] * system[k, size + n_targets + a]
+        else:
+            value = system[k, size + target]
+        for j in range(k + 1, n_solved):
+            value -= system[k, j] * beta[j]
+        beta[k] = value / sqrt(system[k, k])
+    functions = scratch.functions[:n_solved]
+    add_functions(curves.tails, tails, functions, beta, -1.0)
+    least = 0.5 * least / curves.half_rows
+    n_rows = 2.0 * curves.half_rows
+    gain, freedom = fit_tails(tails, least)
+    if n_rows * gain < 0.5 * log(n_rows):
+        return 0.0
+    # a step from the coefficients of normal residuals to those of heavy-tailed ones (Bickel, "One-step Huber estimates
+    # in the linear model", 1975): the information of both has the same form
+    score_residuals(tails, freedom)
+    scores_of_functions(curves.tails, tails, functions, step)
+    for k in range(n_solved):
+        value = curves.tails.weight * step[k] - curves.precisions[prior, functions[k]] * beta[k]
+        for j in range(k):
+            value -= system[j, k] * step[j]
+        step[k] = value / sqrt(system[k, k])
+    for k in range(n_solved - 1, -1, -1):
+        value = step[k]
+        for j in range(k + 1, n_solved):
+            value -= system[k, j] * step[j]
+        step[k] = value / sqrt(system[k, k])
+    add_functions(curves.tails, tails, functions, step, -1.0)
+    return n_rows * max(gain, refitted_gain(tails, freedom, least)) - 0.5 * log(n_rows)
+
+
+@kernel
 def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 
@@ -226,32 +330,58 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
     child = curves.variable[views[n_views - 1]]
     if curves.logits.n_levels[child] > 0 and n_views > 1:
         return _logit_score(curves, scratch, views, n_views)
+    n_targets = curves.alone.shape[1]
     best = -np.inf
-    for t in range(curves.alone.shape[1]):
+    for t in range(n_targets):
         best = max(best, curves.alone[child, t])
     if best == -np.inf or n_views == 1:
         return -np.inf
-    best = -np.inf
-    for prior in range(curves.precisions.shape[0]):
-        n_curves = _gather_functions(curves, scratch, views, n_views, prior)
+    is_transformed = curves.transforms.n_functions[child] > 0
+    transform = scratch.transforms.coefficients[3]
+    most_of_first = 0.0
+    best, best_t, best_prior, best_solved = -np.inf, 0, 0, 0
+    size, prior = 0, 0
+    for p in range(curves.precisions.shape[0]):
+        n_curves = _gather_functions(curves, scratch, views, n_views, p)
         if n_curves < 0:
             continue
+        prior = p
         size = _gather_products(curves, scratch, views, n_views, prior, n_curves)
         _solve(curves, scratch, child, size, prior)
-        for t in range(curves.alone.shape[1]):
+        for t in range(n_targets):
             before = curves.squares[child, t]
             after = before
             # half of ln(|prior precision| / |posterior precision|), relative to the variance of the residuals
             occam = 0.0
             for k in range(size):
                 pivot, explained = scratch.system[k, k], scratch.system[k, size + t]
-                occam += 0.5 * log(curves.precisions[prior, scratch.functions[k]]) - log(sqrt(pivot))
+                occam += 0.5 * log(curves.precisions[prior, scratch.functions[k]] / pivot)
                 after -= explained * explained
                 if k == n_curves - 1 or k == size - 1:
                     left = max(after, curves.unexplained[child, t])
                     gain = occam + curves.half_rows * log(before / left)
-                    best = max(best, curves.alone[child, t] + gain)
-    return best
+                    score = curves.alone[child, t] + gain
+                    if score > best:
+                        best, best_t, best_prior, best_solved = score, t, prior, k + 1
+                    if t == 0 and is_transformed and gain > _PROMISING * most_of_first:
+                        most_of_first = max(most_of_first, gain)
+                        _residual_moments(curves, scratch, child, size, k + 1)
+                        gain = occam + transform_gain(
+                            curves.transforms, scratch.transforms, child, 2.0 * curves.half_rows, before
+                        )
+                        score = curves.alone[child, t] + gain
+                        if score > best:
+                            best, best_t, best_prior, best_solved = score, n_targets, prior, k + 1
+                            for a in range(curves.transforms.n_functions[child]):
+                                transform[a] = scratch.transforms.coefficients[0, a]
+    if best == -np.inf or curves.tails.cells.shape[1] == 0:
+        return best
+    if best_prior != prior:
+        size = _gather_functions(curves, scratch, views, n_views, best_prior)
+        if best_solved > size:
+            size = _gather_products(curves, scratch, views, n_views, best_prior, size)
+        _solve(curves, scratch, child, size, best_prior)
+    return best + _tail_gain(curves, scratch, child, size, best_solved, best_t, best_prior)
 
 
 class ScoreRule(NamedTuple):
