@@ -25,6 +25,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, CurveData, CurveScratch
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
@@ -39,10 +40,7 @@ from gomea_bn.problems.kernels.score import (
     LEFT_OUT_BEST,
     MISFIT_KINDS,
     MISSING,
-    MOST_FUNCTIONS,
     MOST_MEMBERS,
-    CurveData,
-    CurveScratch,
     FamilyCache,
     RowData,
     ScoreRule,
@@ -723,7 +721,7 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
     transforms = TransformScratch(
         np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
         np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM + 1)),
-        np.zeros((4, MOST_OF_TRANSFORM)),
+        np.zeros((3, MOST_OF_TRANSFORM)),
         np.zeros(_PARTS_OF_TRANSFORM),
         np.zeros(MOST_OF_TRANSFORM, np.int64),
     )
@@ -736,7 +734,13 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
     )
     most_targets = max(_N_TARGETS + MOST_OF_TRANSFORM, n_levels)
     return CurveScratch(
-        np.zeros(size, np.int64), np.zeros((size, size + most_targets)), np.zeros(size), logits, transforms, tails
+        np.zeros(size, np.int64),
+        np.zeros((size, size + most_targets)),
+        np.zeros(size),
+        logits,
+        transforms,
+        np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
+        tails,
     )
 
 

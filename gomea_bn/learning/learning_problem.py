@@ -29,7 +29,8 @@ from gomea_bn.problems.cuts.policies import (
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, curve_data
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, CurveData, ScoreRule
+from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method

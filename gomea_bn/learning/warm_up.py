@@ -26,7 +26,8 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.kernels.score import has_curves, score_counts
+from gomea_bn.problems.kernels.curves import has_curves
+from gomea_bn.problems.kernels.score import score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method

@@ -43,3 +43,23 @@ def solve_back(system: NDArray[np.float64], size: int) -> float:
             value -= system[k, j] * system[j, size]
         system[k, size] = value / sqrt(system[k, k])
     return promise
+
+
+@kernel
+def divide_back(system: NDArray[np.float64], size: int, values: NDArray[np.float64]) -> None:
+    """Replace what the rows of an eliminated system explain of a target, ``values[:size]``, by its coefficients."""
+    for k in range(size - 1, -1, -1):
+        value = values[k]
+        for j in range(k + 1, size):
+            value -= system[k, j] * values[j]
+        values[k] = value / sqrt(system[k, k])
+
+
+@kernel
+def divide_forward(system: NDArray[np.float64], size: int, values: NDArray[np.float64]) -> None:
+    """Replace a right side of a system that is eliminated already, ``values[:size]``, by what its rows explain."""
+    for k in range(size):
+        value = values[k]
+        for j in range(k):
+            value -= system[j, k] * values[j]
+        values[k] = value / sqrt(system[k, k])

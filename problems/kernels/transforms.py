@@ -26,7 +26,9 @@ class TransformData(NamedTuple):
     transformation is its mean slope, so that no value gains density from a steep place between its neighbours.
     """
 
-    n_functions: NDArray[np.int64]  # (N,) first functions of a column that are used, 0 without transformations
+    n_functions: NDArray[
+        np.int64
+    ]  # (N,) first functions of a column that are used, 0 without transformations
     n_parts: NDArray[np.int64]  # (N,)
     slopes: NDArray[np.float64]  # (N, G, K) mean slopes of functions in parts
     rows: NDArray[np.float64]  # (N, G) numbers of rows in parts
@@ -39,7 +41,7 @@ class TransformScratch(NamedTuple):
 
     moments: NDArray[np.float64]  # (K, K) of the residuals of functions, and prior precisions
     system: NDArray[np.float64]  # (K, K + 1) upper part of the information, then its factor; a step
-    coefficients: NDArray[np.float64]  # (4, K) present and next ones, least pivots, those of the best family
+    coefficients: NDArray[np.float64]  # (3, K) present and next ones, least pivots
     slopes: NDArray[np.float64]  # (G,) of the transformation
     functions: NDArray[np.int64]  # (K,) of the child
 
@@ -97,9 +99,10 @@ def transform_gain(
     """Return what the best transformation of a column has more than its first function without parents, in nats.
 
     ``scratch.moments`` are the moments of the residuals of the functions given the parents, with the precisions of the
-    prior, and `before` are the squares of the first function. The log density of the rows is concave in the coefficients: it is the sum of the logs of the slopes, less
-    half of the squared residuals (Hothorn, Moest & Buehlmann, "Most likely transformations", 2018). Newton's method
-    finds its maximum, and Laplace's approximation gives the evidence.
+    prior, and `before` are the squares of the first function. The log density of the rows is concave in the
+    coefficients: it is the sum of the logs of the slopes, less half of the squared residuals (Hothorn, Moest &
+    Buehlmann, "Most likely transformations", 2018). Newton's method finds its maximum, and Laplace's approximation
+    gives the evidence.
     """
     size = data.n_functions[child]
     c, step = scratch.coefficients, scratch.system

@@ -19,7 +19,7 @@ from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
-from gomea_bn.problems.kernels.score import has_curves
+from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem

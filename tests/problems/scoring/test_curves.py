@@ -23,7 +23,7 @@ from gomea_bn.problems.family_scorer import (
     curve_data,
     normal_scores,
 )
-from gomea_bn.problems.kernels.score import CurveData
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]

@@ -1,0 +1,469 @@
+"""Kernels that score columns as sums of smooth curves of their parents.
+
+A continuous column, on one of its scales or after an increasing transformation, is a sum of curves and of normal or
+heavy-tailed noise. A discrete column is a logit of such a sum.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.kernels.logits import (
+    CONTINUED,
+    ESTIMATED,
+    MOST_PER_PARENT,
+    MOST_TERMS,
+    WHOLE,
+    LogitData,
+    LogitScratch,
+    logit_gain,
+    start_logit,
+)
+from gomea_bn.problems.kernels.systems import divide_back, divide_forward, eliminate
+from gomea_bn.problems.kernels.tails import (
+    TailData,
+    TailScratch,
+    add_functions,
+    fit_tails,
+    refitted_gain,
+    score_residuals,
+    scores_of_functions,
+)
+from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch, transform_gain
+from gomea_bn.runtime.jit import kernel
+
+OF_RANKS, IN_UNITS = 0, 1
+"""Targets of a child: its normal scores, and its values in its own units."""
+MOST_FUNCTIONS = 256
+"""Largest number of functions of all parents of a column; a family with more is scored by its table."""
+MOST_WITH_PRODUCTS = 128
+"""Largest number of functions of all parents of a column together with products; a family with more has no products."""
+
+# estimated nats by which a logit of lines or of curves is better without doubt
+_LEAST_LEAD = 30.0
+SCORE, TARGET, PRIOR, SOLVED, COEFFICIENTS = range(5)
+"""Places of a candidate: its score in nats, target, prior, number of functions, and those of its transformation."""
+
+# share of the largest gain of a normal column that promises one of a transformed column
+_PROMISING = 0.9
+# nats below the best normal noise at which heavy tails may be ahead
+_CLOSE = 60.0
+# the same in units of the child, in nats per row
+_CLOSE_IN_UNITS = 0.25
+
+
+class CurveData(NamedTuple):
+    """Cross products of M functions of N variables and of T targets per variable; without curves M is 0.
+
+    Functions and targets are centred. A target is the column of a child on one of its scales. The functions of the
+    variables come first, and then products of functions of two variables.
+    """
+
+    products: NDArray[np.float64]  # (M, M) of functions
+    with_targets: NDArray[np.float64]  # (M, N, T) of functions and targets
+    squares: NDArray[np.float64]  # (N, T) of every target with itself, and what no curve can explain
+    unexplained: NDArray[np.float64]  # (N, T) squares that no curve can explain
+    alone: NDArray[np.float64]  # (N, T) score of a target without parents in nats, -inf without a target
+    first: NDArray[np.int64]  # (N + 1,) functions of variable i: first[i] to first[i + 1]
+    pair: NDArray[np.int64]  # (N, N) first product of two variables, -1 without products
+    n_products: int  # number of products of two variables
+    precisions: NDArray[np.float64]  # (n_priors, M) prior precisions of coefficients, inf: coefficient 0
+    variable: NDArray[np.int64]  # (n_views,) variable of a view
+    child_key: NDArray[np.uint64]  # (N,) random words that hash a family apart from its bins
+    parent_key: NDArray[np.uint64]  # (N,)
+    half_rows: float  # half of the rows, with those of the prior
+    logits: LogitData
+    transforms: TransformData
+    tails: TailData
+
+
+class CurveScratch(NamedTuple):
+    """One thread's work space; mutated."""
+
+    functions: NDArray[np.int64]  # (n_most,)
+    # (n_most, n_most + T + K) upper part of penalised products, the targets, and functions of the child
+    system: NDArray[np.float64]
+    least: NDArray[np.float64]  # (n_most,) of the pivots
+    logits: LogitScratch
+    transforms: TransformScratch
+    candidates: NDArray[np.float64]  # (4 * n_priors, COEFFICIENTS + K) models of a family
+    tails: TailScratch
+
+
+@kernel
+def has_curves(curves: CurveData) -> bool:
+    """Return whether any family may be scored by curves."""
+    return curves.products.shape[0] > 0
+
+
+@kernel
+def curve_key(curves: CurveData, views: NDArray[np.int64], n_views: int) -> np.uint64:
+    """Return the 64-bit key of a family apart from its bins, which does not depend on the order of the parents."""
+    key = curves.child_key[curves.variable[views[n_views - 1]]]
+    for v in range(n_views - 1):
+        key += curves.parent_key[curves.variable[views[v]]]
+    return key if key != np.uint64(0) else np.uint64(1)
+
+
+@kernel
+def _gather_functions(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+) -> int:
+    """Fill ``scratch.functions`` with the functions of the parents under a prior, and return their number.
+
+    -1 if there are more than fit.
+    """
+    size = 0
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        for function in range(curves.first[parent], curves.first[parent + 1]):
+            if curves.precisions[prior, function] < np.inf:
+                if size == scratch.functions.shape[0]:
+                    return -1
+                scratch.functions[size] = function
+                size += 1
+    return size
+
+
+@kernel
+def _gather_products(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int, size: int
+) -> int:
+    """Add the products of all pairs of parents to the `size` gathered functions, and return the number of all.
+
+    None are added if there are more than fit.
+    """
+    most = min(scratch.functions.shape[0], MOST_WITH_PRODUCTS)
+    n_curves = size
+    for k in range(n_views - 1):
+        for j in range(k):
+            first = curves.pair[curves.variable[views[j]], curves.variable[views[k]]]
+            if first < 0 or curves.precisions[prior, first] == np.inf:
+                continue
+            if size + curves.n_products > most:
+                return n_curves
+            for function in range(first, first + curves.n_products):
+                scratch.functions[size] = function
+                size += 1
+    return size
+
+
+@kernel
+def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prior: int) -> None:
+    """Factorise the penalised products of the gathered functions, and solve for the targets of a child.
+
+    The diagonal of ``scratch.system`` then has the squares of the pivots, and row k ends with what function k explains
+    of every target, in standard deviations of the residuals, and then of every function of the child that its
+    transformations are made of. The first rows are also the solution for the first
+    functions alone.
+    """
+    functions, system = scratch.functions, scratch.system
+    n_targets = curves.alone.shape[1]
+    n_transformed, own = curves.transforms.n_functions[child], curves.first[child]
+    width = size + n_targets + n_transformed
+    for i in range(size):
+        row = functions[i]
+        for j in range(i, size):
+            system[i, j] = curves.products[row, functions[j]]
+        system[i, i] += curves.precisions[prior, row]
+        for t in range(n_targets):
+            system[i, size + t] = curves.with_targets[row, child, t]
+        for a in range(n_transformed):
+            system[i, size + n_targets + a] = curves.products[row, own + a]
+    for k in range(size):
+        scratch.least[k] = curves.precisions[prior, functions[k]]
+    eliminate(system, size, width, scratch.least)
+
+
+@kernel
+def _regress_levels(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+) -> int:
+    """Regress positions of the levels of a discrete child on the functions of its parents, and start its logit there.
+
+    Functions, prior precisions, positions and coefficients enter the work space. Return the number of functions; -1 if
+    there are more than fit.
+    """
+    logits, work, functions = curves.logits, scratch.logits, scratch.functions
+    child = curves.variable[views[n_views - 1]]
+    size = 0
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        last = min(curves.first[parent + 1], curves.first[parent] + MOST_PER_PARENT)
+        for function in range(curves.first[parent], last):
+            if curves.precisions[prior, function] < np.inf:
+                if size == min(MOST_TERMS, functions.shape[0]):
+                    return -1
+                functions[size] = function
+                size += 1
+    n_levels, system = logits.n_levels[child], scratch.system
+    for i in range(size):
+        for j in range(i, size):
+            system[i, j] = curves.products[functions[i], functions[j]]
+        system[i, i] += curves.precisions[prior, functions[i]]
+        for k in range(n_levels):
+            system[i, size + k] = curves.products[functions[i], curves.first[child] + k]
+        work.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
+    eliminate(system, size, size + n_levels, work.parameters[2, 1:])
+    n_rows = logits.weight * logits.functions.shape[0]
+    start_logit(logits, work, system, child, size, n_rows)
+    for row in range(logits.functions.shape[0]):
+        of_row, values = logits.functions[row], work.rows[row]
+        values[0] = 1.0
+        for i in range(size):
+            values[i + 1] = of_row[functions[i]]
+    return size
+
+
+@kernel
+def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
+
+    The better one of lines and curves counts. Of a single discrete parent a table says all.
+    """
+    child = curves.variable[views[n_views - 1]]
+    if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
+        return -np.inf
+    logits, work = curves.logits, scratch.logits
+    # some of the rows choose, unless they leave it open
+    size = _regress_levels(curves, scratch, views, n_views, 0)
+    of_lines = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
+    size = _regress_levels(curves, scratch, views, n_views, 1)
+    of_curves = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
+    best = -np.inf
+    if of_curves > of_lines - _LEAST_LEAD:
+        best = logit_gain(logits, work, child, size, CONTINUED)
+    if of_lines > of_curves - _LEAST_LEAD:
+        size = _regress_levels(curves, scratch, views, n_views, 0)
+        best = max(best, logit_gain(logits, work, child, size, WHOLE))
+    return logits.alone[child] + best
+
+
+@kernel
+def _residual_moments(curves: CurveData, scratch: CurveScratch, child: int, size: int, n_solved: int) -> None:
+    """Set the moments of the functions of a child given the first `n_solved` of `size` functions of its parents.
+
+    The precisions of the prior of its transformation are added to them.
+    """
+    data, own = curves.transforms, curves.first[child]
+    n_functions, first = data.n_functions[child], size + curves.alone.shape[1]
+    moments = scratch.transforms.moments
+    for a in range(n_functions):
+        for b in range(a, n_functions):
+            moments[a, b] = curves.products[own + a, own + b] + data.least[child, a, b]
+        if a > 0:
+            moments[a, a] += data.precisions[child, a]
+    for k in range(n_solved):
+        explained = scratch.system[k, first : first + n_functions]
+        for a in range(n_functions):
+            for b in range(a, n_functions):
+                moments[a, b] -= explained[a] * explained[b]
+
+
+@kernel
+def _set_residuals(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, candidate: NDArray[np.float64]
+) -> float:
+    """Set the residuals of a model of a child by some of `size` functions, and its coefficients, for normal noise.
+
+    Return their least variance. The target after all others is the child after its transformation.
+    """
+    n_targets, system, tails = curves.alone.shape[1], scratch.system, scratch.tails
+    target, n_solved = np.int64(candidate[TARGET]), np.int64(candidate[SOLVED])
+    transform, functions, beta = candidate[COEFFICIENTS:], scratch.transforms.functions, tails.coefficients[0]
+    n_functions = curves.transforms.n_functions[child]
+    for i in range(tails.residuals.shape[0]):
+        tails.residuals[i] = curves.tails.own[child, i] if target == IN_UNITS else np.float32(0.0)
+    if target < n_targets:
+        least = curves.unexplained[child, target]
+        for k in range(n_solved):
+            beta[k] = system[k, size + target]
+        if target != IN_UNITS:
+            functions[0], transform[0] = curves.first[child], 1.0
+            add_functions(curves.tails, tails, functions[:1], transform, 1.0)
+    else:
+        least = 0.0
+        for a in range(n_functions):
+            functions[a] = curves.first[child] + a
+            for b in range(n_functions):
+                least += transform[a] * transform[b] * curves.transforms.least[child, a, b]
+        add_functions(curves.tails, tails, functions[:n_functions], transform, 1.0)
+        for k in range(n_solved):
+            beta[k] = 0.0
+            for a in range(n_functions):
+                beta[k] += transform[a] * system[k, size + n_targets + a]
+    divide_back(system, n_solved, beta)
+    add_functions(curves.tails, tails, scratch.functions[:n_solved], beta, -1.0)
+    return 0.5 * least / curves.half_rows
+
+
+@kernel
+def _refit_to_tails(
+    curves: CurveData, scratch: CurveScratch, n_solved: int, prior: int, freedom: float
+) -> None:
+    """Take one step from the coefficients of normal residuals towards those of heavy-tailed ones, and move residuals.
+
+    The information on the coefficients has the same form for all distributions of the residuals, so that the system is
+    eliminated already (Bickel, "One-step Huber estimates in the linear model", 1975).
+    """
+    tails, functions = scratch.tails, scratch.functions[:n_solved]
+    beta, step = tails.coefficients[0], tails.coefficients[1]
+    score_residuals(tails, freedom)
+    scores_of_functions(curves.tails, tails, functions, step)
+    for k in range(n_solved):
+        step[k] = curves.tails.weight * step[k] - curves.precisions[prior, functions[k]] * beta[k]
+    divide_forward(scratch.system, n_solved, step)
+    divide_back(scratch.system, n_solved, step)
+    add_functions(curves.tails, tails, functions, step, -1.0)
+
+
+@kernel
+def _tail_gain(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, candidate: NDArray[np.float64]
+) -> float:
+    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats."""
+    least = _set_residuals(curves, scratch, child, size, candidate)
+    n_rows = 2.0 * curves.half_rows
+    gain, freedom = fit_tails(scratch.tails, least)
+    price = 0.5 * log(n_rows)
+    if n_rows * gain < price:
+        return 0.0
+    _refit_to_tails(curves, scratch, np.int64(candidate[SOLVED]), np.int64(candidate[PRIOR]), freedom)
+    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price
+
+
+@kernel
+def _set_candidates(
+    curves: CurveData,
+    scratch: CurveScratch,
+    child: int,
+    size: int,
+    n_solved: int,
+    prior: int,
+    first: int,
+    least_promising: float,
+) -> float:
+    """Describe two models of a child by the first `n_solved` of `size` functions, with normal noise.
+
+    The first one is of the normal scores of the child, or of their transformation, which is tried if the scores gain
+    enough; the other one is in its own units. Return what the normal scores gain.
+    """
+    # half of ln(|prior precision| / |posterior precision|), relative to the variance of the residuals
+    occam = 0.0
+    for k in range(n_solved):
+        pivot = scratch.system[k, k]
+        occam += 0.5 * log(curves.precisions[prior, scratch.functions[k]]) - log(sqrt(pivot))
+    of_ranks = -np.inf
+    for t in range(curves.alone.shape[1]):
+        candidate = scratch.candidates[first + t]
+        before = curves.squares[child, t]
+        after = before
+        for k in range(n_solved):
+            explained = scratch.system[k, size + t]
+            after -= explained * explained
+        left = max(after, curves.unexplained[child, t])
+        gain = occam + curves.half_rows * log(before / left)
+        candidate[SCORE], candidate[TARGET] = curves.alone[child, t] + gain, t
+        candidate[PRIOR], candidate[SOLVED] = prior, n_solved
+        if t == OF_RANKS:
+            of_ranks = gain
+    n_transformed = curves.transforms.n_functions[child]
+    if n_transformed > 0 and of_ranks > least_promising:
+        _residual_moments(curves, scratch, child, size, n_solved)
+        before = curves.squares[child, OF_RANKS]
+        gain = occam + transform_gain(
+            curves.transforms, scratch.transforms, child, 2.0 * curves.half_rows, before
+        )
+        candidate = scratch.candidates[first]
+        if gain > of_ranks:
+            candidate[SCORE] = curves.alone[child, OF_RANKS] + gain
+            candidate[TARGET] = curves.alone.shape[1]
+            for a in range(n_transformed):
+                candidate[COEFFICIENTS + a] = scratch.transforms.coefficients[0, a]
+    return of_ranks
+
+
+@kernel
+def _with_tails(
+    curves: CurveData,
+    scratch: CurveScratch,
+    views: NDArray[np.int64],
+    n_views: int,
+    n_candidates: int,
+    size: int,
+) -> float:
+    """Return the score of the best candidate with tails; the system of the last one has `size` functions.
+
+    The best one with normal noise is judged first; where it has no heavy tails, the others count as having none. Those
+    that are close to it are judged as well, and the best one in units of the column, which heavy tails may move far.
+    """
+    child, candidates = curves.variable[views[n_views - 1]], scratch.candidates
+    chosen, in_units = 0, 1
+    for number in range(n_candidates):
+        if candidates[number, SCORE] > candidates[chosen, SCORE]:
+            chosen = number
+        if number % 2 == 1 and candidates[number, SCORE] > candidates[in_units, SCORE]:
+            in_units = number
+    best = candidates[chosen, SCORE]
+    if curves.tails.cells.shape[1] == 0:
+        return best
+    with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
+    for place in range(n_candidates):
+        number = chosen if place == 0 else place - 1 if place <= chosen else place
+        candidate = candidates[number]
+        margin = 2.0 * _CLOSE_IN_UNITS * curves.half_rows if number == in_units else 0.0
+        if candidate[SCORE] < best - max(margin, _CLOSE):
+            continue
+        prior = np.int64(candidate[PRIOR])
+        if prior != last_prior:
+            size = _gather_functions(curves, scratch, views, n_views, prior)
+            size = _gather_products(curves, scratch, views, n_views, prior, size)
+            _solve(curves, scratch, child, size, prior)
+            last_prior = prior
+        gain = _tail_gain(curves, scratch, child, size, candidate)
+        if gain == 0.0 and place == 0:
+            break
+        with_tails = max(with_tails, candidate[SCORE] + gain)
+    return with_tails
+
+
+@kernel
+def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
+
+    The best prior and the best target count, or the best transformation of the child, with products of parents or
+    without. Its residuals may have heavy tails. The costs of edges and cuts are not included. `views` are as of
+    `family_score`.
+    """
+    child = curves.variable[views[n_views - 1]]
+    if curves.logits.n_levels[child] > 0 and n_views > 1:
+        return _logit_score(curves, scratch, views, n_views)
+    may_follow = False
+    for t in range(curves.alone.shape[1]):
+        may_follow |= curves.alone[child, t] > -np.inf
+    if not may_follow or n_views == 1:
+        return -np.inf
+    n_candidates, size, most_of_ranks = 0, 0, 0.0
+    for prior in range(curves.precisions.shape[0]):
+        n_curves = _gather_functions(curves, scratch, views, n_views, prior)
+        if n_curves < 0:
+            continue
+        size = _gather_products(curves, scratch, views, n_views, prior, n_curves)
+        _solve(curves, scratch, child, size, prior)
+        n_solved = n_curves
+        while True:
+            of_ranks = _set_candidates(
+                curves, scratch, child, size, n_solved, prior, n_candidates, _PROMISING * most_of_ranks
+            )
+            most_of_ranks = max(most_of_ranks, of_ranks)
+            n_candidates += curves.alone.shape[1]
+            if n_solved == size:
+                break
+            n_solved = size
+    if n_candidates == 0:
+        return -np.inf
+    return _with_tails(curves, scratch, views, n_views, n_candidates, size)

@@ -1,0 +1,236 @@
+"""Columns that follow curves after a transformation, or with heavy tails, against SciPy's optimum and by their use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import (
+    Family,
+    FamilyScorer,
+    ScoredVariable,
+    SmoothFunctions,
+    curve_data,
+    no_tails,
+    no_transforms,
+    normal_scores,
+)
+from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+Values = NDArray[np.float64]
+METHOD = scoring_method("density-bd")
+
+
+def variables_of(*columns: Values) -> list[ScoredVariable]:
+    return [
+        ScoredVariable(f"x{k}", values, 0, policy_library(values, "equal-frequency", 2), fit_shape(values))
+        for k, values in enumerate(columns)
+    ]
+
+
+def score(variables: list[ScoredVariable], data: CurveData, child: int, *parents: int) -> float:
+    rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
+    family = Family((child, 0), tuple((p, 0) for p in parents))
+    own_cost = rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(len(variables[0].values) - 1)
+    found = FamilyScorer(variables, METHOD, rule, curves=data).score([family], use_cache=False)[0]
+    return float(found + own_cost)
+
+
+def without_transforms(data: CurveData) -> CurveData:
+    return data._replace(transforms=no_transforms(len(data.alone)))
+
+
+def without_tails(data: CurveData) -> CurveData:
+    return data._replace(tails=no_tails())
+
+
+def basis(values: Values) -> tuple[SmoothFunctions, Values, Values]:
+    """Return the functions of a column, their values in rows, and its normal scores."""
+    scores, _ = normal_scores(values)
+    functions = SmoothFunctions(scores, 9)
+    return functions, functions.of_rows(0, len(values)), scores
+
+
+def log_evidence(parent: Values, child: Values, data: CurveData, prior: int) -> float:
+    """Return the gain of a child with one parent after its best transformation, by SciPy's optimum and all slopes."""
+    n = len(child)
+    _, x, _ = basis(parent)
+    functions, b, scores = basis(child)
+    b = b[:, : data.transforms.n_functions[1]]
+    columns = np.flatnonzero(np.isfinite(data.precisions[prior, : data.first[1]]))
+    precisions = data.precisions[prior, columns]
+    x = x[:, columns] - x[:, columns].mean(axis=0)
+    system = x.T @ x + np.diag(precisions)
+    explained = x.T @ b
+    of_prior = np.diag(np.append(0.0, data.transforms.precisions[1, 1 : b.shape[1]]))
+    moments = b.T @ b - explained.T @ np.linalg.solve(system, explained)
+    moments += data.transforms.least[1, : b.shape[1], : b.shape[1]] + of_prior
+    step = 1e-5
+    inner = np.clip(scores, scores.min() + step, scores.max() - step)
+    slopes = (functions.of_scores(inner + step) - functions.of_scores(inner - step)) / (2 * step)
+    slopes = slopes[:, : b.shape[1]]
+
+    def loss(c: Values) -> tuple[float, Values]:
+        of_rows = slopes @ c
+        if of_rows.min() <= 0:
+            return np.inf, np.zeros(len(c))
+        value = float(np.log(of_rows).sum() - 0.5 * c @ moments @ c)
+        return -value, -(slopes.T @ (1 / of_rows) - moments @ c)
+
+    start = np.append(np.sqrt(n / moments[0, 0]), np.zeros(b.shape[1] - 1))
+    found = scipy.optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-3})
+    of_rows = slopes @ found.x
+    information = moments + (slopes / of_rows[:, None]).T @ (slopes / of_rows[:, None])
+    alone = n * (np.log(slopes[0, 0]) + 0.5 * np.log(n / data.squares[1, 0]) - 0.5)
+    occam = 0.5 * (np.log(precisions).sum() - np.linalg.slogdet(system)[1])
+    occam += 0.5 * np.log(of_prior.diagonal()[1:]).sum() - 0.5 * np.linalg.slogdet(information)[1]
+    occam += 0.5 * np.log(2 * n) - np.log(found.x[0])
+    return float(-found.fun - alone + occam)
+
+
+OUTER: dict[str, Callable[[Values], Values]] = {
+    "exponential": np.exp,
+    "bounded": np.tanh,
+    "cubic": lambda values: values + values**3,
+}
+
+
+def follow(
+    n_rows: int, outer: Callable[[Values], Values], noise: Callable[..., Values], seed: int = 0
+) -> list[Values]:
+    """Return a chain of three columns: each later one is an increasing function of a curve and noise."""
+    rng = np.random.default_rng(seed)
+    first = rng.normal(size=n_rows)
+    inner = np.sin(1.5 * first) + 0.3 * noise(rng, n_rows)
+    second = outer(inner)
+    third = outer(np.square(np.clip(inner, -3, 3)) + 0.3 * noise(rng, n_rows))
+    return [first, second, third]
+
+
+def normal(rng: np.random.Generator, n_rows: int) -> Values:
+    return rng.normal(size=n_rows)
+
+
+def heavy(rng: np.random.Generator, n_rows: int) -> Values:
+    return rng.standard_t(3, n_rows) / 3**0.5
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_a_transformation_is_the_most_likely_one(name: str) -> None:
+    first, second, _ = follow(800, OUTER[name], normal)
+    variables = variables_of(first, second)
+    data = without_tails(curve_data(variables))
+    found = score(variables, data, 1, 0) - data.alone[1, 0]
+    expected = max(log_evidence(first, second, data, prior) for prior in range(len(data.precisions)))
+    # slopes are means of parts of the range there
+    assert found == pytest.approx(expected, abs=2.0)
+    plain = score(variables, without_transforms(data), 1, 0) - data.alone[1, 0]
+    assert found > plain + 10
+
+
+def test_normal_columns_gain_nothing() -> None:
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=2_000)
+    variables = variables_of(first, first + 0.5 * rng.normal(size=2_000), rng.normal(size=2_000))
+    data = curve_data(variables)
+    plain = without_tails(without_transforms(data))
+    assert score(variables, data, 1, 0) == score(variables, plain, 1, 0)
+    assert score(variables, data, 2, 0) <= data.alone[2].max()
+
+
+@pytest.mark.parametrize("freedom", [3, 8])
+def test_tails_gain_what_students_distribution_does(freedom: int) -> None:
+    rng = np.random.default_rng(freedom)
+    n = 4_000
+    first = rng.normal(size=n)
+    second = np.sin(first) + 0.3 * rng.standard_t(freedom, n)
+    variables = variables_of(first, second)
+    data = without_transforms(curve_data(variables))
+    gain = score(variables, data, 1, 0) - score(variables, without_tails(data), 1, 0)
+    # the same coefficients by penalised likelihood, of the better one of both targets
+    expected = []
+    for t, target in enumerate((normal_scores(second)[0], second)):
+        y = (target - target.mean()) / target.std()
+        for precisions in data.precisions[:, : data.first[1]]:
+            used = np.isfinite(precisions)
+            x = SmoothFunctions(normal_scores(first)[0], int(data.first[1])).of_rows(0, n)[:, used]
+            x = np.column_stack([np.ones(n), x])
+            weights = np.append(0.0, precisions[used])
+            beta = np.linalg.solve(x.T @ x + np.diag(weights), x.T @ y)
+            occam = (
+                np.log(precisions[used]).sum()
+                - np.linalg.slogdet(x[:, 1:].T @ x[:, 1:] + np.diag(weights[1:]))[1]
+            )
+            left = float(y @ (y - x @ beta)) + data.unexplained[1, t]
+            of_normal = data.alone[1, t] + 0.5 * occam + 0.5 * n * np.log(data.squares[1, t] / left)
+            plain = y - x @ beta
+            normal_log = -0.5 * n * (np.log(2 * np.pi * plain.var()) + 1)
+            for nu in (3.0, 8.0):
+                square, b = plain.var() / 2, beta
+                for _ in range(50):
+                    shares = (nu + 1) / (nu + (y - x @ b) ** 2 / square)
+                    b = np.linalg.solve((x * shares[:, None]).T @ x + np.diag(weights), x.T @ (shares * y))
+                    square = float(np.mean(shares * (y - x @ b) ** 2))
+                logs = student.logpdf(y - x @ b, nu, scale=square**0.5).sum()
+                expected.append((of_normal + logs - normal_log, logs - normal_log))
+    best, of_tails = max(expected)
+    assert gain > 50
+    assert score(variables, data, 1, 0) == pytest.approx(best - 0.5 * np.log(n), abs=0.02 * of_tails + 4)
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_a_parent_of_a_parent_adds_nothing_to_transformed_columns_with_heavy_tails(name: str) -> None:
+    variables = variables_of(*follow(10_000, OUTER[name], heavy))
+    data = curve_data(variables)
+    assert score(variables, data, 2, 1) > score(variables, data, 2, 0, 1)
+    # and the effect does not explain its cause as well
+    forwards = score(variables, data, 1, 0) + data.alone[0, 0]
+    backwards = score(variables, data, 0, 1) + data.alone[1, 0]
+    assert forwards > backwards
+
+
+def test_increasing_functions_of_a_child_change_little() -> None:
+    first, second, _ = follow(1_000, lambda values: values, heavy)
+    gains = []
+    for outer in (np.positive, np.exp, np.arctan):
+        variables = variables_of(first, outer(second))
+        data = curve_data(variables)
+        gains.append(score(variables, data, 1, 0) - data.alone[1, 0])
+    # of the column in its own units, and of its normal scores
+    assert max(gains) - min(gains[1:]) < 0.05 * max(gains)
+    assert gains[1] == pytest.approx(gains[2], rel=1e-9)
+
+
+@pytest.mark.parametrize("digits", [0, 1])
+def test_rounding_buys_no_density(digits: int) -> None:
+    first, second, _ = follow(2_000, lambda values: 2 * values, heavy)
+    rounded = np.round(second, digits)
+    plain, coarse = variables_of(first, second), variables_of(first, rounded)
+    of_plain, of_coarse = curve_data(plain), curve_data(coarse)
+    gain = score(plain, of_plain, 1, 0) - of_plain.alone[1, 0]
+    assert score(coarse, of_coarse, 1, 0) - of_coarse.alone[1].max() < gain + 5
+    # a copy gains no more than the probabilities of its values
+    copies = variables_of(rounded, rounded.copy())
+    of_copies = curve_data(copies)
+    _, counts = np.unique(rounded, return_counts=True)
+    entropy = -float(counts @ np.log(counts / len(rounded)))
+    assert score(copies, of_copies, 1, 0) - of_copies.alone[1].max() < entropy + 1
+
+
+def test_some_of_many_rows_judge_tails(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = variables_of(*follow(4_000, np.exp, heavy))
+    whole = score(variables, curve_data(variables), 2, 1)
+    monkeypatch.setattr("gomea_bn.problems.family_scorer._MOST_ROWS_OF_TAILS", 2_000)
+    data = curve_data(variables)
+    assert data.tails.cells.shape == (3, 2_000)
+    part = score(variables, data, 2, 1)
+    assert part != whole
+    assert part == pytest.approx(whole, abs=0.1 * (whole - data.alone[2, 0]))
