@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families, new_scratch
+from gomea_bn.problems.family_scorer import FamilyScorer, graph_families, new_scratch
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,

@@ -11,17 +11,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import ParentSets
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.family_scorer import (
-    FamilyScorer,
-    LibraryGrowth,
-    ScoredVariable,
-    ThreadCaches,
-    new_cache,
-    new_scratch,
-)
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ThreadCaches, new_cache, new_scratch
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.problems.base import Refiner, ValuesInUse
-from gomea_bn.problems.family_scorer import FamilyScorer, new_cache, new_scratch, no_curves
+from gomea_bn.problems.curves import no_curves
+from gomea_bn.problems.family_scorer import FamilyScorer, new_cache, new_scratch
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, move_chain, reinsert
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules

@@ -20,7 +20,6 @@ from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
-from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     DensityEstimator,
@@ -464,6 +463,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
         Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may.
         """
+        from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
+
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         options = plain_options(self)
         line = options["line"]

@@ -16,6 +16,7 @@ from gomea_bn.data.columns import extremes
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.learning.options import OPTIMAL, LearningOptions
+from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing, first_cuts, library_capacity
 from gomea_bn.problems.cuts.policies import (
@@ -28,7 +29,7 @@ from gomea_bn.problems.cuts.policies import (
 )
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, curve_data
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules

@@ -20,12 +20,13 @@ from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_line import below_student
 from gomea_bn.network.tables import smoothed_and_left_out
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import mmap
 import os
 import sys
 from collections import deque
@@ -15,7 +17,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
@@ -28,6 +30,8 @@ R = TypeVar("R")
 _POLL_SECONDS = 0.05
 # largest number of threads on a machine with fewer cores
 _MOST_WITHOUT_CORES = 16
+# NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
+_BYTES_OF_HUGE_PAGES = 1 << 22
 # the pool of threads that the work of the present thread leaves idle, and their number
 _spare = local()
 
@@ -275,3 +279,16 @@ def thread_count(n_jobs: int | None) -> int:
         raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores if n_jobs == -1 else min(int(n_jobs), max(cores, _MOST_WITHOUT_CORES))
+
+
+def zeros_by_pages(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros of which only the written parts take memory, in the pages of the system.
+
+    NumPy asks for pages of 2 MiB, so that one written row of 100 kB takes 2 MiB, and the time to fill them with zeros.
+    """
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if n_bytes < _BYTES_OF_HUGE_PAGES:
+        return np.zeros(shape, dtype)
+    # a forked process gets a copy, as of other arrays
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    return np.frombuffer(mmap.mmap(-1, n_bytes, **private), dtype).reshape(shape)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Refiner, ValuesInUse
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
@@ -28,7 +29,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
 
 _MOST_ROWS = 2_000

@@ -23,7 +23,6 @@ from gomea_bn.problems.kernels.logits import (
     logit_gain,
     start_logit,
 )
-from gomea_bn.problems.kernels.systems import divide_back, divide_forward, eliminate
 from gomea_bn.problems.kernels.tails import (
     TailData,
     TailScratch,
@@ -35,6 +34,7 @@ from gomea_bn.problems.kernels.tails import (
 )
 from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch, transform_gain
 from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
 """Targets of a child: its normal scores, and its values in its own units."""

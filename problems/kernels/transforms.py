@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.systems import eliminate, solve_back
 from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels import eliminate, solve_back
 
 MOST_OF_TRANSFORM = 7
 """Most functions of a column that its transformation is a sum of."""

@@ -33,7 +33,8 @@ from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree
-from gomea_bn.problems.family_scorer import ScoredVariable, new_cache
+from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.family_scorer import new_cache
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
 

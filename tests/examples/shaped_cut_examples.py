@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from shape_oracles import slow_is_too_narrow, slow_score, with_cuts
 
 from gomea_bn import Shape
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")

@@ -18,10 +18,10 @@ from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentio
 from gomea_bn.learning.search.shown_cuts import learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.simulation.random_networks import random_network

@@ -26,7 +26,8 @@ from oracles import (
 from scipy.stats import chisquare
 
 from gomea_bn.problems.base import Solution, set_gene, undo
-from gomea_bn.problems.family_scorer import Family, ScoredVariable, new_cache
+from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.family_scorer import Family, new_cache
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.structure import StructureProblem

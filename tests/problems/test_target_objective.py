@@ -12,9 +12,9 @@ from search_examples import journal_of, unevaluated
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method

@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 from gomea_bn.cli.running import rare_collections
-from gomea_bn.problems.family_scorer import zeros_by_pages
 from gomea_bn.runtime.kernel_progress import compiling
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.runtime.progress import LiveTable
@@ -23,6 +22,7 @@ from gomea_bn.runtime.threads import (
     in_spare_threads,
     spare_threads,
     thread_pool,
+    zeros_by_pages,
 )
 
 

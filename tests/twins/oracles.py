@@ -14,8 +14,9 @@ from search_examples import journal_of, unevaluated
 
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.problems.base import Journal, Solution
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.structure import evaluate_structure
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method

@@ -6,7 +6,7 @@ from oracles import make_problem
 
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer, Parents
 

@@ -8,8 +8,9 @@ from oracles import slow_family_score
 
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.simulation.random_networks import random_network
 
 

@@ -33,11 +33,11 @@ from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method

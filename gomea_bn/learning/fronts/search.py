@@ -39,10 +39,10 @@ from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.parameters import check_declared, declarations
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, judges_all, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method

@@ -28,8 +28,9 @@ from gomea_bn.learning.search.staged_search import SearchSettings, searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
-from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem

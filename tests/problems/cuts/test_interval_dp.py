@@ -15,11 +15,12 @@ from oracles import slow_family_score
 from processor_time import at_most
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn, spread_windows
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")

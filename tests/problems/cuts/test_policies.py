@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from oracles import make_scorer, slow_equal_frequency, slow_equal_width
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import (
     bin_codes,
     equal_frequency_cuts,
@@ -19,7 +20,7 @@ from gomea_bn.problems.cuts.policies import (
     midpoint,
     policy_library,
 )
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.family_scorer import Family
 
 TIED_VALUES = st.lists(st.integers(-6, 12).map(lambda v: v / 4), min_size=2, max_size=60)
 

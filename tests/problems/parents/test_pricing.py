@@ -18,7 +18,7 @@ from gomea_bn.learning import Scoring
 from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parents
-from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.parents import (
     OrderStarts,
     ParentLibraries,

@@ -38,7 +38,8 @@ from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import set_gene, undo
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial, reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import Screening, candidate_pairs

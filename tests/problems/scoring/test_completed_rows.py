@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 

@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
-from gomea_bn.problems import family_scorer
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import (
-    Family,
-    FamilyScorer,
+from gomea_bn.problems import curves
+from gomea_bn.problems.curves import (
     LevelFunctions,
     ScoredVariable,
     SmoothFunctions,
     curve_data,
     normal_scores,
 )
+from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -283,7 +282,7 @@ def test_a_family_with_too_many_products_has_none(monkeypatch: pytest.MonkeyPatc
     without = FamilyScorer(variables, METHOD, rule, curves=plain).score([family(2, 0, 1)])[0]
     assert with_products > without + 50
     # the work space is smaller than the 18 curves and 9 products
-    monkeypatch.setattr(family_scorer, "MOST_FUNCTIONS", 26)
+    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 26)
     assert scorer_of(variables).score([family(2, 0, 1)])[0] == without
 
 
@@ -301,10 +300,10 @@ def test_a_kink_of_many_rows_lets_nothing_through() -> None:
 def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
     assert np.diff(curve_data(variables).first).tolist() == [9, 9, 9, 2]
-    monkeypatch.setattr(family_scorer, "_MOST_PRODUCTS", 60 * 12.0**2)
+    monkeypatch.setattr(curves, "_MOST_PRODUCTS", 60 * 12.0**2)
     few = curve_data(variables)
     assert np.diff(few.first).tolist() == [3, 3, 3, 2]
-    monkeypatch.setattr(family_scorer, "_MOST_PRODUCTS", 60 * 5.0**2)
+    monkeypatch.setattr(curves, "_MOST_PRODUCTS", 60 * 5.0**2)
     assert not len(curve_data(variables).products)
 
 
@@ -312,13 +311,13 @@ def test_large_tables_get_fewer_products_and_then_none(monkeypatch: pytest.Monke
     variables = some_variables()
     # 29 functions, and products of three, two or one of them for each of three pairs
     for most, per_pair in ((29 + 27, 3), (29 + 26, 2), (29 + 11, 1)):
-        monkeypatch.setattr(family_scorer, "_MOST_PRODUCTS_OF_PAIRS", 60 * most**2)
+        monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * most**2)
         data = curve_data(variables)
         assert data.n_products == per_pair**2
         assert len(data.products) == 29 + 3 * per_pair**2
         assert sorted(data.pair[np.triu_indices(3, 1)].tolist()) == [29 + k * per_pair**2 for k in range(3)]
         assert (data.pair[3] < 0).all()
-    monkeypatch.setattr(family_scorer, "_MOST_PRODUCTS_OF_PAIRS", 60 * 31.0**2)
+    monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * 31.0**2)
     without = curve_data(variables)
     assert len(without.products) == 29
     assert (without.pair < 0).all()
@@ -327,7 +326,7 @@ def test_large_tables_get_fewer_products_and_then_none(monkeypatch: pytest.Monke
 def test_blocks_of_rows_give_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
     whole = curve_data(variables)
-    monkeypatch.setattr(family_scorer, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(curves, "_BLOCK_ROWS", 7)
     parts = curve_data(variables)
     np.testing.assert_allclose(parts.products, whole.products, atol=1e-10)
     np.testing.assert_allclose(parts.with_targets, whole.with_targets, atol=1e-10)
@@ -339,8 +338,8 @@ def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch
     sum_of_both = 3 * y + 0.7 * x**2 + 0.1 * rng.normal(size=80)
     variables = [continuous("x", x), continuous("y", y), continuous("sum", sum_of_both)]
     both = scorer_of(variables).score([family(2, 0, 1)])[0]
-    monkeypatch.setattr(family_scorer, "MOST_FUNCTIONS", 17)
+    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 17)
     lines = scorer_of(variables).score([family(2, 0, 1)])[0]
-    monkeypatch.setattr(family_scorer, "MOST_FUNCTIONS", 1)
+    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 1)
     table = scorer_of(variables).score([family(2, 0, 1)])[0]
     assert both > lines > table == scorer_of(variables).table_scores([family(2, 0, 1)])[0]

@@ -9,14 +9,10 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import (
-    Family,
-    FamilyScorer,
-    ScoredVariable,
-    curve_data,
-)
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]

@@ -10,11 +10,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import (
-    Family,
-    FamilyScorer,
+from gomea_bn.problems.curves import (
     ScoredVariable,
     SmoothFunctions,
     curve_data,
@@ -22,6 +18,9 @@ from gomea_bn.problems.family_scorer import (
     no_transforms,
     normal_scores,
 )
+from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -228,7 +227,7 @@ def test_rounding_buys_no_density(digits: int) -> None:
 def test_some_of_many_rows_judge_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = variables_of(*follow(4_000, np.exp, heavy))
     whole = score(variables, curve_data(variables), 2, 1)
-    monkeypatch.setattr("gomea_bn.problems.family_scorer._MOST_ROWS_OF_TAILS", 2_000)
+    monkeypatch.setattr("gomea_bn.problems.curves._MOST_ROWS_OF_TAILS", 2_000)
     data = curve_data(variables)
     assert data.tails.cells.shape == (3, 2_000)
     part = score(variables, data, 2, 1)

@@ -1,0 +1,595 @@
+"""Functions of columns, their moments, and the other data by which kernels score sums of curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import log, pi
+from typing import Protocol
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.problems.kernels.logits import (
+    MOST_LEVELS,
+    MOST_PARAMETERS,
+    MOST_TERMS,
+    ROWS_AT_ONCE,
+    LogitData,
+    LogitScratch,
+)
+from gomea_bn.problems.kernels.score import MISSING
+from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
+from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM, TransformData, TransformScratch
+from gomea_bn.runtime.threads import one_blas_thread, zeros_by_pages
+
+# any fixed number: keys must be the same in every process
+_CURVE_KEY_SEED = 20250131
+_N_TARGETS = 2
+# most functions of a continuous column, a line and curves by increasing roughness
+_MOST_PER_COLUMN = 9
+# the same beyond some rows, and of all columns together, since a family takes the cube of their number
+_FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 1_000, 32, 240
+_GROWTH = 0.43
+# most functions of either column in the products of two columns
+_MOST_PER_PAIR = 3
+# what cross products may cost: multiplications, and functions of all columns
+_MOST_PRODUCTS = 2e10
+_MOST_COLUMNS_OF_PRODUCTS = 4_000
+# the same with products of two columns, of at most 10,000 rows
+_MOST_PRODUCTS_OF_PAIRS = 5e9
+_ROWS_OF_PAIRS = 10_000
+_MOST_COLUMNS_OF_PAIRS = 2_000
+_BLOCK_ROWS = 1 << 14
+_BLOCK_NUMBERS = 1 << 24
+# prior of coefficients, in rows: a line, and the least rough curve
+_LINE_PRECISION = 1.0
+_CURVE_PRECISIONS = (np.inf, 1.0)
+# prior of the variance of residuals, which are relative to the variance of the column
+_PRIOR_ROWS = 1.0
+_PRIOR_SQUARES = 0.02
+_LEAST_DEVIATION = 1e-3
+
+# most rows by which tails of residuals are judged
+_MOST_ROWS_OF_TAILS = 1 << 15
+# parts of the range of a column that is transformed
+_PARTS_OF_TRANSFORM = 48
+
+# most rows by which discrete columns follow curves, and most of their functions
+_MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 6_000, 1 << 25
+
+
+@dataclass(frozen=True)
+class ScoredVariable:
+    """One column for the score."""
+
+    name: str
+    # (n_rows,) float64 in original units, NaN where missing, or codes, `MISSING` as a byte where missing
+    values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
+    n_levels: int  # 0 for a continuous column
+    policies: tuple[Policy, ...] = ()  # library of a continuous column, fewest bins first
+    shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
+
+    @cached_property
+    def ranks(self) -> SortedColumn:
+        """A continuous column sorted once."""
+        return SortedColumn(np.asarray(self.values, np.float64))
+
+    @property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Which values are not missing, bool (n_rows,)."""
+        if self.n_levels:
+            return np.asarray(self.values.astype(np.uint8) != MISSING)
+        return ~np.isnan(self.values)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of values that are not missing."""
+        return int(np.count_nonzero(self.is_observed))
+
+    @property
+    def has_free_cuts(self) -> bool:
+        """Return whether the column is continuous and no user has fixed its cuts."""
+        return bool(self.policies) and all(policy.chosen for policy in self.policies)
+
+
+class _Functions(Protocol):
+    """Functions of one column, by rows."""
+
+    roughness: NDArray[np.float64]
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+
+
+# inner knots of the splines of the curves: of few functions, and per function of many
+_INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
+_DEGREE = 3
+_LEAST_EIGENVALUE = 1e-6
+
+
+class LevelFunctions:
+    """Indicators of the levels that occur, scaled to a standard deviation of 1."""
+
+    def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
+        self._codes = codes
+        share = np.bincount(codes, minlength=n_levels) / len(codes)
+        self._used = np.flatnonzero((share > 0) & (share < 1))
+        self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
+        self.roughness = np.zeros(len(self._used))
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        codes = self._codes[first:last]
+        return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+
+
+class SmoothFunctions:
+    """A line, and curves that are orthogonal to it and to each other, by increasing roughness.
+
+    The curves are the first functions of a Demmler-Reinsch basis of cubic splines: orthogonal over the rows, and with
+    orthogonal second derivatives (Demmler & Reinsch, "Oscillation matrices with spline smoothing", 1975). Their
+    roughness is the integral of the squared second derivative, relative to that of the first curve.
+    """
+
+    def __init__(self, scores: NDArray[np.float64], n_functions: int) -> None:
+        self._scores = scores
+        distinct, counts = np.unique(scores, return_counts=True)
+        share = counts / len(scores)
+        self._mean = float(share @ distinct)
+        self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
+        low, high = float(distinct[0]), float(distinct[-1])
+        is_fine = n_functions > _MOST_PER_COLUMN
+        n_inner = int(_KNOTS_PER_FUNCTION * n_functions) if is_fine else _INNER_KNOTS
+        inner = np.linspace(low, high, n_inner + 2)
+        self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
+        design = self._splines(distinct)
+        values, vectors = scipy.linalg.eigh(design.T @ (design * share[:, None]))
+        is_kept = values > _LEAST_EIGENVALUE * values[-1]
+        orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
+        roughness, rotation = scipy.linalg.eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
+        # the first two are smooth everywhere: a constant and the line
+        n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
+        chosen = slice(2, 2 + max(n_curves, 0))
+        self._curves = (orthonormal @ rotation)[:, chosen]
+        relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
+        self.roughness = np.concatenate([[0.0], relative])
+
+    def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(
+            scipy.interpolate.BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64
+        )
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        return self.of_scores(self._scores[first:last])
+
+    def of_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions at some scores within the range of the column, float64 (n, n_functions)."""
+        line = (scores - self._mean) / self._deviation
+        if not self._curves.shape[1]:
+            return line[:, None]
+        return np.column_stack([line, self._splines(scores) @ self._curves])
+
+
+def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the integrals of products of second derivatives of cubic splines, which are linear between knots."""
+    n_splines = len(knots) - _DEGREE - 1
+    ends = np.unique(knots)
+    # Simpson's rule is exact for the products, parabolas between knots
+    places = np.concatenate([ends, (ends[1:] + ends[:-1]) / 2])
+    widths = np.diff(ends)
+    weights = np.zeros(len(places))
+    weights[: len(ends) - 1] += widths / 6
+    weights[1 : len(ends)] += widths / 6
+    weights[len(ends) :] = widths * 4 / 6
+    second = scipy.interpolate.BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
+    return np.asarray(second.T @ (second * weights[:, None]), np.float64)
+
+
+def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the quantile of a standard normal at the mean rank of every value, and the width that its ties cover.
+
+    Both, float64 (n_rows,), depend on the order of the values alone. Equal values share the probabilities of their
+    ranks, moved towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    up_to = np.cumsum(counts)
+    below = up_to - counts
+    n_rows = len(values)
+    scores = _quantile((below + up_to) / 2, n_rows)
+    widths = _quantile(up_to.astype(np.float64), n_rows) - _quantile(below.astype(np.float64), n_rows)
+    return scores[inverse], widths[inverse]
+
+
+def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    """Return the quantile of a standard normal at a rank from 0 to `n_rows`."""
+    return np.asarray(scipy.special.ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
+
+
+def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
+    """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
+
+    Discrete columns of at most eight levels may follow logits, whose log odds are sums of curves of their parents;
+    see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
+    have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
+    scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
+    the normal scores of every continuous parent, one amount for every level of every discrete parent, and normal
+    noise. The score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of
+    the variance, as a density with respect to the shape of the column. Three models are compared: lines, curves whose
+    prior precision grows with their roughness, and these curves with products of the first functions of every two
+    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what
+    equal values cover, so that repeated values gain no density.
+
+    Beyond 10,000 rows columns have more functions, in proportion to the two thirds power of the rows, and a fourth
+    model has rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
+    """
+    n_rows = len(variables[0].values)
+    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
+    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
+    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
+    per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
+    # not even lines are affordable, or of no use
+    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
+        return no_curves()
+    with one_blas_thread():
+        return _of_rows(variables, per_column)
+
+
+def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
+    """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
+    n_rows, n = len(variables[0].values), len(variables)
+    scores: dict[int, NDArray[np.float64]] = {}
+    widths: dict[int, NDArray[np.float64]] = {}
+    for v, variable in enumerate(variables):
+        if not variable.n_levels:
+            scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
+    functions: list[_Functions] = [
+        SmoothFunctions(scores[v], per_column)
+        if v in scores
+        else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        for v, variable in enumerate(variables)
+    ]
+    first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
+    per_pair, pairs = _pairs(functions, sorted(scores), n_rows)
+    pair = np.full((n, n), -1, np.int64)
+    for place, (i, j) in enumerate(pairs):
+        pair[i, j] = pair[j, i] = first[-1] + place * per_pair**2
+    size = int(first[-1]) + len(pairs) * per_pair**2
+    targets = np.zeros((n_rows, n, _N_TARGETS))
+    alone = np.full((n, _N_TARGETS), -np.inf)
+    unexplained = np.ones((n, _N_TARGETS))
+    for v, variable in enumerate(variables):
+        if _may_follow(variable) and variable.shape is not None:
+            targets[:, v, 0], unexplained[v, 0] = _centred(scores[v], widths[v])
+            alone[v, 0] = variable.shape.compared_log_likelihood
+            # a probability has no units
+            if False in variable.shape.measures:
+                targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
+    flat = targets.reshape(n_rows, -1)
+    sums, products, with_targets = np.zeros(size), np.zeros((size, size)), np.zeros((size, flat.shape[1]))
+    n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
+    for start in range(0, n_rows, n_block):
+        of_columns = [f.of_rows(start, start + n_block) for f in functions]
+        of_pairs = [of_columns[i][:, :per_pair, None] * of_columns[j][:, None, :per_pair] for i, j in pairs]
+        block = np.concatenate(
+            [*of_columns, *(of_pair.reshape(len(of_pair), -1) for of_pair in of_pairs)], axis=1
+        )
+        sums += block.sum(axis=0)
+        products += block.T @ block
+        with_targets += block.T @ flat[start : start + n_block]
+    products -= np.outer(sums, sums) / n_rows
+    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
+    of_curves: tuple[float, ...] = _CURVE_PRECISIONS
+    if per_column > _MOST_PER_COLUMN:
+        of_curves = (*of_curves, _FEW_ROWS / n_rows)
+    precisions = np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves])
+    for v in scores:
+        # smooth curves need few functions
+        precisions[1, first[v] + _MOST_PER_COLUMN : first[v + 1]] = np.inf
+    keys = (
+        np.random.default_rng(_CURVE_KEY_SEED)
+        .integers(1, 2**63, size=(2, n), dtype=np.int64)
+        .astype(np.uint64)
+    )
+    return CurveData(
+        products=products,
+        with_targets=with_targets.reshape(size, n, _N_TARGETS),
+        squares=(targets**2).sum(axis=0) + unexplained,
+        unexplained=unexplained,
+        alone=alone,
+        first=first,
+        pair=pair,
+        n_products=per_pair**2,
+        precisions=precisions,
+        variable=np.zeros(0, np.int64),
+        child_key=2 * keys[0] + 1,
+        parent_key=2 * keys[1] + 1,
+        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+        logits=_logit_data(variables, functions),
+        transforms=_transform_data(variables, functions, scores, widths),
+        tails=_tail_data(variables, functions, targets[:, :, 1], pairs, per_pair),
+    )
+
+
+def _tail_data(
+    variables: Sequence[ScoredVariable],
+    functions: Sequence[_Functions],
+    own: NDArray[np.float64],
+    pairs: Sequence[tuple[int, int]],
+    per_pair: int,
+) -> TailData:
+    """Return rows by which the tails of residuals are judged; of many rows some are taken."""
+    n_rows, n = own.shape
+    m = min(n_rows, _MOST_ROWS_OF_TAILS)
+    some = np.sort(np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m])
+    cells = np.zeros((n, m), np.uint16)
+    of_cells, first = [], np.zeros((n, per_pair, m), np.float32)
+    for v, column in enumerate(functions):
+        values = column.of_rows(0, n_rows)
+        if variables[v].n_levels:
+            code = np.asarray(variables[v].values, np.int64)
+        else:
+            line = values[:, 0]
+            code = np.minimum((line - line.min()) / np.ptp(line) * CELLS, CELLS - 1).astype(np.int64)
+        cells[v] = code[some]
+        counts = np.maximum(np.bincount(code, minlength=CELLS), 1)
+        of_cells += [np.bincount(code, of_rows, minlength=CELLS) / counts for of_rows in values.T]
+        first[v, : min(per_pair, values.shape[1])] = values[some, :per_pair].T
+    return TailData(
+        cells,
+        np.array(of_cells, np.float32),
+        np.repeat(np.arange(n), [len(column.roughness) for column in functions]).astype(np.int64),
+        first,
+        np.array(pairs, np.int64).reshape(-1, 2),
+        np.ascontiguousarray(own[some].T.astype(np.float32)),
+        n_rows / m,
+    )
+
+
+def no_tails() -> TailData:
+    """Return data with which all residuals are normal."""
+    return TailData(
+        np.zeros((0, 0), np.uint16),
+        np.zeros((0, CELLS), np.float32),
+        np.zeros(0, np.int64),
+        np.zeros((0, 0, 0), np.float32),
+        np.zeros((0, 2), np.int64),
+        np.zeros((0, 0), np.float32),
+        1.0,
+    )
+
+
+def _transform_data(
+    variables: Sequence[ScoredVariable],
+    functions: Sequence[_Functions],
+    scores: Mapping[int, NDArray[np.float64]],
+    widths: Mapping[int, NDArray[np.float64]],
+) -> TransformData:
+    """Return what kernels need to score columns that follow curves of their parents after a transformation."""
+    n = len(variables)
+    data = no_transforms(n)
+    for v, column in enumerate(functions):
+        if v not in scores or not _may_follow(variables[v]) or not isinstance(column, SmoothFunctions):
+            continue
+        size = min(len(column.roughness), MOST_OF_TRANSFORM)
+        if size < 2:
+            continue
+        distinct, inverse, counts = np.unique(scores[v], return_inverse=True, return_counts=True)
+        n_rows = len(scores[v])
+        edges = _quantile(np.concatenate([[0], np.cumsum(counts)]).astype(np.float64), n_rows)
+        wanted = np.linspace(edges[0], edges[-1], _PARTS_OF_TRANSFORM + 1)
+        chosen = np.unique(np.searchsorted(edges, wanted))
+        chosen[-1] = len(edges) - 1
+        n_parts = len(chosen) - 1
+        # the splines of a column end at its outer scores
+        ends = np.clip(edges[chosen], distinct[0], distinct[-1])
+        values = column.of_scores(ends)[:, :size]
+        slopes = np.diff(values, axis=0) / np.diff(ends)[:, None]
+        part = (np.searchsorted(chosen, np.arange(len(distinct)), side="right") - 1)[inverse]
+        data.n_functions[v], data.n_parts[v] = size, n_parts
+        data.slopes[v, :n_parts, :size] = slopes
+        data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
+        deviation = scores[v].std()
+        least = np.maximum(widths[v] ** 2 / (2 * pi), (_LEAST_DEVIATION * deviation) ** 2)
+        of_parts = np.bincount(part, least, minlength=n_parts)
+        data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
+        data.least[v, 0, 0] += _PRIOR_SQUARES
+        data.precisions[v, 1:size] = _precisions(column.roughness[1:size], size, _CURVE_PRECISIONS[-1])
+    return data
+
+
+def no_transforms(n_variables: int) -> TransformData:
+    """Return data with which no column is transformed."""
+    return TransformData(
+        np.zeros(n_variables, np.int64),
+        np.zeros(n_variables, np.int64),
+        np.zeros((n_variables, _PARTS_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+        np.zeros((n_variables, _PARTS_OF_TRANSFORM)),
+        np.ones((n_variables, MOST_OF_TRANSFORM)),
+        np.zeros((n_variables, MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+    )
+
+
+def _logit_data(variables: Sequence[ScoredVariable], functions: Sequence[_Functions]) -> LogitData:
+    """Return what kernels need to score discrete columns as logits of curves of their parents.
+
+    Rows are in random order. Of many rows, or of many columns, some are taken.
+    """
+    n_rows, n = len(variables[0].values), len(variables)
+    n_functions = sum(len(column.roughness) for column in functions)
+    m = min(n_rows, _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS // n_functions)
+    some = np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m]
+    n_levels, codes = np.zeros(n, np.int64), np.zeros((n, m), np.uint8)
+    for v, variable in enumerate(variables):
+        n_present = len(np.unique(variable.values)) if variable.n_levels else 0
+        if 2 <= n_present <= MOST_LEVELS:
+            among, of_rows = np.unique(np.asarray(variable.values)[some], return_inverse=True)
+            # levels need rows to show what they depend on
+            if len(among) == n_present:
+                n_levels[v], codes[v] = n_present, of_rows
+    if not n_levels.any():
+        return no_logits(n)
+    shares = np.zeros((n, int(n_levels.max())))
+    for v in np.flatnonzero(n_levels).tolist():
+        shares[v, : n_levels[v]] = np.bincount(codes[v]) / m
+    of_columns = [column.of_rows(0, n_rows)[some].astype(np.float32) for column in functions]
+    return LogitData(np.concatenate(of_columns, axis=1), codes, n_levels, shares, np.zeros(n), n_rows / m)
+
+
+def no_logits(n_variables: int) -> LogitData:
+    """Return data with which no discrete column follows curves."""
+    return LogitData(
+        np.zeros((0, 0), np.float32),
+        np.zeros((n_variables, 0), np.uint8),
+        np.zeros(n_variables, np.int64),
+        np.zeros((n_variables, 1)),
+        np.zeros(n_variables),
+        1.0,
+    )
+
+
+def _pairs(
+    functions: Sequence[_Functions], continuous: Sequence[int], n_rows: int
+) -> tuple[int, list[tuple[int, int]]]:
+    """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
+    n_functions = sum(len(column.roughness) for column in functions)
+    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
+    for per_pair in range(_MOST_PER_PAIR, 0, -1):
+        members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
+        pairs = list(combinations(members, 2))
+        if n_functions + len(pairs) * per_pair**2 <= most:
+            return per_pair, pairs
+    return 0, []
+
+
+def _may_follow(variable: ScoredVariable) -> bool:
+    """Return whether a column may be a sum of curves: one of few values or without point masses, not a mixture."""
+    shape = variable.shape
+    return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
+
+
+def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: float) -> NDArray[np.float64]:
+    """Return the prior precision of every function, in rows, given that of the least rough curve.
+
+    Products, which follow the `n_functions` of columns, have the roughness 0 and the precision of a line, and none next
+    to lines.
+    """
+    with np.errstate(invalid="ignore"):
+        of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
+    precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
+    if of_curve == np.inf:
+        precisions[n_functions:] = np.inf
+    return precisions
+
+
+def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return standardised values and squares that no curve explains: noise is as wide as equal values."""
+    mean, deviation = values.mean(), values.std()
+    least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
+    return (values - mean) / deviation, _PRIOR_SQUARES + float(least.sum())
+
+
+def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float, float]:
+    """Return a column in its own units as `_centred` does, and its score without parents.
+
+    It has the score of its shape, or, if the column is far from normal, that of a normal distribution: its log density,
+    minus ln n for two parameters.
+    """
+    shape = variable.shape
+    assert shape is not None
+    values = np.asarray(variable.values, np.float64)
+    n_rows = len(values)
+    scale = np.ptp(values)
+    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    around = np.diff(np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]]))
+    widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
+    target, unexplained = _centred(values / scale, widths / scale)
+    normal = -n_rows * (log(float((values / scale).std())) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
+    return target, unexplained, shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
+
+
+def curves_of_views(curves: CurveData, view_offset: NDArray[np.int64]) -> CurveData:
+    """Return the data for views, given the first view of every variable, (N + 1,)."""
+    variable = np.repeat(np.arange(len(view_offset) - 1), np.diff(view_offset)).astype(np.int64)
+    return curves._replace(variable=variable)
+
+
+def no_curves() -> CurveData:
+    """Return data with which every family is scored by its table."""
+    nothing = np.zeros((0, 0))
+    return CurveData(
+        products=nothing,
+        with_targets=np.zeros((0, 0, _N_TARGETS)),
+        squares=nothing,
+        unexplained=nothing,
+        alone=nothing,
+        first=np.zeros(1, np.int64),
+        pair=np.zeros((0, 0), np.int64),
+        n_products=0,
+        precisions=nothing,
+        variable=np.zeros(0, np.int64),
+        child_key=np.zeros(0, np.uint64),
+        parent_key=np.zeros(0, np.uint64),
+        half_rows=0.0,
+        logits=no_logits(0),
+        transforms=no_transforms(0),
+        tails=no_tails(),
+    )
+
+
+def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
+    """Return the work space of one thread for logits of columns with at most `n_levels` levels."""
+    return LogitScratch(
+        rows=zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
+        some=np.zeros((2 * ROWS_AT_ONCE, 1 + MOST_TERMS)),
+        system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
+        parameters=np.zeros((5, MOST_PARAMETERS)),
+        crossed=np.zeros((2 * n_levels, 1 + MOST_TERMS)),
+        levels=np.zeros((4, n_levels)),
+        between=np.zeros((n_levels, n_levels + 1)),
+        state=np.zeros(5),
+    )
+
+
+def new_curve_scratch(curves: CurveData) -> CurveScratch:
+    """Return the work space of one thread for curves."""
+    size = min(len(curves.products), MOST_FUNCTIONS)
+    n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
+    logits = new_logit_scratch(n_rows, n_levels)
+    transforms = TransformScratch(
+        np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+        np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM + 1)),
+        np.zeros((3, MOST_OF_TRANSFORM)),
+        np.zeros(_PARTS_OF_TRANSFORM),
+        np.zeros(MOST_OF_TRANSFORM, np.int64),
+    )
+    residuals, squares, scores, work = np.zeros((4, curves.tails.cells.shape[1]), np.float32)
+    tails = TailScratch(
+        residuals,
+        squares,
+        scores,
+        work,
+        np.zeros(PARTS, np.float32),
+        np.zeros(CELLS, np.float32),
+        np.zeros(2),
+        np.zeros((2, size)),
+    )
+    most_targets = max(_N_TARGETS + MOST_OF_TRANSFORM, n_levels)
+    return CurveScratch(
+        np.zeros(size, np.int64),
+        np.zeros((size, size + most_targets)),
+        np.zeros(size),
+        logits,
+        transforms,
+        np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
+        tails,
+    )
