@@ -375,36 +375,44 @@ def _transform_data(
     widths: Mapping[int, NDArray[np.float64]],
 ) -> TransformData:
     """Return what kernels need to score columns that follow curves of their parents after a transformation."""
-    n = len(variables)
-    data = no_transforms(n)
+    data = no_transforms(len(variables))
     for v, column in enumerate(functions):
-        if v not in scores or not _may_follow(variables[v]) or not isinstance(column, SmoothFunctions):
-            continue
-        size = min(len(column.roughness), MOST_OF_TRANSFORM)
-        if size < 2:
-            continue
-        distinct, inverse, counts = np.unique(scores[v], return_inverse=True, return_counts=True)
-        n_rows = len(scores[v])
-        edges = _quantile(np.concatenate([[0], np.cumsum(counts)]).astype(np.float64), n_rows)
-        wanted = np.linspace(edges[0], edges[-1], _PARTS_OF_TRANSFORM + 1)
-        chosen = np.unique(np.searchsorted(edges, wanted))
-        chosen[-1] = len(edges) - 1
-        n_parts = len(chosen) - 1
-        # the splines of a column end at its outer scores
-        ends = np.clip(edges[chosen], distinct[0], distinct[-1])
-        values = column.of_scores(ends)[:, :size]
-        slopes = np.diff(values, axis=0) / np.diff(ends)[:, None]
-        part = (np.searchsorted(chosen, np.arange(len(distinct)), side="right") - 1)[inverse]
-        data.n_functions[v], data.n_parts[v] = size, n_parts
-        data.slopes[v, :n_parts, :size] = slopes
-        data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
-        deviation = scores[v].std()
-        least = np.maximum(widths[v] ** 2 / (2 * pi), (_LEAST_DEVIATION * deviation) ** 2)
-        of_parts = np.bincount(part, least, minlength=n_parts)
-        data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
-        data.least[v, 0, 0] += _PRIOR_SQUARES
-        data.precisions[v, 1:size] = _precisions(column.roughness[1:size], size, _CURVE_PRECISIONS[-1])
+        if isinstance(column, SmoothFunctions) and _may_follow(variables[v]):
+            set_transform(data, v, column, scores[v], widths[v])
     return data
+
+
+def set_transform(
+    data: TransformData,
+    v: int,
+    functions: SmoothFunctions,
+    scores: NDArray[np.float64],
+    widths: NDArray[np.float64],
+) -> None:
+    """Let a column be transformed, if it has more functions than a line.
+
+    `scores` and `widths`, float64 (n_rows,), are those of `functions`, and what equal values cover.
+    """
+    size = min(len(functions.roughness), MOST_OF_TRANSFORM)
+    if size < 2:
+        return
+    distinct, inverse = np.unique(scores, return_inverse=True)
+    # parts end half-way between values
+    between = np.concatenate((distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]))
+    wanted = np.linspace(between[0], between[-1], _PARTS_OF_TRANSFORM + 1)
+    chosen = np.unique(np.searchsorted(between, wanted))
+    chosen[-1] = len(between) - 1
+    n_parts, ends = len(chosen) - 1, between[chosen]
+    slopes = np.diff(functions.of_scores(ends)[:, :size], axis=0) / np.diff(ends)[:, None]
+    part = (np.searchsorted(chosen, np.arange(len(distinct)), side="right") - 1)[inverse]
+    least = np.maximum(widths**2 / (2 * pi), (_LEAST_DEVIATION * scores.std()) ** 2)
+    of_parts = np.bincount(part, least, minlength=n_parts)
+    data.n_functions[v], data.n_parts[v] = size, n_parts
+    data.slopes[v, :n_parts, :size] = slopes
+    data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
+    data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
+    data.least[v, 0, 0] += _PRIOR_SQUARES
+    data.precisions[v, 1:size] = _precisions(functions.roughness[1:size], size, _CURVE_PRECISIONS[-1])
 
 
 def no_transforms(n_variables: int) -> TransformData:
@@ -560,18 +568,22 @@ def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
     )
 
 
-def new_curve_scratch(curves: CurveData) -> CurveScratch:
-    """Return the work space of one thread for curves."""
-    size = min(len(curves.products), MOST_FUNCTIONS)
-    n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
-    logits = new_logit_scratch(n_rows, n_levels)
-    transforms = TransformScratch(
+def new_transform_scratch() -> TransformScratch:
+    """Return the work space of one thread for transformations."""
+    return TransformScratch(
         np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
         np.zeros((MOST_OF_TRANSFORM, MOST_OF_TRANSFORM + 1)),
         np.zeros((3, MOST_OF_TRANSFORM)),
         np.zeros(_PARTS_OF_TRANSFORM),
         np.zeros(MOST_OF_TRANSFORM, np.int64),
     )
+
+
+def new_curve_scratch(curves: CurveData) -> CurveScratch:
+    """Return the work space of one thread for curves."""
+    size = min(len(curves.products), MOST_FUNCTIONS)
+    n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
+    logits = new_logit_scratch(n_rows, n_levels)
     residuals, squares, scores, work = np.zeros((4, curves.tails.cells.shape[1]), np.float32)
     tails = TailScratch(
         residuals,
@@ -589,7 +601,7 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros((size, size + most_targets)),
         np.zeros(size),
         logits,
-        transforms,
+        new_transform_scratch(),
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
     )

@@ -177,7 +177,8 @@ class _Update:
                 share = min(known.n_rows, former[name]) / former[name]
                 lines[name] = line.with_rows(self._old, own, parents, codes, share * self._weights)
                 continue
-            z = columns.positions(name, scales[name])
+            scale = line.own_scale(scales[name]) if isinstance(line, FamilyLine) else scales[name]
+            z = columns.positions(name, scale)
             n_levels = [len(network.levels[group]) for group in line.groups]
             groups = joint_groups([self._values[group] for group in line.groups], n_levels, len(z))
             # the line of a longer table was fitted to a sample of its rows

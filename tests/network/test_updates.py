@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
+from conditional_oracles import slow_transform
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +92,8 @@ def ridge_of_rows(network: DiscretizedBayesNet, line: FamilyLine, name: str, fra
         return np.asarray(scipy.special.ndtri((known.n_rows * below + 0.5) / (known.n_rows + 1)))
 
     z = position(name)
+    if line.transform is not None:
+        z = np.array([slow_transform(line.transform, place)[0] for place in z.tolist()])
     terms = [position(parent) for parent in line.parents]
     for parent, knots in zip(line.parents, line.knots, strict=True):
         terms += [np.maximum(position(parent) - knot, 0) for knot in knots]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from network_examples import slow_code
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 from scipy.stats import norm
 from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution, slow_log_density, slow_mass
@@ -23,7 +25,8 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
     """Return a network whose column "y" has random sets of tables and a line of random kind, or none.
 
     The line is on probability scales or in own units, with knots or products or both or neither, in one group per level
-    of "g". The shape of "y" may have point masses, which are then those of its scale.
+    of "g". The shape of "y" may have point masses, which are then those of its scale; otherwise its scale may be
+    transformed.
     """
     rng = np.random.default_rng(seed)
     names = (*PARENTS, "y")
@@ -75,6 +78,7 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
             has_products,
             in_units,
             product_knots=product_knots,
+            transform=None if of_y.points or rng.integers(2) else random_transform(rng),
         )
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]
@@ -96,6 +100,21 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
         shapes=shapes,
         conditionals=conditionals,
     )
+
+
+def random_transform(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return increasing points of a transformation, which do not cover the whole range."""
+    return np.cumsum(rng.uniform(0.2, 0.8, (2, 5)), axis=1) - 1.0
+
+
+def slow_transform(points: NDArray[np.float64], place: float) -> tuple[float, float]:
+    """Return where a transformation moves a place, and its slope there, by one line between two of 257 points."""
+    curve = PchipInterpolator(points[0], points[1])
+    first, step = float(points[0, 0]), float(points[0, -1] - points[0, 0]) / 256
+    part = min(max(math.floor((place - first) / step), 0), 255)
+    low, high = (float(curve(first + (part + k) * step)) for k in (0, 1))
+    slope = (high - low) / step
+    return low + (place - first - part * step) * slope, slope
 
 
 def slow_density(network: DiscretizedBayesNet, name: str, row: Mapping[Any, Any]) -> float:
@@ -169,14 +188,18 @@ def _of_line(network: DiscretizedBayesNet, known: Conditionals, name: str, row: 
         low, high = ((end - centre) / spread for end in network.support[name])
     else:
         low, high = _position(0.0, n), _position(1.0, n)
+    slope, place = 1.0, places[name]
+    if line.transform is not None:
+        places[name], slope = slow_transform(line.transform, places[name])
+        low, high = (slow_transform(line.transform, end)[0] for end in (low, high))
     law = student(line.freedom[group], min(max(mean, low), high), line.scales[group])
     of_range = law.cdf(high) - law.cdf(low)
     if line.in_units:
-        return float(law.pdf(places[name]) / of_range / known.units[name][1])
+        return float(law.pdf(places[name]) / of_range / known.units[name][1] * slope)
     shape, value = known.scales[name], row[name]
     if value in shape.points:
         share = slow_distribution(shape, value)
         below = _position(share - shape.points[value], n)
         return float((law.cdf(_position(share, n)) - law.cdf(below)) / of_range)
-    slope = n / (n + 1) * math.exp(slow_log_density(shape, value)) / norm.pdf(places[name])
+    slope *= n / (n + 1) * math.exp(slow_log_density(shape, value)) / norm.pdf(place)
     return float(law.pdf(places[name]) / of_range * slope)

@@ -18,6 +18,7 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import (
+    FittedLine,
     LineRows,
     RepeatedValues,
     best_line,
@@ -26,6 +27,7 @@ from gomea_bn.learning.averaging.line_fit import (
     log_steps,
     mixture_gain,
     mixture_weight,
+    transform_of,
 )
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
@@ -41,6 +43,7 @@ from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.family_line import (
     LineScale,
     ProbabilityScale,
+    TransformedScale,
     UnitScale,
     joint_groups,
     log_mixture,
@@ -68,9 +71,12 @@ from gomea_bn.problems.cuts.interval_dp import (
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
+from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
+# scales that lines are tried on; transformed ones follow
+_ON_SHAPES, _IN_UNITS = 0, 1
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
 _POWER = 0.25
 # cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
@@ -546,20 +552,31 @@ class Averaging:
             self._line_rows(name, parents, discrete, scales) for scales in kinds[: 1 if has_points else 2]
         ]
         lines = [best_line(rows, left_out - slope) for rows, slope in of_kinds]
+        transform = None if has_points or lines[0] is None else transform_of(of_kinds[0][0], lines[0])
+        if transform is not None:
+            moved = TransformedScale(self._on_shapes[name], *transform)
+            of_kinds.append(self._line_rows(name, parents, discrete, {**self._on_shapes, name: moved}))
+            rows, slope = of_kinds[-1]
+            lines.append(best_line(rows, left_out - slope))
         means = [
             -np.inf if fitted is None else float((fitted.left_out + slope).mean())
             for fitted, (_, slope) in zip(lines, of_kinds, strict=True)
         ]
-        # repeats gain least from a mixture in own units, the last kind
+        if transform is not None:
+            # the transformation knows the rows that are left out
+            means[-1] -= MOST_OF_TRANSFORM / self.table.n_rows
+        # repeats gain least from a mixture in own units
         honest = [
             k
             for k, (fitted, (_, slope)) in enumerate(zip(lines, of_kinds, strict=True))
             if fitted is None or not repeated.gain(fitted.left_out + slope)
-        ] or [len(lines) - 1]
+        ] or [min(len(lines) - 1, _IN_UNITS)]
         kind = max(honest, key=means.__getitem__)
-        rows, slope = of_kinds[kind]
-        best, known, weight, gain = None, left_out, 0.0, 0.0
+        # mixtures have no transformation
+        of_mixture = max([k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES], key=means.__getitem__)
+        best, chosen, known, weight, gain = None, kind, left_out, 0.0, 0.0
         for may_be_several in (False, True) if line == "auto" else (False,):
+            rows, slope = of_kinds[of_mixture if may_be_several else kind]
             fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
             if fitted is None or repeated.gain(logs := fitted.left_out + slope):
                 continue
@@ -567,10 +584,17 @@ class Averaging:
             of_logs = mixture_gain(left_out, logs, of_fitted)
             if of_logs > gain + _LEAST_GAIN:
                 best, weight, gain = fitted, of_fitted, of_logs
+                chosen = of_mixture if may_be_several else kind
                 known = log_mixture(left_out, logs, weight)
         if best is None:
             return None
-        return best.of_family(weight, parents, discrete, rows, in_units=kind == 1), known
+        rows, in_units = of_kinds[chosen][0], chosen == _IN_UNITS
+        if isinstance(best, FittedLine):
+            moved_by = transform if chosen > _IN_UNITS else None
+            return best.of_family(
+                weight, parents, discrete, rows, in_units=in_units, transform=moved_by
+            ), known
+        return best.of_family(weight, parents, discrete, rows, in_units=in_units), known
 
     def _logit_of(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]

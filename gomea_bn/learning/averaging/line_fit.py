@@ -24,9 +24,11 @@ from gomea_bn.network.conditionals.family_line import (
     log_student,
     scale_of,
 )
+from gomea_bn.problems.curves import SmoothFunctions, new_transform_scratch, no_transforms, set_transform
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
+from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM, transform_gain
 
 # rows of the whole table that the variance of a group is pooled with
 _POOLED_ROWS = 8.0
@@ -44,6 +46,8 @@ _TAIL_STEPS = 15
 _LEAST_VARIANCE = 1e-12
 # gain of further terms that counts, in nats of all rows
 _LEAST_GAIN = 2.0
+# points of a transformation, and the fewest distinct values of a column that has one
+_POINTS_OF_TRANSFORM, _FEWEST_OF_TRANSFORM = 17, 20
 # gain of a line on the rows of the choice below which a longer table has none, in nats
 _LEAST_GAIN_OF_FEW = 0.1
 _MOST_STEPS = 500
@@ -84,8 +88,12 @@ class FittedLine:
         rows: LineRows,
         *,
         in_units: bool,
+        transform: NDArray[np.float64] | None = None,
     ) -> FamilyLine:
-        """Return the line of a family with its weight, its continuous and discrete parents, and the rows of the fit."""
+        """Return the line of a family with its weight, its continuous and discrete parents, and the rows of the fit.
+
+        These are on the transformed scale of the column if it has one.
+        """
         terms = self.terms.of_rows(rows.parents)
         sums = LineSums.of_rows(
             rows.z, terms, rows.groups, self.ratios, self.tails, self.widths, rows.min_scale
@@ -102,6 +110,7 @@ class FittedLine:
             in_units,
             sums,
             self.terms.product_knots,
+            transform,
         )
 
 
@@ -198,6 +207,43 @@ def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> Fitt
         if mixture_gain(others[chosen], best.left_out, weight) <= _LEAST_GAIN_OF_FEW:
             return None
     return fitted_line(rows, best.terms)
+
+
+def transform_of(rows: LineRows, line: FittedLine) -> NDArray[np.float64] | None:
+    """Return an increasing transformation of a column after which a line has noise that is closer to normal.
+
+    It is float64 (2, n_points), as of `FamilyLine`, and that of the greatest posterior density for the terms of the
+    given line; see `gomea_bn.problems.kernels.transforms`. None if it explains the rows no better.
+    """
+    n_rows, z = len(rows.z), rows.z
+    if len(np.unique(z)) < _FEWEST_OF_TRANSFORM:
+        return None
+    functions, data, scratch = (
+        SmoothFunctions(z, MOST_OF_TRANSFORM),
+        no_transforms(1),
+        new_transform_scratch(),
+    )
+    set_transform(data, 0, functions, z, np.full(n_rows, rows.min_scale))
+    size = int(data.n_functions[0])
+    if not size:
+        return None
+    own = functions.of_rows(0, n_rows)[:, :size]
+    design = design_of(line.terms.of_rows(rows.parents), rows.groups, rows.n_groups)
+    explained = design.T @ own
+    system = design.T @ design + PRECISION * np.eye(design.shape[1])
+    moments = own.T @ own + data.least[0, :size, :size] - explained.T @ np.linalg.solve(system, explained)
+    of_line = 0.5 * n_rows * np.log(n_rows / moments[0, 0])
+    moments[np.diag_indices(size)] += np.append(0.0, data.precisions[0, 1:size])
+    scratch.moments[:size, :size] = moments
+    gain = transform_gain(data, scratch, 0, float(n_rows), float(n_rows)) - of_line
+    if not gain > _LEAST_GAIN:
+        return None
+    places = np.linspace(z.min(), z.max(), _POINTS_OF_TRANSFORM)
+    heights = functions.of_scores(places)[:, :size] @ scratch.coefficients[0, :size]
+    if not (np.diff(heights) > 0).all():
+        return None
+    moved = np.interp(z, places, heights)
+    return np.array([places, (heights - moved.mean()) / moved.std()])
 
 
 def left_out_residuals(

@@ -504,6 +504,11 @@ def check_line(network: WithTables, name: str, line: object, scales: Mapping[str
     if missing:
         option = "units" if line.in_units else "scales"
         raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
+    own = scales.get(name)
+    if isinstance(line, FamilyLine) and line.transform is not None and isinstance(own, Shape) and own.points:
+        raise GomeaBnError(
+            f"The line of '{name}' has a transform, but scales['{name}'] has point masses, whose places are fixed."
+        )
 
 
 def cell_middles(

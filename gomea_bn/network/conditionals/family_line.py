@@ -237,7 +237,70 @@ class UnitScale:
         return np.full(np.shape(values), -log(self.spread))
 
 
-LineScale = ProbabilityScale | UnitScale
+# points of a transformation, which is linear between them
+_FINE_POINTS = 257
+
+
+class TransformedScale:
+    """A scale of a column after an increasing transformation of its positions.
+
+    The transformation is a monotone curve through `heights` at `places` (Fritsch & Carlson, "Monotone piecewise cubic
+    interpolation", 1980), linear between 257 of its points and beyond the outer ones. There are no point masses. The
+    attributes are those of `ProbabilityScale`.
+    """
+
+    def __init__(
+        self, scale: ProbabilityScale | UnitScale, places: NDArray[np.float64], heights: NDArray[np.float64]
+    ) -> None:
+        self._scale = scale
+        self._places = np.linspace(places[0], places[-1], _FINE_POINTS)
+        self._heights = scipy.interpolate.PchipInterpolator(places, heights)(self._places)
+        self._slopes = np.diff(self._heights) / np.diff(self._places)
+        ends = self._moved(np.array([scale.low, scale.high]))
+        self.low, self.high = float(ends[0]), float(ends[1])
+        self.least, self.greatest, self.bends = float(scale.least), float(scale.greatest), scale.bends
+
+    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return positions of values, float64 of their shape; values beyond the range are moved to its ends."""
+        return self._moved(self._scale.of_values(values))
+
+    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions at which the probabilities of values up to and including these end, float64 (n,)."""
+        return self._moved(self._scale.upper_ends(values))
+
+    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values at positions of the scale, float64 (n,)."""
+        return self._scale.values_of(self._back(z))
+
+    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
+        """Return None: a transformed column has no point masses."""
+        return None
+
+    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale."""
+        before = self._back(z)
+        parts = np.clip(np.searchsorted(self._places, before, side="right") - 1, 0, len(self._slopes) - 1)
+        return self._scale.log_slope(values, before) + np.log(self._slopes[parts])
+
+    def _moved(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _interpolated(positions, self._places, self._heights, self._slopes)
+
+    def _back(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _interpolated(z, self._heights, self._places, 1 / self._slopes)
+
+
+def _interpolated(
+    x: NDArray[np.float64],
+    places: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return a function that is linear between places, and goes on with the outer slopes."""
+    below, above = np.minimum(x - places[0], 0.0), np.maximum(x - places[-1], 0.0)
+    return np.asarray(np.interp(x, places, heights) + slopes[0] * below + slopes[-1] * above, np.float64)
+
+
+LineScale = ProbabilityScale | UnitScale | TransformedScale
 """A scale of a column in a line."""
 
 
@@ -562,6 +625,9 @@ class FamilyLine:
         Whether columns are in their own units, and not on their probability scales.
     sums : LineSums, optional
         Sums over the rows that the line was fitted to, so that it can take further rows.
+    transform : ndarray of shape (2, n_points), float64, optional
+        Positions of the column on its scale, and where an increasing transformation moves them, both increasing; the
+        line is that of the moved positions. By default they stay.
 
     Raises
     ------
@@ -580,6 +646,7 @@ class FamilyLine:
     in_units: bool = False
     sums: LineSums | None = None
     product_knots: tuple[NDArray[np.float64], ...] = ()
+    transform: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         given = self.knots or ((),) * len(self.parents)
@@ -591,6 +658,16 @@ class FamilyLine:
             object.__setattr__(self, part, numbers)
         for knots in (*self.knots, *self.product_knots):
             knots.flags.writeable = False
+        if self.transform is not None:
+            points = np.array(self.transform, np.float64)
+            if points.ndim != 2 or len(points) != 2 or points.shape[1] < 2 or not (np.diff(points) > 0).all():
+                raise GomeaBnError(
+                    "The transform of a line must have two lists of equal length, of at least two increasing numbers."
+                )
+            if not np.isfinite(points).all():
+                raise GomeaBnError("The transform of a line must have finite numbers.")
+            points.flags.writeable = False
+            object.__setattr__(self, "transform", points)
         n_groups = self.scales.size
         is_valid = (
             0 < self.weight < 1
@@ -624,15 +701,21 @@ class FamilyLine:
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
-        return self.terms.words
+        return self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
 
     @property
     def n_parameters(self) -> int:
-        """Number of coefficients and scales that were estimated; equal slopes of all groups count once."""
+        """Number of coefficients, scales and points of a transformation; equal slopes of all groups count once."""
         slopes = self.coefficients[:, 1:]
         is_shared = bool((slopes == slopes[0]).all())
         n_slopes = slopes.shape[1] if is_shared else slopes.size
-        return n_slopes + 2 * len(self.scales)
+        return n_slopes + 2 * len(self.scales) + (0 if self.transform is None else self.transform.shape[1])
+
+    def own_scale(self, scale: LineScale) -> LineScale:
+        """Return the scale that the line of the column is on, given that of the column."""
+        if self.transform is None or isinstance(scale, TransformedScale):
+            return scale
+        return TransformedScale(scale, *self.transform)
 
     def of_sums(self, sums: LineSums) -> FamilyLine:
         """Return the line that the sums over some rows give, with the same terms, tails and ratios of the groups.
@@ -669,6 +752,8 @@ class FamilyLine:
             content["in_units"] = True
         if self.product_knots:
             content["product_knots"] = [knots.tolist() for knots in self.product_knots]
+        if self.transform is not None:
+            content["transform"] = self.transform.tolist()
         return content if self.sums is None else {**content, "sums": self.sums.to_content()}
 
     @classmethod
@@ -690,6 +775,7 @@ class FamilyLine:
                 tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get(field, ()))
                 for field in ("knots", "product_knots")
             )
+            transform = np.array(content["transform"], np.float64) if "transform" in content else None
         except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"The parts of a line must be numbers: {error}.") from error
         flags = [content.get(field, False) for field in ("has_products", "in_units")]
@@ -708,6 +794,7 @@ class FamilyLine:
             has_products=flags[0],
             in_units=flags[1],
             product_knots=product_knots,
+            transform=transform,
         )
         # files of earlier versions have none
         if "sums" not in content:

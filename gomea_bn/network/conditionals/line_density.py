@@ -280,6 +280,7 @@ class _AroundLine(ScaledDensity):
     ) -> None:
         super().__init__(name, line, scales, n_levels)
         self._line = line
+        self.scale = line.own_scale(self.scale)
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         z = values.positions(self.name, self.scale)

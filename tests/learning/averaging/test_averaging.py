@@ -257,7 +257,7 @@ def interrupted_from(call: int, monkeypatch: pytest.MonkeyPatch, module: str) ->
 def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = linear_frame(80)
     plain = BayesNetLearner(density="bins", **QUICK).fit(frame)
-    interrupted_from(1, monkeypatch, "learner")
+    interrupted_from(1, monkeypatch, "averaging.families")
     learner = BayesNetLearner(**QUICK)
     with pytest.warns(
         GomeaBnWarning, match="interrupted\\. network_ has tables alone, counted from the rows"

@@ -61,7 +61,7 @@ def integrals(
     family, (low, high) = network.families["y"], network.support["y"]
     of_copies = [tables.cut_points["y"] for tables in known.copies]
     breaks = np.unique(np.concatenate([[low, high], cuts, known.scales["y"].edges, *of_copies]))
-    breaks = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in itertools.pairwise(breaks)]))
+    breaks = np.unique(np.concatenate([np.linspace(a, b, 49) for a, b in itertools.pairwise(breaks)]))
     places, weights = np.polynomial.legendre.leggauss(24)
     half = np.diff(breaks)[:, None] / 2
     values = (breaks[:-1, None] + half + half * places).ravel()
