@@ -221,15 +221,19 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
-    the normal scores of every continuous parent, one amount for every level of every discrete parent, and normal
-    noise. The score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of
-    the variance, as a density with respect to the shape of the column. Three models are compared: lines, curves whose
-    prior precision grows with their roughness, and these curves with products of the first functions of every two
-    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what
-    equal values cover, so that repeated values gain no density.
+    the normal scores of every continuous parent, one amount for every level of every discrete parent, and noise. The
+    score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of the variance
+    of normal noise, as a density with respect to the shape of the column. Three models are compared: lines, curves
+    whose prior precision grows with their roughness, and these curves with products of the first functions of every two
+    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what equal
+    values cover, so that repeated values gain no density.
 
-    Beyond 10,000 rows columns have more functions, in proportion to the two thirds power of the rows, and a fourth
-    model has rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
+    Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
+    may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in
+    proportion.
+
+    Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
+    rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
     n_rows = len(variables[0].values)
     n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)

@@ -20,6 +20,7 @@ from gomea_bn import (
     BayesNetEnsemble,
     BayesNetLearner,
     DiscretizedBayesNet,
+    ExpertKnowledge,
     GomeaBnError,
     average_families,
     read_table,
@@ -29,6 +30,7 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import families as averaging
+from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.conditionals.conditionals import table_over_rows
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.network.tables import PseudoCount
@@ -646,3 +648,26 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
         np.testing.assert_allclose(
             second.cut_intervals(name), factor * first.cut_intervals(name) + offset, rtol=1e-9
         )
+
+
+def test_a_transformed_line_predicts_new_rows_of_a_post_nonlinear_law_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rows(seed: int, n: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        a = rng.normal(size=n)
+        return pd.DataFrame({"a": a, "b": np.exp(2 * np.tanh(1.5 * np.sin(a) + 0.3 * rng.normal(size=n)))})
+
+    frame, new = rows(0, 1_500), rows(1, 1_500)
+    learner = BayesNetLearner(**QUICK, knowledge=ExpertKnowledge(required_edges=[("a", "b")]))
+    network = learner.fit(frame).network_
+    line = conditionals_of(network).lines["b"]
+    assert isinstance(line, FamilyLine)
+    assert line.transform is not None
+    assert "on a scale of its own" in str(network.summary())
+    monkeypatch.setattr("gomea_bn.learning.averaging.families.transform_of", lambda rows, line: None)
+    plain = average_families(network.of_tables(), frame, line="single", random_state=1)
+    with_mixture = average_families(network.of_tables(), frame, random_state=1)
+    gain = network.log_density_terms(new)["b"].mean() - plain.log_density_terms(new)["b"].mean()
+    assert gain > 0.02
+    assert network.score(new) > with_mixture.score(new)

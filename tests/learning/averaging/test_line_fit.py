@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
 from gomea_bn.learning.averaging.line_fit import (
@@ -19,6 +20,7 @@ from gomea_bn.learning.averaging.line_fit import (
     left_out_residuals,
     mixture_weight,
     possible_terms,
+    transform_of,
 )
 from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale
 from gomea_bn.problems.cuts.shape import Shape
@@ -343,3 +345,32 @@ def test_a_line_never_has_all_the_weight(gain: float) -> None:
     weight = mixture_weight(np.zeros(50) - gain, np.zeros(50))
     assert weight == pytest.approx(50 / 51)
     assert mixture_weight(np.zeros(50), np.zeros(50) - gain) < 1e-3
+
+
+@pytest.mark.parametrize("outer", [np.exp, np.tanh, lambda values: values + values**3])
+def test_a_transformation_makes_noise_normal(outer: Any) -> None:
+    rng = np.random.default_rng(1)
+    parent = rng.normal(size=1_500)
+    inner = 1.2 * np.sin(parent) + 0.3 * rng.normal(size=1_500)
+    ranks = rankdata(outer(inner)) / 1_501
+    z = norm.ppf(ranks)
+    rows = LineRows(z, parent[:, None], np.zeros(1_500, np.int64), 1, SCALE, 1e-3)
+    line = best_line(rows)
+    assert line is not None
+    transform = transform_of(rows, line)
+    assert transform is not None
+    moved = np.interp(z, *transform)
+    assert moved.std() == pytest.approx(1.0)
+    # of the noise that is added inside, apart from its ends
+    assert np.corrcoef(moved, inner)[0, 1] > max(np.corrcoef(z, inner)[0, 1], 0.995)
+    # a column without parents that matter is normal already
+    nothing = LineRows(rng.permutation(z), parent[:, None], np.zeros(1_500, np.int64), 1, SCALE, 1e-3)
+    assert transform_of(nothing, fitted_line(nothing)) is None
+
+
+def test_columns_of_few_values_are_not_transformed() -> None:
+    rng = np.random.default_rng(0)
+    parent = rng.normal(size=400)
+    z = np.round(parent + 0.3 * rng.normal(size=400))
+    rows = LineRows(z, parent[:, None], np.zeros(400, np.int64), 1, SCALE, 1e-3)
+    assert transform_of(rows, fitted_line(rows)) is None

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
-from conditional_oracles import PARENTS, random_conditionals_network, slow_density
+from conditional_oracles import PARENTS, random_conditionals_network, random_transform, slow_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from gomea_bn.network.conditionals.family_line import (
     LEAST_SPREAD,
     LineTerms,
     ProbabilityScale,
+    TransformedScale,
     UnitScale,
     log_line_density,
 )
@@ -520,9 +521,48 @@ def test_own_units_are_an_affine_scale(centre, spread):
     assert scale.of_values(np.array([centre + 9 * spread])).tolist() == pytest.approx([1.0])
 
 
+@given(st.integers(0, 10**6))
+def test_a_transformed_scale_goes_there_and_back(seed):
+    rng = np.random.default_rng(seed)
+    before = UnitScale(1.0, 2.0, (-4.0, 9.0))
+    scale = TransformedScale(before, *random_transform(rng))
+    values = rng.uniform(-4, 9, (3, 4))
+    z = scale.of_values(values)
+    np.testing.assert_allclose(scale.values_of(z), values, atol=1e-9)
+    np.testing.assert_allclose(scale.upper_ends(values), z)
+    order = np.argsort(values.ravel())
+    assert (np.diff(z.ravel()[order]) > 0).all()
+    assert scale.low < z.min() < z.max() < scale.high
+    # the logarithm of the slope is what a range gains
+    grid = np.linspace(-4, 9, 100_001)
+    middles = (grid[1:] + grid[:-1]) / 2
+    slopes = np.exp(scale.log_slope(middles, scale.of_values(middles)))
+    assert slopes.mean() * 13 == pytest.approx(scale.high - scale.low, rel=1e-4)
+    assert scale.ends_of_points(values) is None
+
+
+def test_transforms_are_stored_and_belong_to_the_line():
+    transform = np.array([[-1.0, 0.0, 2.0], [-3.0, 0.0, 0.5]])
+    line = two_groups(transform=transform)
+    again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
+    np.testing.assert_array_equal(again.transform, transform)
+    assert again.words == "a line on a scale of its own"
+    assert line.n_parameters == two_groups().n_parameters + 3
+    with pytest.raises(ValueError, match="read-only"):
+        line.transform[0, 0] = 5.0
+    plain = UnitScale(0.0, 1.0, (-2.0, 2.0))
+    assert two_groups().own_scale(plain) is plain
+    assert line.own_scale(plain).of_values(np.array([2.0])).tolist() == pytest.approx([0.5])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (content_with(transform=[[0, 1]]), "transform of a line must have two lists of equal length"),
+        (content_with(transform=[[0, 1], [1, 1]]), "of at least two increasing numbers"),
+        (content_with(transform=[[0], [1]]), "of at least two increasing numbers"),
+        (content_with(transform=[[0, 1], [0, float("inf")]]), "transform of a line must have finite numbers"),
+        (content_with(transform="x"), "The parts of a line must be numbers"),
         (5, "A line must be an object with the fields weight, parents, groups"),
         ({"weight": 0.5}, "A line must be an object with the fields weight, parents, groups"),
         (content_with(parents=5), "The parents of a line must be a list of names, got 5"),
