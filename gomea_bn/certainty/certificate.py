@@ -157,8 +157,9 @@ def certify(
 
     Notes
     -----
-    Bounds hold up to the solver's tolerance of about 1e-6 nats. A network that was learned with curves is judged by its
-    tables alone, whose score is lower than `BayesNetLearner.score_`; a warning says so.
+    Bounds hold up to the solver's tolerance of about 1e-6 nats. Families of a network that was learned with curves are
+    scored by tables over its bins or by curves, whichever is better, as in its search; bins that show curves were
+    chosen after it, and have their costs.
     """
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     began = perf_counter()

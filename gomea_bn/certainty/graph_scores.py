@@ -18,9 +18,11 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems.kernels.curves import has_curves
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.texts import listed
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
 class GraphScores:
     """Scores of graphs over the variables of a network, with its bins.
 
-    Every variable of the scorer has one policy. `parents` are those in the tables of the network; edges of variables
-    with a single bin or level, which say nothing, are left out. `rules` forbid such edges as well, `knowledge_rules` do
-    not. `session` has codes and shapes of the columns under any bins; it is None for a score of tables alone.
+    Every variable of the scorer has one policy. `parents` are those of the network, or those in its tables if tables
+    alone are scored; edges of variables with a single bin or level, which say nothing, are left out. `rules` forbid
+    such edges as well, `knowledge_rules` do not. `session` has codes and shapes of the columns under any bins; it is
+    None for a score of tables alone.
     """
 
     names: tuple[str, ...]
@@ -58,27 +61,45 @@ class GraphScores:
         scoring_method: str | None = None,
         equivalent_sample_size: float | None = None,
         edge_cost: float | None = None,
+        with_curves: bool = True,
     ) -> GraphScores:
-        """Return the scores of graphs; parameters and errors are those of `certify` and `edge_probabilities`."""
+        """Return the scores of graphs; parameters and errors are those of `certify` and `edge_probabilities`.
+
+        Families of a network that was learned with curves are scored by tables or by curves, whichever is better, as
+        in its search. Without, or under other scores, tables alone count, and a warning says so.
+        """
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
         table = table_for(network, data, allow_empty_bins=True)
-        scorer, session = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
+        scorer, session = _scorer(
+            network, table, scoring_method, equivalent_sample_size, edge_cost, with_curves=with_curves
+        )
+        has_scored_curves = has_curves(scorer.rows.curves)
         cardinality = [network.cardinality(name) for name in network.names]
         knowledge_rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
         rules = _without_constants(knowledge_rules, cardinality)
-        _warn_of_curves(network)
+        if not has_scored_curves:
+            _warn_of_curves(network)
         position = {name: v for v, name in enumerate(network.names)}
         parents = [
             [position[parent] for parent in of_name if network.cardinality(parent) > 1]
             if network.cardinality(name) > 1
             else []
-            for name, of_name in zip(network.names, counted_parents(network), strict=True)
+            for name, of_name in zip(
+                network.names,
+                map(network.parents, network.names) if has_scored_curves else counted_parents(network),
+                strict=True,
+            )
         ]
         return cls(network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session)
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether families may be scored by curves."""
+        return bool(has_curves(self.scorer.rows.curves))
 
     def first_order(self, search: OrderSearch, generator: np.random.Generator | None) -> list[int]:
         """Return the order of the network, or a random one.
@@ -205,6 +226,8 @@ def _scorer(
     name: str | None,
     equivalent_sample_size: float | None,
     edge_cost: float | None,
+    *,
+    with_curves: bool,
 ) -> tuple[FamilyScorer, RefinementSession | None]:
     """Return the scorer of families of a network's variables under its bins, and what scores other bins."""
     metadata = network.metadata
@@ -224,7 +247,11 @@ def _scorer(
     rule = score_rule(method, table.n_rows, n_variables=table.n_varying, **options)
     if method.density:
         session = RefinementSession(network, table, name, None, None)
-        return FamilyScorer(session.scored_variables(session.network_cuts), method, rule), session
+        variables = session.scored_variables(session.network_cuts)
+        follows = with_curves and rule.kind == DIRICHLET and network.metadata.get("curves")
+        return FamilyScorer(
+            variables, method, rule, curves=curve_data(variables) if follows else None
+        ), session
     # scores of tables alone: bins count as levels
     codes = network.discretize(table.to_frame())
     variables = [

@@ -482,8 +482,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
 
-        Where columns follow curves, the score is that of tables alone. Of a table in pieces the rows of the sample
-        count. Warnings say so.
+        Of a table in pieces the rows of the sample count, and a warning says so.
 
         Parameters
         ----------

@@ -1,6 +1,7 @@
 """Certificates and near-optimal graphs against brute force, dynamic programming, and simulated interrupts."""
 
 import itertools
+import warnings
 from math import exp
 from typing import Any
 
@@ -111,12 +112,45 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
         assert found.is_optimal == (found.best_score - found.score < 1e-9)
 
 
-def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
+def sum_of_four() -> tuple[pd.DataFrame, DiscretizedBayesNet]:
+    """Return rows of a sum of four columns, which needs curves, and the network learned from them."""
     x = np.random.default_rng(8).normal(size=(150, 4))
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
     best = Averaged(prefer="density")
     network = BayesNetLearner(max_evaluations=3000, random_state=1, density=best).fit(frame).network_
     assert network.metadata["curves"]
+    return frame, network
+
+
+def test_networks_with_curves_are_judged_by_the_score_that_chose_them() -> None:
+    frame, network = sum_of_four()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = certify(network, frame, max_indegree=4)
+        near = near_optimal_graphs(network, frame, max_indegree=4)
+        judged = edge_probabilities(network, frame, max_indegree=4)
+    # bins that show the curves were chosen after the search, and have their costs
+    assert found.score < network.metadata["score"]
+    assert found.is_optimal
+    assert {frozenset(edge) for edge in found.edges} == {frozenset(edge) for edge in network.edges}
+    assert len(near) >= 1
+    # tables of the same bins doubt the edges, or their direction
+    tables = DiscretizedBayesNet.from_table(frame, network.edges, network.cut_points)
+    without = edge_probabilities(tables, frame, max_indegree=4)
+    arcs, of_tables = (
+        {
+            (parent, child): share
+            for parent, child, share in each.to_frame()[["parent", "child", "arc"]].to_numpy()
+        }
+        for each in (judged, without)
+    )
+    for name in "abcd":
+        assert arcs[name, "e"] > 0.99
+    assert min(of_tables[name, "e"] for name in "abcd") < 0.9
+
+
+def test_other_scores_of_networks_with_curves_are_those_of_tables_with_a_warning() -> None:
+    frame, network = sum_of_four()
     counted = {
         (parent, child)
         for child, parents in zip(network.names, counted_parents(network), strict=True)
@@ -128,13 +162,19 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
         frame, counted, network.cut_points, pseudo_count="auto", shapes=network.shapes,
         metadata=network.metadata,
     )  # fmt: skip
-    for function in (certify, edge_probabilities, near_optimal_graphs):
+    other = {"scoring_method": "density-bic"}
+    for function, options in (
+        (certify, other),
+        (edge_probabilities, other),
+        (edge_probabilities, {"bins": "drawn", "n_sweeps": 50}),
+        (near_optimal_graphs, other),
+    ):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
-            judged = function(network, frame)
+            judged = function(network, frame, **options)
         if isinstance(judged, EdgeProbabilities):
             assert all(f"{parent} → {child}" in judged.to_text() for parent, child in network.edges)
     with pytest.warns(GomeaBnWarning, match="learned with curves") as warned:
-        found, of_plain = certify(network, frame), certify(plain, frame)
+        found, of_plain = certify(network, frame, **other), certify(plain, frame, **other)
     assert found.score == of_plain.score
     assert found.bound == pytest.approx(of_plain.bound)
     message = warned[0].message
