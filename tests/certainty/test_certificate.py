@@ -162,7 +162,7 @@ def test_other_scores_of_networks_with_curves_are_those_of_tables_with_a_warning
         frame, counted, network.cut_points, pseudo_count="auto", shapes=network.shapes,
         metadata=network.metadata,
     )  # fmt: skip
-    other = {"scoring_method": "density-bic"}
+    other: dict[str, Any] = {"scoring_method": "density-bic"}
     for function, options in (
         (certify, other),
         (edge_probabilities, other),
