@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
 from lab.published.algorithms import learning_seed
 from lab.published.mgcd import gaussian_sample, random_truth
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, Series, Sheet, group_by
+from lab.samples.structural_laws import LAWS
 
 POSTERIOR, POSTERIOR_BINS, POSTERIOR_DRAWN = "posterior", "posterior-bins", "posterior-drawn"
 METHODS = ("subsample", POSTERIOR_BINS, POSTERIOR, POSTERIOR_DRAWN, "bootstrap")
@@ -30,7 +30,8 @@ RANDOM = {"random-8": 8, "random-20": 20}
 """Number of columns of the random networks by variant."""
 MGCD = "mgcd"
 DISCRETE = ("asia", "child", "alarm")
-VARIANTS = (*RANDOM, MGCD, *DISCRETE)
+VARIANTS = (*RANDOM, MGCD, *DISCRETE, "nonlinear", "mixed", "products", "post-nonlinear")
+"""Networks, and laws of `structural_laws.py`, whose columns follow curves."""
 N_MEMBERS = 8
 N_BINS = 10
 MOST_SWEEPS = 1_000
@@ -53,16 +54,19 @@ def area_under_curve(of_true: ArrayLike, of_false: ArrayLike) -> float:
     return float((difference > 0).mean() + (difference == 0).mean() / 2)
 
 
-def truth_and_rows(variant: str, n_rows: int, net: int) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
-    """Return the generating network of a variant, and rows of it."""
+def edges_and_rows(variant: str, n_rows: int, net: int) -> tuple[list[tuple[str, str]], pd.DataFrame]:
+    """Return the edges of the generating network or law of a variant, and rows of it."""
     seed = 10_000 + net
+    if variant in LAWS:
+        sample = LAWS[variant](n_rows, seed)
+        return sample.edges, sample.frame
     if variant == MGCD:
         truth = random_truth(net)
-        return truth, gaussian_sample(truth, n_rows, seed)
+        return truth.edges, gaussian_sample(truth, n_rows, seed)
     truth = (
         random_network(RANDOM[variant], random_state=net) if variant in RANDOM else published_network(variant)
     )
-    return truth, truth.sample(n_rows, random_state=seed)
+    return truth.edges, truth.sample(n_rows, random_state=seed)
 
 
 def tasks(plan: Plan) -> list[Task]:
@@ -77,12 +81,12 @@ def tasks(plan: Plan) -> list[Task]:
 def measure(task: Task) -> Measured:
     """Return the confidences in the pairs with an edge and in all others."""
     net = task["net"]
-    truth, frame = truth_and_rows(task["network"], task["rows"], net)
-    frame = frame[[name for name in truth.names if frame[name].nunique() > 1]]
+    true_edges, frame = edges_and_rows(task["network"], task["rows"], net)
+    frame = frame[[name for name in frame.columns if frame[name].nunique() > 1]]
     began = perf_counter()
     confidences = _confidences(task, frame)
     seconds = perf_counter() - began
-    edges = {frozenset(edge) for edge in truth.edges}
+    edges = {frozenset(edge) for edge in true_edges}
     values: dict[str, list[float]] = {"true": [], "false": []}
     known = _of_pairs(confidences)
     for pair in itertools.combinations(frame.columns, 2):
@@ -176,7 +180,9 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         for name in MEASURES[:2]:
             panels.append(Panel(f"{name}, {network}", "rows", name, _series(cells, name), log_x=True))
     caption = "Calibration error (ECE) and area under the curve (AUC) of the confidence in pairs"
-    return Report(tuple(sheets), (Figure("confidence", caption, tuple(panels), 2),), (), (NOTE,))
+    has_laws = any(network in LAWS for (network,) in group_by(rows, "network"))
+    notes = (NOTE, NOTE_OF_LAWS) if has_laws else (NOTE,)
+    return Report(tuple(sheets), (Figure("confidence", caption, tuple(panels), 2),), (), notes)
 
 
 def _series(cells: dict[tuple[int, str], dict[str, float]], name: str) -> tuple[Series, ...]:
@@ -198,6 +204,8 @@ NOTE = (
     f"Random networks have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal "
     "distribution in every interval. ECE: mean distance between confidence and share of true pairs in ten bins."
 )
+
+NOTE_OF_LAWS = "Laws are those of `bench shapes-skeletons`: ten columns that follow curves or logits."
 
 
 EXPERIMENTS = (
