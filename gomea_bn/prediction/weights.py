@@ -33,8 +33,11 @@ Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.flo
 # the logarithm of the power has a normal prior around 0 with this deviation
 _POWER_DEVIATION = 0.5
 _LEAST_POWER, _MOST_POWER = 0.05, 2.0
-FREEDOMS = ((0.0, 0.0), (0.1, 0.0), (0.5, 0.0), (0.5, 0.15), (0.5, 0.5))
-"""Standard deviations that are tried: of the weights around the power, and of the slopes around 0."""
+FREEDOMS = ((0.0, 0.0), (0.1, 0.0), (0.5, 0.0), (0.5, 0.15), (0.5, 0.5), (0.5, 1.5), (0.5, 5.0))
+"""Standard deviations that are tried: of the weights around the power, and of the slopes around 0.
+
+The widest ones are for classes that follow from sums of scores without error.
+"""
 # log densities of a family that are further below the largest one of the row count as much below it
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300
