@@ -20,7 +20,7 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.weights import FREEDOMS, Answers, Loss, Weights, fitted_weights
+from gomea_bn.prediction.weights import FREEDOMS, WIDER, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
@@ -141,7 +141,8 @@ class Choice:
     """The structure and the weights that inner cross-validation over some folds has chosen.
 
     Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that
-    was left out of later folds has that with the best power alone. The network is that of the structure in the first fold.
+    was left out of later folds has that with the best power alone. The network is that of the structure in the first
+    fold.
     """
 
     structure: str
@@ -301,12 +302,16 @@ def _weighted(
     unit = _unit_of(answers, loss_of(values))
     members = [parts == part for part in np.unique(parts)]
     best: tuple[NDArray[np.float64], tuple[float, float]] | None = None
-    for freedom in FREEDOMS:
+    is_better = True
+    for freedom in (*FREEDOMS, *WIDER):
+        if freedom in WIDER and not is_better:
+            break
         losses = np.empty(len(values))
         for part in members:
             weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, freedom, unit)
             losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
-        if best is None or losses.mean() < best[0].mean():
+        is_better = best is None or bool(losses.mean() < best[0].mean())
+        if is_better:
             best = losses, freedom
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]
