@@ -146,10 +146,10 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         )
         # the table has these kinds already
         options["kinds"] = None
-        usual = _SECONDS_OF_CELL * table.n_rows * (len(table.names) - 1)
+        usual = max(_SECONDS_OF_CELL * table.n_rows * (len(table.names) - 1), _SECONDS[0])
         if self.learner is None:
             options["curves"] = self._curves
-            options["max_seconds"] = float(np.clip(usual, *_SECONDS))
+            options["max_seconds"] = float(min(usual, _SECONDS[1]))
         seconds = options["max_seconds"]
         if options["line"] == "auto" and seconds is not None and seconds < self._times_of_mixtures * usual:
             options["line"] = "single"
@@ -285,7 +285,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         ``curves="none"`` and 5 s for tables of up to 100,000 cells of features, such as 6,000 rows of 16, in proportion
-        for larger ones, and at most 60 s. Columns follow mixtures of lines only with at least 20 s per 100,000 cells.
+        for larger ones, and at most 60 s. Columns follow mixtures of lines only with at least four times as many
+        seconds.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -311,8 +312,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Structure of the network.
     losses_ : dict of str to float
         Log loss of every structure in the inner cross-validation, with its best weights; empty if the structure was
-        given. A structure that is far behind after a fold is not tried on the next ones, and its loss is that with the
-        best power alone. Where the time is short, the first structures alone are tried.
+        given. A structure that is far behind after a fold, or not among the best ones where the time is short, is not
+        tried on the next ones, and its loss is that with the best power alone. Where the time is shorter still, the
+        first structures alone are tried.
     n_folds_ : int
         Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
     power_ : float

@@ -20,7 +20,7 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.weights import FREEDOMS, Answers, Loss, Weights, fitted_weights
+from gomea_bn.prediction.weights import FREEDOMS, WIDER, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
@@ -107,17 +107,19 @@ class Budget:
         self.n_shares -= n_shares
         return learner
 
+    def expect(self, n_searches: int) -> None:
+        """Divide the time that is left between this many searches and the last ones."""
+        self.n_shares = n_searches + self._last_shares
+
     def allows(self, n_searches: int) -> bool:
-        """Return whether further searches leave enough time for the last ones; otherwise these get the time."""
+        """Return whether further searches leave enough time for the last ones."""
         self._note_overhead()
         seconds, n_done = self.seconds, len(self._searches)
         if seconds is not None and n_done:
             searching = n_searches * sum(self._searches) / n_done
             n_overheads = n_searches + _OVERHEADS_OF_WEIGHTS * (n_done + n_searches)
             of_last = _OVERHEADS_OF_LAST * self._n_last * max(self._overheads)
-            if searching + n_overheads * self._overhead + of_last > seconds:
-                self.n_shares = self._last_shares
-                return False
+            return bool(searching + n_overheads * self._overhead + of_last <= seconds)
         return True
 
     @property
@@ -139,7 +141,8 @@ class Choice:
     """The structure and the weights that inner cross-validation over some folds has chosen.
 
     Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that
-    is far behind has that with the best power alone. The network is that of the structure in the first fold.
+    was left out of later folds has that with the best power alone. The network is that of the structure in the first
+    fold.
     """
 
     structure: str
@@ -186,11 +189,11 @@ def chosen_structure(
     """Return the first structure whose loss over the folds is within a standard error of the smallest, and its weights.
 
     The standard error is that of the difference, and every structure has the weights that make its loss smallest. A
-    structure that contradicts the knowledge of the options is left out; it is an error if all do. Folds after the first
-    one, and structures in it after the first one, are left out if the time would not suffice for the searches from all
-    rows; from all further folds, so are structures that are far behind the best one. `answer` is what a network says of
-    held-out rows about the target and about all members of the families around it, and `folds`, int64 (n_rows,), are
-    numbered from 0.
+    structure that contradicts the knowledge of the options is left out; it is an error if all do. Structures after the
+    first one are left out of the first fold if the time would not suffice for the searches from all rows. So are the
+    worst ones from a further fold, or all of them, and from all further folds those that are far behind the best one.
+    `answer` is what a network says of held-out rows about the target and about all members of the families around it,
+    and `folds`, int64 (n_rows,), are numbered from 0.
     """
     possible, refused = [], []
     for structure in candidates:
@@ -203,7 +206,6 @@ def chosen_structure(
     if not possible:
         raise refused[0]
     n_folds = int(folds.max()) + 1
-    budget.n_shares -= n_folds * (len(candidates) - len(possible))
     names = table.names
     n_genes = len(names) * (len(names) + 1) // 2
     most = min(options["max_evaluations"] or np.inf, _EVALUATIONS_PER_GENE * n_genes)
@@ -213,8 +215,15 @@ def chosen_structure(
     values = table.columns[table.names.index(target)].values
     held_out: list[NDArray[np.int64]] = []
     for fold in range(n_folds):
-        if fold and not budget.allows(len(possible)):
+        # what further rows tell about the weights is worth more than further structures
+        tried = possible
+        while held_out and tried and not budget.allows(len(tried)):
+            last = max(tried, key=lambda structure: float(np.mean(powered[structure])))
+            tried = [structure for structure in tried if structure != last]
+        if not tried:
             break
+        possible = tried
+        budget.expect((n_folds - fold) * len(possible))
         inner = table.take(np.flatnonzero(folds != fold))
         varying = tuple(c for c in inner.columns if c.name == target or not c.is_constant)
         inner = replace(inner, columns=varying)
@@ -246,9 +255,8 @@ def chosen_structure(
         for structure, of_rows in losses.items():
             powered[structure].append(float(of_rows.mean()))
         best = min(losses, key=lambda structure: float(losses[structure].mean()))
-        near = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
-        budget.n_shares -= (n_folds - 1 - fold) * (len(possible) - len(near))
-        possible = near
+        possible = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
+    budget.expect(0)
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
@@ -294,12 +302,16 @@ def _weighted(
     unit = _unit_of(answers, loss_of(values))
     members = [parts == part for part in np.unique(parts)]
     best: tuple[NDArray[np.float64], tuple[float, float]] | None = None
-    for freedom in FREEDOMS:
+    is_better = True
+    for freedom in (*FREEDOMS, *WIDER):
+        if freedom in WIDER and not is_better:
+            break
         losses = np.empty(len(values))
         for part in members:
             weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, freedom, unit)
             losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
-        if best is None or losses.mean() < best[0].mean():
+        is_better = best is None or bool(losses.mean() < best[0].mean())
+        if is_better:
             best = losses, freedom
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]

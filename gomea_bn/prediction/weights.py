@@ -35,6 +35,8 @@ _POWER_DEVIATION = 0.5
 _LEAST_POWER, _MOST_POWER = 0.05, 2.0
 FREEDOMS = ((0.0, 0.0), (0.1, 0.0), (0.5, 0.0), (0.5, 0.15), (0.5, 0.5))
 """Standard deviations that are tried: of the weights around the power, and of the slopes around 0."""
+WIDER = ((0.5, 1.5), (0.5, 5.0))
+"""Those that are tried in turn while the one before is the best: sums of scores may decide a class without error."""
 # log densities of a family that are further below the largest one of the row count as much below it
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300

@@ -70,7 +70,8 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
     hurried.fitted({}, table)
     assert hurried.allows(1)
     assert not hurried.allows(3)
-    assert hurried.n_shares == 3
+    hurried.expect(2)
+    assert hurried.n_shares == 5
     unlimited = Budget(None, 9, 1)
     unlimited.fitted({}, table)
     assert unlimited.allows(3)
@@ -155,8 +156,8 @@ def test_classes_are_predicted_without_mixtures_of_lines_where_time_is_short(mon
 
     monkeypatch.setattr(mixture_fit, "fitted_mixture", noting)
     x, y = moons()
-    # 20 s per 100,000 cells are .16 s
-    quick, slow = (BayesNetLearner(max_seconds=limit, max_evaluations=100) for limit in (0.15, 0.17))
+    # four times the 5 s that small tables have by default
+    quick, slow = (BayesNetLearner(max_seconds=limit, max_evaluations=100) for limit in (19.0, 21.0))
     model = BayesNetClassifier(quick, structure="augmented", random_state=1).fit(x, y)
     assert model.network_.conditionals is not None
     assert model.network_.conditionals.lines
@@ -173,6 +174,30 @@ def test_structures_are_left_out_where_the_time_is_short(monkeypatch):
     x, y = moons()
     model = BayesNetClassifier(BayesNetLearner(max_seconds=30, max_evaluations=50), random_state=1).fit(x, y)
     assert (model.structure_, list(model.losses_), model.n_folds_) == ("naive", ["naive"], 1)
+
+
+def test_the_best_structure_alone_is_tried_on_further_folds_where_the_time_is_short(monkeypatch):
+    searched, fitted = [], Budget.fitted
+
+    def noting(budget: Budget, options: Any, table: Any, **how: Any) -> BayesNetLearner:
+        searched.append((options["max_indegree"], budget.n_shares))
+        return fitted(budget, options, table, **how)
+
+    monkeypatch.setattr(Budget, "fitted", noting)
+    monkeypatch.setattr(Budget, "allows", lambda _budget, n: n <= 1)
+    x, y = moons()
+    learner = BayesNetLearner(max_seconds=30, max_evaluations=300, max_indegree=5)
+    model = BayesNetClassifier(learner, random_state=1).fit(x, y)
+    # "naive" takes the features for independent given the class
+    assert model.losses_["tree"] < model.losses_["naive"] - 0.05
+    assert [most for most, _ in searched] == [1, 2, 5, *[searched[-1][0]] * 3]
+    assert (model.structure_ != "naive", model.n_folds_, set(model.losses_)) == (
+        True,
+        3,
+        {"naive", "tree", "free"},
+    )
+    # the searches that are left share the time with the last one, which counts as three
+    assert [shares for _, shares in searched] == [12, 11, 10, 5, 4, 3]
 
 
 @pytest.mark.parametrize(("behind", "chosen"), [(0.005, "naive"), (0.2, "tree")])

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps
+from gomea_bn.prediction.structures import _weighted
 from gomea_bn.prediction.weights import Answers, Weights, family_logs, fitted_weights, log_loss
 
 
@@ -163,6 +164,16 @@ def test_slopes_mend_what_the_families_do_not_say():
     assert losses[1] < losses[0] - 0.05
     # ln p(score | 1) - ln p(score | 0) of a normal score is 2 * .8 times the score
     assert abs(weights.slopes[0, 1] - weights.slopes[0, 0] - 1.6) < 0.2
+
+
+def test_a_sum_of_levels_that_decides_a_class_is_learned():
+    rng = np.random.default_rng(3)
+    scores = rng.choice([-0.5, 0.5], size=(600, 9))
+    codes = (scores.sum(axis=1) > 0).astype(np.int32)
+    answers = of(np.full((600, 2), 0.5), np.zeros((600, 2, 1)), np.zeros(2), scores)
+    _, losses = _weighted(answers, codes, np.arange(600) % 3, log_loss, ["a"])
+    peer = LogisticRegression(C=25.0).fit(scores[:400], codes[:400])
+    assert losses.mean() < log_loss(codes[400:])(peer.predict_proba(scores[400:]))[0].mean() + 0.01
 
 
 def test_a_slope_of_a_number_moves_its_mean():
