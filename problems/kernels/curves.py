@@ -38,6 +38,8 @@ from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
 """Targets of a child: its normal scores, and its values in its own units."""
+LINES, SMOOTH = 0, 1
+"""Priors of lines and of smooth curves; those of rough curves follow."""
 MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
@@ -448,7 +450,11 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
     if not may_follow or n_views == 1:
         return -np.inf
     n_candidates, size, most_of_ranks = 0, 0, 0.0
+    of_lines, of_smooth = -np.inf, -np.inf
     for prior in range(curves.precisions.shape[0]):
+        # rough curves follow kinks, which smooth ones show
+        if prior > SMOOTH and of_smooth <= of_lines:
+            break
         n_curves = _gather_functions(curves, scratch, views, n_views, prior)
         if n_curves < 0:
             continue
@@ -460,6 +466,12 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
                 curves, scratch, child, size, n_solved, prior, n_candidates, _PROMISING * most_of_ranks
             )
             most_of_ranks = max(most_of_ranks, of_ranks)
+            for t in range(curves.alone.shape[1]):
+                score = scratch.candidates[n_candidates + t, SCORE]
+                if prior == LINES:
+                    of_lines = max(of_lines, score)
+                elif prior == SMOOTH:
+                    of_smooth = max(of_smooth, score)
             n_candidates += curves.alone.shape[1]
             if n_solved == size:
                 break
