@@ -170,10 +170,19 @@ def test_classes_are_predicted_without_mixtures_of_lines_where_time_is_short(mon
 
 
 def test_structures_are_left_out_where_the_time_is_short(monkeypatch):
+    left, fitted = [], Budget.fitted
+
+    def noting(budget: Budget, *given: Any, **how: Any) -> BayesNetLearner:
+        left.append(budget.n_shares)
+        return fitted(budget, *given, **how)
+
+    monkeypatch.setattr(Budget, "fitted", noting)
     monkeypatch.setattr(Budget, "allows", lambda _budget, _n: False)
     x, y = moons()
     model = BayesNetClassifier(BayesNetLearner(max_seconds=30, max_evaluations=50), random_state=1).fit(x, y)
     assert (model.structure_, list(model.losses_), model.n_folds_) == ("naive", ["naive"], 1)
+    # the last search has the time of those that are left out
+    assert left == [12, 3]
 
 
 def test_the_best_structure_alone_is_tried_on_further_folds_where_the_time_is_short(monkeypatch):
