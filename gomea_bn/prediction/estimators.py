@@ -188,7 +188,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         frame: pd.DataFrame,
         names: Sequence[str],
     ) -> Answers:
-        """Return what a network says of rows, with the families of some columns, and scores as a whole one reads them."""
+        """Return what a network says of rows, with families of some columns, and scores as a whole one reads them."""
         values, log_widths = self._values_of_target(density)
         logs = family_logs(density, frame, self.target_, values, names)
         scores = self._scores.of_rows(whole, frame)

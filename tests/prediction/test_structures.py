@@ -81,7 +81,8 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
 def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatch):
     rng = np.random.default_rng(2)
     y = pd.Series(rng.integers(2, size=300), name="sick")
-    x = pd.DataFrame({f"f{k}": np.where(rng.random(300) < 0.8, y, 0).astype(str) for k in range(3)})
+    # farther from 0 in both directions, which no slope says
+    x = pd.DataFrame({f"f{k}": rng.normal(size=300) * (1 + 3 * y) for k in range(3)})
     searched, fitted = [], Budget.fitted
 
     def noting(budget: Budget, options: Any, table: Any, **how: Any) -> BayesNetLearner:
@@ -111,6 +112,19 @@ def moons(n_rows: int = 400) -> tuple[pd.DataFrame, pd.Series]:
         }
     )
     return x, pd.Series(y, name="sick")
+
+
+def test_features_away_from_the_class_have_slopes():
+    rng = np.random.default_rng(5)
+    x = pd.DataFrame(rng.integers(2, size=(400, 8)), columns=[f"f{k}" for k in range(8)]).astype(str)
+    y = pd.Series(x.astype(int).sum(axis=1) > 4, name="sick")
+    # no edge around the class
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, max_indegree=0)
+    model = BayesNetClassifier(learner, random_state=1).fit(x, y)
+    assert model.structure_ == "free"
+    assert not model.network_.markov_blanket("sick")
+    assert (model.slopes_.abs().max(axis=1) > 0.5).all()
+    assert model.losses_["free"] < 0.2
 
 
 def test_the_last_search_begins_at_the_network_of_the_first_fold(monkeypatch):
