@@ -92,7 +92,7 @@ def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatc
         return fitted(budget, {**options, "max_indegree": 0} if most == 5 else options, table, **how)
 
     monkeypatch.setattr(Budget, "fitted", noting)
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, max_indegree=5, density="bins")
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=200, max_indegree=5, density="bins")
     model = BayesNetClassifier(learner, random_state=1).fit(x, y)
     assert searched[:3] == [1, 2, 5]
     assert 5 not in searched[3:]
