@@ -181,11 +181,17 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
-    def _answers(self, density: DiscretizedBayesNet, frame: pd.DataFrame, names: Sequence[str]) -> Answers:
-        """Return what a network says of rows, with the families of some columns."""
+    def _answers(
+        self,
+        density: DiscretizedBayesNet,
+        whole: DiscretizedBayesNet,
+        frame: pd.DataFrame,
+        names: Sequence[str],
+    ) -> Answers:
+        """Return what a network says of rows, with families of some columns, and scores as a whole one reads them."""
         values, log_widths = self._values_of_target(density)
         logs = family_logs(density, frame, self.target_, values, names)
-        scores = self._scores.of_rows(density, frame)
+        scores = self._scores.of_rows(whole, frame)
         return Answers(self._answer(density, frame), logs, log_widths, scores, self._statistics(values))
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -313,7 +319,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     losses_ : dict of str to float
         Log loss of every structure in the inner cross-validation, with its best weights; empty if the structure was
         given. A structure that is far behind after a fold, or not among the best ones where the time is short, is not
-        tried on the next ones, and its loss is that with the best power alone. Where the time is shorter still, the
+        tried on the next ones, and its loss is that with a power and slopes alone. Where the time is shorter still, the
         first structures alone are tried.
     n_folds_ : int
         Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.

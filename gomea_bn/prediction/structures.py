@@ -27,8 +27,11 @@ AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[DiscretizedBayesNet, pd.DataFrame, Sequence[str]], Answers]
-"""What a network says of rows, with the families of some columns, of which other networks have more or fewer."""
+Answer = Callable[[DiscretizedBayesNet, DiscretizedBayesNet, pd.DataFrame, Sequence[str]], Answers]
+"""What a network says of rows, with scores read by another one, and the families of some columns.
+
+Networks around the target have fewer columns, and other networks have other families.
+"""
 
 LossOf = Callable[[NDArray[Any]], Loss]
 """Loss of rows whose targets have some values, (n_rows,)."""
@@ -54,6 +57,8 @@ _SEED_OF_PARTS = 20261126
 _ERRORS_BEHIND = 4.0
 # standard errors that an earlier candidate may be behind the best one and still be chosen
 _ERRORS_OF_CHOICE = 1.0
+# freedoms of the weights by which structures are judged after a fold: slopes mend much of what a network lacks
+_FREEDOMS_OF_FOLD = ((0.0, 0.0), (0.0, 0.5))
 _EVALUATIONS_OF_CUTS = 100
 # most rows of a fold that are predicted
 _MOST_HELD_OUT = 4_000
@@ -141,8 +146,8 @@ class Choice:
     """The structure and the weights that inner cross-validation over some folds has chosen.
 
     Losses are means by structure, with weights that are judged on other rows than they are chosen by; a structure that
-    was left out of later folds has that with the best power alone. The network is that of the structure in the first
-    fold.
+    was left out of later folds has that of the first ones, with a power and slopes alone. The network is that of the
+    structure in the first fold.
     """
 
     structure: str
@@ -210,7 +215,7 @@ def chosen_structure(
     n_genes = len(names) * (len(names) + 1) // 2
     most = min(options["max_evaluations"] or np.inf, _EVALUATIONS_PER_GENE * n_genes)
     networks: dict[str, DiscretizedBayesNet] = {}
-    powered: dict[str, list[float]] = {structure: [] for structure in possible}
+    mean_losses: dict[str, list[float]] = {structure: [] for structure in possible}
     answers: dict[str, list[Answers]] = {structure: [] for structure in possible}
     values = table.columns[table.names.index(target)].values
     held_out: list[NDArray[np.int64]] = []
@@ -218,7 +223,7 @@ def chosen_structure(
         # what further rows tell about the weights is worth more than further structures
         tried = possible
         while held_out and tried and not budget.allows(len(tried)):
-            last = max(tried, key=lambda structure: float(np.mean(powered[structure])))
+            last = max(tried, key=lambda structure: float(np.mean(mean_losses[structure])))
             tried = [structure for structure in tried if structure != last]
         if not tried:
             break
@@ -248,12 +253,12 @@ def chosen_structure(
                     density = average_of_blanket(
                         density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
                     )
-                answers[structure].append(answer(density, frame, names))
+                answers[structure].append(answer(density, learner.network_, frame, names))
         possible = [structure for structure in possible if structure in networks]
-        loss = loss_of(values[held_out[-1]])
-        losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
+        of_fold = values[held_out[-1]]
+        losses = {s: _judged(answers[s][-1], of_fold, loss_of, names, _FREEDOMS_OF_FOLD)[1] for s in possible}
         for structure, of_rows in losses.items():
-            powered[structure].append(float(of_rows.mean()))
+            mean_losses[structure].append(float(of_rows.mean()))
         best = min(losses, key=lambda structure: float(losses[structure].mean()))
         possible = [s for s in possible if not _is_behind(losses[s], losses[best], _ERRORS_BEHIND)]
     budget.expect(0)
@@ -263,20 +268,12 @@ def chosen_structure(
             "Give more rows, or name the structure."
         )
     of_rows = values[np.concatenate(held_out)]
-    parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
-    chosen = {s: _weighted(Answers.joined(answers[s]), of_rows, parts, loss_of, names) for s in possible}
-    mean_losses = {s: float(chosen[s][1].mean() if s in chosen else np.mean(powered[s])) for s in networks}
-    best = min(possible, key=lambda structure: mean_losses[structure])
+    chosen = {s: _weighted(Answers.joined(answers[s]), of_rows, loss_of, names) for s in possible}
+    losses_of = {s: float(chosen[s][1].mean() if s in chosen else np.mean(mean_losses[s])) for s in networks}
+    best = min(possible, key=lambda structure: losses_of[structure])
     least = chosen[best][1]
     first = next(s for s in possible if not _is_behind(chosen[s][1], least, _ERRORS_OF_CHOICE))
-    return Choice(first, chosen[first][0], mean_losses, len(held_out), networks[first])
-
-
-def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the losses of left-out rows with the best power of the probabilities, float64 (n_rows,)."""
-    return loss(
-        fitted_weights(answers, loss, names, FREEDOMS[0], _unit_of(answers, loss)).applied(answers, names)
-    )[0]
+    return Choice(first, chosen[first][0], losses_of, len(held_out), networks[first])
 
 
 def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64], errors: float) -> bool:
@@ -291,27 +288,41 @@ def _unit_of(answers: Answers, loss: Loss) -> float:
     return float(loss(answers.probabilities)[0].mean()) or 1.0
 
 
-def _weighted(
-    answers: Answers, values: NDArray[Any], parts: NDArray[np.int64], loss_of: LossOf, names: Sequence[str]
-) -> tuple[Weights, NDArray[np.float64]]:
-    """Return the weights that predict left-out rows best, and the losses of these by the weights of the other parts.
+def _judged(
+    answers: Answers,
+    values: NDArray[Any],
+    loss_of: LossOf,
+    names: Sequence[str],
+    freedoms: Sequence[tuple[float, float]],
+) -> tuple[tuple[float, float], NDArray[np.float64]]:
+    """Return the freedom of weights that predict left-out rows best, and the losses of these, float64 (n_rows,).
 
-    Losses are float64 (n_rows,). Answers are of rows by networks that were learned without them; the weights of some
-    `parts`, int64 (n_rows,), are judged on the others.
+    Answers are of rows by networks that were learned without them; the weights of some parts of the rows are judged on
+    the others.
     """
     unit = _unit_of(answers, loss_of(values))
+    parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(values)) % _N_PARTS
     members = [parts == part for part in np.unique(parts)]
-    best: tuple[NDArray[np.float64], tuple[float, float]] | None = None
+    best: tuple[tuple[float, float], NDArray[np.float64]] | None = None
     is_better = True
-    for freedom in (*FREEDOMS, *WIDER):
+    for freedom in freedoms:
         if freedom in WIDER and not is_better:
             break
         losses = np.empty(len(values))
         for part in members:
             weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, freedom, unit)
             losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
-        is_better = best is None or bool(losses.mean() < best[0].mean())
+        is_better = best is None or bool(losses.mean() < best[1].mean())
         if is_better:
-            best = losses, freedom
+            best = freedom, losses
     assert best is not None
-    return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]
+    return best
+
+
+def _weighted(
+    answers: Answers, values: NDArray[Any], loss_of: LossOf, names: Sequence[str]
+) -> tuple[Weights, NDArray[np.float64]]:
+    """Return the weights that predict left-out rows best, and the losses of these by the weights of other rows."""
+    freedom, losses = _judged(answers, values, loss_of, names, (*FREEDOMS, *WIDER))
+    loss = loss_of(values)
+    return fitted_weights(answers, loss, names, freedom, _unit_of(answers, loss)), losses

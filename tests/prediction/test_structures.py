@@ -81,7 +81,8 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
 def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatch):
     rng = np.random.default_rng(2)
     y = pd.Series(rng.integers(2, size=300), name="sick")
-    x = pd.DataFrame({f"f{k}": np.where(rng.random(300) < 0.8, y, 0).astype(str) for k in range(3)})
+    # farther from 0 in both directions, which no slope says
+    x = pd.DataFrame({f"f{k}": rng.normal(size=300) * (1 + 3 * y) for k in range(3)})
     searched, fitted = [], Budget.fitted
 
     def noting(budget: Budget, options: Any, table: Any, **how: Any) -> BayesNetLearner:
@@ -91,7 +92,7 @@ def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatc
         return fitted(budget, {**options, "max_indegree": 0} if most == 5 else options, table, **how)
 
     monkeypatch.setattr(Budget, "fitted", noting)
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, max_indegree=5, density="bins")
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=200, max_indegree=5, density="bins")
     model = BayesNetClassifier(learner, random_state=1).fit(x, y)
     assert searched[:3] == [1, 2, 5]
     assert 5 not in searched[3:]
@@ -111,6 +112,19 @@ def moons(n_rows: int = 400) -> tuple[pd.DataFrame, pd.Series]:
         }
     )
     return x, pd.Series(y, name="sick")
+
+
+def test_features_away_from_the_class_have_slopes():
+    rng = np.random.default_rng(5)
+    x = pd.DataFrame(rng.integers(2, size=(400, 8)), columns=[f"f{k}" for k in range(8)]).astype(str)
+    y = pd.Series(x.astype(int).sum(axis=1) > 4, name="sick")
+    # no edge around the class
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, max_indegree=0)
+    model = BayesNetClassifier(learner, random_state=1).fit(x, y)
+    assert model.structure_ == "free"
+    assert not model.network_.markov_blanket("sick")
+    assert (model.slopes_.abs().max(axis=1) > 0.5).all()
+    assert model.losses_["free"] < 0.2
 
 
 def test_the_last_search_begins_at_the_network_of_the_first_fold(monkeypatch):
@@ -170,10 +184,19 @@ def test_classes_are_predicted_without_mixtures_of_lines_where_time_is_short(mon
 
 
 def test_structures_are_left_out_where_the_time_is_short(monkeypatch):
+    left, fitted = [], Budget.fitted
+
+    def noting(budget: Budget, *given: Any, **how: Any) -> BayesNetLearner:
+        left.append(budget.n_shares)
+        return fitted(budget, *given, **how)
+
+    monkeypatch.setattr(Budget, "fitted", noting)
     monkeypatch.setattr(Budget, "allows", lambda _budget, _n: False)
     x, y = moons()
     model = BayesNetClassifier(BayesNetLearner(max_seconds=30, max_evaluations=50), random_state=1).fit(x, y)
     assert (model.structure_, list(model.losses_), model.n_folds_) == ("naive", ["naive"], 1)
+    # the last search has the time of those that are left out
+    assert left == [12, 3]
 
 
 def test_the_best_structure_alone_is_tried_on_further_folds_where_the_time_is_short(monkeypatch):
