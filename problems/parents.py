@@ -816,14 +816,26 @@ class ParentPricer(Refiner):
         self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
     ) -> NDArray[np.int16]:
         """Return the graph of a good order near that of a genotype; `in_use` plays no part."""
-        n = self.problem.n_nodes
-        parents: list[list[int]] = [[] for _ in range(n)]
+        order = random_order(self._entered(genotype), generator)
+        return self._genotype(self.libraries.improved(order, generator, self.stop))
+
+    def from_orders(self, genotype: NDArray[np.int16], generator: np.random.Generator) -> NDArray[np.int16]:
+        """Return the best graph of searches from that of a genotype and from other orders, see `OrderStarts`."""
+        sets = self._entered(genotype)
+        return self._genotype(OrderStarts(self.libraries, generator, self.stop).improved(sets))
+
+    def _entered(self, genotype: NDArray[np.int16]) -> list[Parents]:
+        """Return the parents of every variable of a genotype, which are then in the libraries."""
+        parents: list[list[int]] = [[] for _ in range(self.problem.n_nodes)]
         for parent, child in self.problem.edges(genotype):
             parents[child].append(parent)
-        for v, of_variable in enumerate(parents):
-            self.libraries.enter(v, tuple(sorted(of_variable)))
-        sets = self.libraries.improved(random_order(parents, generator), generator, self.stop)
-        return self.problem.genotype(arcs_of(sets), [0] * n)
+        sets = [tuple(sorted(of_variable)) for of_variable in parents]
+        for v, of_variable in enumerate(sets):
+            self.libraries.enter(v, of_variable)
+        return sets
+
+    def _genotype(self, sets: Sequence[Parents]) -> NDArray[np.int16]:
+        return self.problem.genotype(arcs_of(sets), [0] * len(sets))
 
 
 @dataclass(eq=False)

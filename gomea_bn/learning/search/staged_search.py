@@ -329,7 +329,8 @@ class StagedSearch:
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
         the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
-        that is the best one or not. After one without a gain, the next one tries all pairs of parents. A local search
+        that is the best one or not. After one without a gain, the next one tries all pairs of parents and begins at
+        other orders too: a graph with edges that run the wrong way can be hard to leave. A local search
         that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
         again. Progress is reported after every local search. A given network is one evaluation; without `starts` the
         local searches begin at a graph of required edges alone.
@@ -346,7 +347,7 @@ class StagedSearch:
         is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:
             cuts = network.cuts if turn % 2 else self._stage_cuts(turn // 2, network)
-            climbed = self._climbed(network, cuts, with_pairs=n_idle > 0)
+            climbed = self._climbed(network, cuts, n_idle)
             priced = climbed if self._is_late() else self._priced(climbed)
             is_late = self._is_late()
             if is_late and turn:
@@ -370,10 +371,11 @@ class StagedSearch:
         n_evaluations = self.rounds.n_climbing + n_scored
         return self.stop.is_over or n_evaluations >= self.settings.limits.evaluations - 1
 
-    def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> _Network:
+    def _climbed(self, network: _Network, cuts: Cuts, n_idle: int) -> _Network:
         """Return the graph at which a local search from the edges of a network ends, with given cuts.
 
-        `with_pairs` lets parents join that count only together.
+        After local searches without a gain, `n_idle` of them, parents join that count only together. After the first
+        one, searches begin at other orders too.
         """
         graphs = self.problem.with_cuts(cuts)
         # families alone count: searches in libraries are added too late to end a repeated run at the same place
@@ -389,9 +391,11 @@ class StagedSearch:
         improved = [genotype]
 
         def climb(_thread: int, _block: int) -> None:
-            if with_pairs:
+            if n_idle:
                 libraries.enter_pairs(halt)
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
+            if n_idle == 1:
+                improved.append(pricer.from_orders(improved[-1], generator))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
         n_climbing = self.rounds.n_climbing + libraries.n_scored
