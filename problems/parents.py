@@ -822,7 +822,9 @@ class ParentPricer(Refiner):
     def from_orders(self, genotype: NDArray[np.int16], generator: np.random.Generator) -> NDArray[np.int16]:
         """Return the best graph of searches from that of a genotype and from other orders, see `OrderStarts`."""
         sets = self._entered(genotype)
-        return self._genotype(OrderStarts(self.libraries, generator, self.stop).improved(sets))
+        # pairs that the libraries lack have no genes
+        starts = OrderStarts(self.libraries, generator, self.stop, keeps_pairs=True)
+        return self._genotype(starts.improved(sets))
 
     def _entered(self, genotype: NDArray[np.int16]) -> list[Parents]:
         """Return the parents of every variable of a genotype, which are then in the libraries."""
@@ -840,17 +842,22 @@ class ParentPricer(Refiner):
 
 @dataclass(eq=False)
 class OrderStarts:
-    """Local searches from several orders in the same growing libraries, until `stop` is raised."""
+    """Local searches from several orders in the same growing libraries, until `stop` is raised.
+
+    `keeps_pairs` joins only the pairs that the libraries join.
+    """
 
     libraries: ParentLibraries
     generator: np.random.Generator
     stop: NDArray[np.uint8]
+    keeps_pairs: bool = False
 
     def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
         """Return the best graph of searches from a graph, whose sets are in the libraries, and from other orders.
 
         Every search gets quick kicks. The best graph gets thorough ones after every few searches, and so do the best
-        few graphs at the end. Pairs that the best one lacks are then added, as long as this gains.
+        few graphs at the end. Pairs that the best one lacks are then added, as long as this gains, unless pairs are
+        kept.
         """
         # best score first
         graphs = [self._kicked(first)]
@@ -864,7 +871,8 @@ class OrderStarts:
         for k, graph in enumerate(graphs[:_MOST_KICKED]):
             graphs[k] = self._kicked(graph, _THOROUGH_KICKS, is_thorough=True)
         best = max(graphs, key=self.libraries.score)
-        return self._with_missing_pairs(self._kicked(best, _LAST_KICKS, is_thorough=True))
+        best = self._kicked(best, _LAST_KICKS, is_thorough=True)
+        return best if self.keeps_pairs else self._with_missing_pairs(best)
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
         """Return whether as many graphs as needed have the score of the first, the best one."""

@@ -149,8 +149,12 @@ def test_pairs_without_genes_stay_apart():
     pairs = np.zeros((6, 6), np.bool_)
     pairs[0, 1] = pairs[1, 0] = pairs[2, 3] = pairs[3, 2] = True
     problem = learning_problem(table, options, pairs=pairs)
-    improved = pricer_of(problem).improved(empty(problem), np.random.default_rng(0), lambda gene: np.empty(0))
-    assert {frozenset(edge) for edge in problem.edges(improved)} <= {frozenset({0, 1}), frozenset({2, 3})}
+    pricer, rng = pricer_of(problem), np.random.default_rng(0)
+    improved = pricer.improved(empty(problem), rng, lambda gene: np.empty(0))
+    further = pricer.from_orders(improved, rng)
+    for graph in (improved, further):
+        assert {frozenset(edge) for edge in problem.edges(graph)} <= {frozenset({0, 1}), frozenset({2, 3})}
+    assert score_of(problem, further) >= score_of(problem, improved) - 1e-9
 
 
 def test_pairs_widen_where_a_further_or_another_parent_pays():
