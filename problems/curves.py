@@ -21,7 +21,9 @@ from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
     MOST_TERMS,
+    N_OF_ROW,
     ROWS_AT_ONCE,
+    ROWS_OF_BLOCK,
     LogitData,
     LogitScratch,
 )
@@ -566,6 +568,7 @@ def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
         system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
         parameters=np.zeros((5, MOST_PARAMETERS)),
         crossed=np.zeros((2 * n_levels, 1 + MOST_TERMS)),
+        block=np.zeros((N_OF_ROW + n_levels, ROWS_OF_BLOCK)),
         levels=np.zeros((4, n_levels)),
         between=np.zeros((n_levels, n_levels + 1)),
         state=np.zeros(5),

@@ -20,6 +20,7 @@ from gomea_bn.problems.kernels.logits import (
     WHOLE,
     LogitData,
     LogitScratch,
+    gather_rows,
     logit_gain,
     start_logit,
 )
@@ -213,12 +214,16 @@ def _regress_levels(
     eliminate(system, size, size + n_levels, work.parameters[2, 1:])
     n_rows = logits.weight * logits.functions.shape[0]
     start_logit(logits, work, system, child, size, n_rows)
-    for row in range(logits.functions.shape[0]):
-        of_row, values = logits.functions[row], work.rows[row]
-        values[0] = 1.0
-        for i in range(size):
-            values[i + 1] = of_row[functions[i]]
     return size
+
+
+@kernel
+def _gain(curves: CurveData, scratch: CurveScratch, child: int, size: int, how: int) -> float:
+    """Return the gain of the logit that `_regress_levels` has started, -inf without one; `how` as of `logit_gain`."""
+    if size < 0:
+        return -np.inf
+    gather_rows(curves.logits, scratch.logits, scratch.functions, child, size, how)
+    return logit_gain(curves.logits, scratch.logits, child, size, how)
 
 
 @kernel
@@ -230,19 +235,18 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     child = curves.variable[views[n_views - 1]]
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
         return -np.inf
-    logits, work = curves.logits, scratch.logits
     # some of the rows choose, unless they leave it open
-    size = _regress_levels(curves, scratch, views, n_views, 0)
-    of_lines = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
-    size = _regress_levels(curves, scratch, views, n_views, 1)
-    of_curves = -np.inf if size < 0 else logit_gain(logits, work, child, size, ESTIMATED)
+    size = _regress_levels(curves, scratch, views, n_views, LINES)
+    of_lines = _gain(curves, scratch, child, size, ESTIMATED)
+    size = _regress_levels(curves, scratch, views, n_views, SMOOTH)
+    of_curves = _gain(curves, scratch, child, size, ESTIMATED)
     best = -np.inf
     if of_curves > of_lines - _LEAST_LEAD:
-        best = logit_gain(logits, work, child, size, CONTINUED)
+        best = _gain(curves, scratch, child, size, CONTINUED)
     if of_lines > of_curves - _LEAST_LEAD:
-        size = _regress_levels(curves, scratch, views, n_views, 0)
-        best = max(best, logit_gain(logits, work, child, size, WHOLE))
-    return logits.alone[child] + best
+        size = _regress_levels(curves, scratch, views, n_views, LINES)
+        best = max(best, _gain(curves, scratch, child, size, WHOLE))
+    return curves.logits.alone[child] + best
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,10 @@ WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
 """A logit is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 ROWS_AT_ONCE = 4
 """Rows whose moments are added together."""
+ROWS_OF_BLOCK = 64
+"""Rows whose probabilities are found together; a multiple of `ROWS_AT_ONCE`."""
+N_OF_ROW = 6
+"""Numbers of a row apart from the probabilities of the levels."""
 # a part of the rows is enough for the information, of a fewest number of rows per parameter
 _PART = 8
 _FEWEST_ROWS = 40
@@ -71,7 +75,10 @@ class LogitScratch(NamedTuple):
     crossed: NDArray[
         np.float64
     ]  # (2 * most levels, 1 + MOST_TERMS) information on coefficients and levels together
-    levels: NDArray[np.float64]  # (4, most levels) constants, positions, probabilities, and further numbers
+    # (N_OF_ROW + most levels, ROWS_OF_BLOCK) sums of functions, greatest exponents, norms, means, residuals and
+    # variances of positions, and the probabilities of the levels
+    block: NDArray[np.float64]
+    levels: NDArray[np.float64]  # (4, most levels) constants, positions, and further numbers
     between: NDArray[np.float64]  # (most levels, most levels + 1)
     # (5,) two levels without parameters, determinant without parents, factor of the precisions, determinant
     state: NDArray[np.float64]
@@ -95,6 +102,94 @@ def _set_levels(scratch: LogitScratch, n_all: int, n_levels: int, ends: tuple[in
 
 
 @kernel
+def _exponentials(values: NDArray[np.float64]) -> None:
+    """Replace numbers of at most 0 by their exponentials; all below -40 count as that.
+
+    The 256th power of a short series takes arithmetic alone, so that several numbers are done at a time.
+    """
+    for r in range(values.shape[0]):
+        x = max(values[r], -40.0) / 256.0
+        y = 1.0 + x * (1.0 / 8.0)
+        y = 1.0 + x * (1.0 / 7.0) * y
+        y = 1.0 + x * (1.0 / 6.0) * y
+        y = 1.0 + x * (1.0 / 5.0) * y
+        y = 1.0 + x * (1.0 / 4.0) * y
+        y = 1.0 + x * (1.0 / 3.0) * y
+        y = 1.0 + x * (1.0 / 2.0) * y
+        y = 1.0 + x * y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        values[r] = y * y
+
+
+@kernel
+def _set_probabilities(
+    data: LogitData, scratch: LogitScratch, child: int, n_all: int, start: int, n_rows: int
+) -> float:
+    """Fill the sums of functions, the probabilities of the levels and their moments for rows from `start` on.
+
+    Of `n_rows` rows those of one block count. Return their log likelihood. Residuals of positions, and their variances,
+    are 0 after the last row.
+    """
+    n_levels, codes = data.n_levels[child], data.codes[child]
+    a, b, beta = scratch.levels[0], scratch.levels[1], scratch.parameters[0, :n_all]
+    block, p = scratch.block, scratch.block[N_OF_ROW:]
+    f, greatest, norm, mean, residual, variance = block[0], block[1], block[2], block[3], block[4], block[5]
+    last = n_rows - 1
+    for r in range(0, ROWS_OF_BLOCK, ROWS_AT_ONCE):
+        x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
+        x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
+        f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(n_all):
+            f0 += beta[j] * x0[j]
+            f1 += beta[j] * x1[j]
+            f2 += beta[j] * x2[j]
+            f3 += beta[j] * x3[j]
+        f[r], f[r + 1], f[r + 2], f[r + 3] = f0, f1, f2, f3
+    greatest[:] = -np.inf
+    for k in range(n_levels):
+        of_level = p[k]
+        for r in range(ROWS_OF_BLOCK):
+            of_level[r] = a[k] + b[k] * f[r]
+            greatest[r] = max(greatest[r], of_level[r])
+    n_block = min(ROWS_OF_BLOCK, n_rows - start)
+    total = 0.0
+    for r in range(n_block):
+        total += p[codes[start + r], r] - greatest[r]
+    norm[:] = 0.0
+    for k in range(n_levels):
+        of_level = p[k]
+        for r in range(ROWS_OF_BLOCK):
+            of_level[r] -= greatest[r]
+        _exponentials(of_level)
+        for r in range(ROWS_OF_BLOCK):
+            norm[r] += of_level[r]
+    product = 1.0
+    for r in range(n_block):
+        product *= norm[r]
+    mean[:] = 0.0
+    variance[:] = 0.0
+    for k in range(n_levels):
+        of_level = p[k]
+        for r in range(ROWS_OF_BLOCK):
+            of_level[r] /= norm[r]
+            mean[r] += of_level[r] * b[k]
+            variance[r] += of_level[r] * b[k] * b[k]
+    for r in range(ROWS_OF_BLOCK):
+        variance[r] -= mean[r] * mean[r]
+    for r in range(n_block):
+        residual[r] = b[codes[start + r]] - mean[r]
+    residual[n_block:] = 0.0
+    variance[n_block:] = 0.0
+    return total - log(product)
+
+
+@kernel
 def _log_likelihood(
     data: LogitData,
     scratch: LogitScratch,
@@ -110,11 +205,9 @@ def _log_likelihood(
     """
     n_levels = data.n_levels[child]
     system, crossed, gradient = scratch.system, scratch.crossed, scratch.parameters[4]
-    some, weighted = scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
-    a, b, p = scratch.levels[0], scratch.levels[1], scratch.levels[2]
     codes = data.codes[child]
     n_all = size + 1
-    beta, of_beta = scratch.parameters[0, :n_all], gradient[:n_all]
+    of_beta = gradient[:n_all]
     n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
     gradient[:n_parameters] = 0.0
     if is_whole:
@@ -122,79 +215,31 @@ def _log_likelihood(
             system[i, :n_parameters] = 0.0
         for i in range(n_parameters - n_all):
             crossed[i, :n_all] = 0.0
+    f, residual, p = scratch.block[0], scratch.block[4], scratch.block[N_OF_ROW:]
     total = 0.0
-    for start in range(0, n_rows, ROWS_AT_ONCE):
-        for r in range(ROWS_AT_ONCE):
-            row, values = start + r, some[r, :n_all]
-            if row >= n_rows:
-                values[:] = 0.0
-                weighted[r, :n_all] = 0.0
-                continue
-            of_row = scratch.rows[row]
-            f = 0.0
+    for start in range(0, n_rows, ROWS_OF_BLOCK):
+        total += _set_probabilities(data, scratch, child, n_all, start, n_rows)
+        n_block = min(ROWS_OF_BLOCK, n_rows - start)
+        for r in range(0, n_block, ROWS_AT_ONCE):
+            last = n_rows - 1
+            x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
+            x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
+            e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
             for j in range(n_all):
-                values[j] = of_row[j]
-            for j in range(n_all):
-                f += values[j] * beta[j]
-            greatest = -np.inf
-            for k in range(n_levels):
-                p[k] = a[k] + b[k] * f
-                greatest = max(greatest, p[k])
-            code = codes[row]
-            total += p[code] - greatest
-            norm = 0.0
-            for k in range(n_levels):
-                p[k] = exp(p[k] - greatest)
-                norm += p[k]
-            total -= log(norm)
-            mean, square = 0.0, 0.0
-            for k in range(n_levels):
-                p[k] /= norm
-                mean += p[k] * b[k]
-                square += p[k] * b[k] * b[k]
-            residual = b[code] - mean
-            for j in range(n_all):
-                of_beta[j] += residual * values[j]
-            place = n_all
-            for k in range(n_levels):
-                if _is_free(k, n_levels, ends):
-                    left = 1.0 - p[k] if k == code else -p[k]
-                    gradient[place] += left
-                    gradient[place + 1] += f * left
-                    place += 2
-            if not is_whole:
-                continue
-            weight, of_weights = square - mean * mean, weighted[r, :n_all]
-            for j in range(n_all):
-                of_weights[j] = weight * values[j]
-            place = 0
-            for k in range(n_levels):
-                if not _is_free(k, n_levels, ends):
-                    continue
-                share = p[k] * (b[k] - mean)
-                of_constant, of_position = crossed[place, :n_all], crossed[place + 1, :n_all]
-                for j in range(n_all):
-                    of_constant[j] += share * values[j]
-                    of_position[j] += f * share * values[j]
-                first, other = n_all + place, n_all
-                for m in range(k + 1):
-                    if not _is_free(m, n_levels, ends):
-                        continue
-                    product = p[k] - p[k] * p[k] if m == k else -p[k] * p[m]
-                    system[other, first] += product
-                    system[other, first + 1] += f * product
-                    system[other + 1, first + 1] += f * f * product
-                    if m < k:
-                        system[other + 1, first] += f * product
-                    other += 2
+                of_beta[j] += e0 * x0[j] + e1 * x1[j] + e2 * x2[j] + e3 * x3[j]
+        place = n_all
+        for k in range(n_levels):
+            if _is_free(k, n_levels, ends):
+                of_constant, of_position = 0.0, 0.0
+                for r in range(n_block):
+                    left = 1.0 - p[k, r] if k == codes[start + r] else -p[k, r]
+                    of_constant += left
+                    of_position += f[r] * left
+                gradient[place] += of_constant
+                gradient[place + 1] += of_position
                 place += 2
         if is_whole:
-            for i in range(n_all):
-                w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
-                below = system[i, i:n_all]
-                x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
-                for j in range(below.shape[0]):
-                    below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+            _add_information(scratch, n_levels, n_all, start, n_block, ends)
     more = data.functions.shape[0] / n_rows
     for i in range(n_parameters):
         gradient[i] *= more
@@ -204,6 +249,65 @@ def _log_likelihood(
                     system[i, j] = crossed[j - n_all, i]
                 system[i, j] *= more
     return total * more
+
+
+@kernel
+def _add_information(
+    scratch: LogitScratch, n_levels: int, n_all: int, start: int, n_block: int, ends: tuple[int, int]
+) -> None:
+    """Add the information of the rows of a block to that of coefficients, levels, and both together."""
+    system, crossed, b = scratch.system, scratch.crossed, scratch.levels[1]
+    some, weighted = scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
+    f, mean, variance, p = scratch.block[0], scratch.block[3], scratch.block[5], scratch.block[N_OF_ROW:]
+    for first in range(0, n_block, ROWS_AT_ONCE):
+        for r in range(ROWS_AT_ONCE):
+            # rows after the last one have no weight
+            of_row, weight = scratch.rows[start + min(first + r, n_block - 1)], variance[first + r]
+            values, of_weights = some[r], weighted[r]
+            for j in range(n_all):
+                values[j] = of_row[j]
+            for j in range(n_all):
+                of_weights[j] = weight * values[j]
+        for i in range(n_all):
+            w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
+            below = system[i, i:n_all]
+            x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
+            for j in range(below.shape[0]):
+                below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+        place = 0
+        for k in range(n_levels):
+            if not _is_free(k, n_levels, ends):
+                continue
+            of_constant, of_position = crossed[place, :n_all], crossed[place + 1, :n_all]
+            place += 2
+            for r in range(min(ROWS_AT_ONCE, n_block - first)):
+                values, row = some[r], first + r
+                share = p[k, row] * (b[k] - mean[row])
+                of_f = f[row] * share
+                for j in range(n_all):
+                    of_constant[j] += share * values[j]
+                    of_position[j] += of_f * values[j]
+    place = n_all
+    for k in range(n_levels):
+        if not _is_free(k, n_levels, ends):
+            continue
+        other = n_all
+        for m in range(k + 1):
+            if not _is_free(m, n_levels, ends):
+                continue
+            zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
+            for r in range(n_block):
+                product = p[k, r] - p[k, r] * p[k, r] if m == k else -p[k, r] * p[m, r]
+                zeroth += product
+                first_moment += f[r] * product
+                second_moment += f[r] * f[r] * product
+            system[other, place] += zeroth
+            system[other, place + 1] += first_moment
+            system[other + 1, place + 1] += second_moment
+            if m < k:
+                system[other + 1, place] += first_moment
+            other += 2
+        place += 2
 
 
 @kernel
@@ -357,6 +461,35 @@ def _step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, i
 
 
 @kernel
+def _n_of_estimate(data: LogitData, child: int, n_all: int) -> int:
+    """Return the number of rows that give the information of a logit with `n_all` coefficients, and its estimate."""
+    m, n_levels = data.functions.shape[0], data.n_levels[child]
+    n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
+    n_some = max(m // _PART, _FEWEST_ROWS * n_parameters)
+    return m if 2 * n_some > m else n_some
+
+
+@kernel
+def gather_rows(
+    data: LogitData,
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    size: int,
+    how: int,
+) -> None:
+    """Fill ``scratch.rows`` with ones and the first `size` functions, for the rows that `logit_gain` needs."""
+    n_some = _n_of_estimate(data, child, size + 1)
+    first = n_some if how == CONTINUED else 0
+    last = n_some if how == ESTIMATED else data.functions.shape[0]
+    for row in range(first, last):
+        of_row, values = data.functions[row], scratch.rows[row]
+        values[0] = 1.0
+        for i in range(size):
+            values[i + 1] = of_row[functions[i]]
+
+
+@kernel
 def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
     """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
 
@@ -389,9 +522,7 @@ def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, ho
             present[n_parameters], present[n_parameters + 1] = levels[0, k], levels[1, k]
             precisions[n_parameters], precisions[n_parameters + 1] = 0.0, 1.0
             n_parameters += 2
-    n_some = max(m // _PART, _FEWEST_ROWS * n_parameters)
-    if 2 * n_some > m:
-        n_some = m
+    n_some = _n_of_estimate(data, child, n_all)
     factor, wanted = 1.0, 1.0
     objective, known, promise, determinant = 0.0, -np.inf, 0.0, 0.0
     n_rows, n_halvings, n_factors, n_steps = n_some, 0, 0, 0
