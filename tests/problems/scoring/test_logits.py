@@ -177,6 +177,18 @@ def test_scores_hardly_depend_on_the_order_of_rows() -> None:
     assert first == pytest.approx(second, abs=0.5)
 
 
+def test_the_last_rows_count_once() -> None:
+    """Rows are added four at a time; whichever rows are the last ones, 33 rows have one score."""
+    values, codes = [variable.values for variable in chain(2, 33)][1::2]
+    generator = np.random.default_rng(2)
+    gains = []
+    for _ in range(8):
+        order = generator.permutation(33)
+        scorer = scorer_of([continuous("b", values[order]), discrete("k", codes[order].astype(np.int64), 2)])
+        gains.append(score(scorer, 1, 0) - score(scorer, 1))
+    assert np.ptp(gains) < 0.02
+
+
 def test_many_rows_are_judged_by_some_of_them() -> None:
     scorer = scorer_of(chain(2, 45_000))
     logits = scorer.rows.curves.logits
