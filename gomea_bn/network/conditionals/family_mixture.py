@@ -7,7 +7,6 @@ experts: Xu, Jordan & Hinton, "An alternative model for mixtures of experts", 19
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import erfc, log, pi, sqrt
@@ -24,11 +23,9 @@ from gomea_bn.network.conditionals.family_line import (
     PRIOR_ROWS,
     PRIOR_VARIANCE,
     PointEnds,
-    check_parent_names,
     scale_of,
-    symmetric,
-    upper_half,
 )
+from gomea_bn.network.conditionals.followed import Followed, symmetric
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say
@@ -43,7 +40,7 @@ _ROOT_HALF = sqrt(0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyMixture:
+class FamilyMixture(Followed):
     """The mixture of lines of a family, which sums over rows of data determine.
 
     All columns are on their probability scales, or all in their own units, as those of a `FamilyLine`. The density of
@@ -72,6 +69,11 @@ class FamilyMixture:
         For parts of other shapes or outside their ranges.
     """
 
+    what = "a mixture of lines"
+    kind = "mixture"
+    required = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
+    halves = ("moments",)
+
     weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
@@ -81,13 +83,11 @@ class FamilyMixture:
     in_units: bool = False
 
     def __post_init__(self) -> None:
-        for part in ("moments", "counts", "least_scales"):
-            numbers = np.array(getattr(self, part), np.float64)
-            numbers.flags.writeable = False
-            object.__setattr__(self, part, numbers)
+        is_finite = self._fix()
         n, size = len(self.moments), len(self.parents) + 2
         is_valid = (
-            0 < self.weight < 1
+            is_finite
+            and 0 < self.weight < 1
             and len(self.parents) > 0
             and n > 0
             and self.moments.shape == (n, size, size)
@@ -95,9 +95,8 @@ class FamilyMixture:
             and self.counts.shape[0] == n
             and self.counts.shape[1] > 0
             and self.least_scales.shape == (n,)
-            and bool((np.isfinite(self.least_scales) & (self.least_scales > 0)).all())
-            and bool(np.isfinite(self.moments).all())
-            and bool((np.isfinite(self.counts) & (self.counts >= 0)).all())
+            and bool((self.least_scales > 0).all())
+            and bool((self.counts >= 0).all())
             and bool((self.counts.sum(axis=1) > 0).all())
             and bool(np.allclose(self.moments[:, 0, 0], self.counts.sum(axis=1), rtol=1e-6, atol=0.0))
         )
@@ -157,45 +156,17 @@ class FamilyMixture:
         kept = n_rows > _LEAST_SHARE * n_rows.sum()
         return replace(self, moments=moments[kept], counts=counts[kept], least_scales=self.least_scales[kept])
 
-    def to_content(self) -> dict[str, Any]:
-        """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
-        return {
-            "kind": "mixture",
-            "weight": self.weight,
-            "parents": list(self.parents),
-            "groups": list(self.groups),
-            "moments": [upper_half(of_component) for of_component in self.moments],
-            "counts": self.counts.tolist(),
-            "least_scales": self.least_scales.tolist(),
-            "in_units": self.in_units,
-        }
-
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> FamilyMixture:
-        """Return the mixture that JSON values describe; raises `GomeaBnError` for others."""
-        fields = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
-        if any(field not in content for field in fields):
-            raise GomeaBnError(f"A mixture of lines must be an object with the fields {', '.join(fields)}.")
-        check_parent_names(content, "a mixture")
-        if not isinstance(content["in_units"], bool):
-            raise GomeaBnError(
-                f"in_units of a mixture must be true or false, got {content['in_units']!r:.80}."
-            )
-        size = len(content["parents"]) + 2
-        try:
-            halves, counts, least_scales = (
-                np.array(content[field], np.float64) for field in ("moments", "counts", "least_scales")
-            )
-            weight = float(content["weight"])
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GomeaBnError(f"The parts of a mixture must be numbers: {error}.") from error
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        parts = super().parts_of(content)
+        size, halves = len(parts["parents"]) + 2, parts["moments"]
         if halves.ndim != 2 or halves.shape[1] != size * (size + 1) // 2:
             raise GomeaBnError(
                 f"The moments of a mixture with {size - 2} continuous parents must be lists of "
                 f"{size * (size + 1) // 2} numbers, one list per component."
             )
-        names, groups = tuple(content["parents"]), tuple(content["groups"])
-        return cls(weight, names, groups, symmetric(halves, size), counts, least_scales, content["in_units"])
+        return {**parts, "moments": symmetric(halves, size)}
 
 
 class Components(NamedTuple):
