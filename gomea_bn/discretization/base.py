@@ -24,7 +24,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Number, Parameters, check_declared, declarations, option
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, coded_columns
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
@@ -73,12 +73,7 @@ class DiscretizationTask:
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return all columns as codes under the cuts of the continuous ones."""
-        return [
-            CodedColumn(column.values, len(column.levels))
-            if column.levels is not None
-            else coded_bins(column.values, cuts[v])
-            for v, column in enumerate(self.table.columns)
-        ]
+        return coded_columns(self.table.columns, cuts)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

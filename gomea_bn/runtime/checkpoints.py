@@ -43,7 +43,6 @@ _LONGEST_TEXT = 120
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
-_WORD = 2**64
 _HISTORIES = {entry.__name__: entry for entry in (HistoryEntry, FrontHistoryEntry)}
 
 
@@ -194,7 +193,7 @@ class Section:
             restore(self.saved)
         except GomeaBnError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             path = "" if self._file is None else f" '{self._file.checkpoint.path}'"
             raise GomeaBnError(f"The checkpoint{path} does not fit this run: {error!r:.200}.") from error
         return True
@@ -482,38 +481,20 @@ def filled(arrays: Tuple, saved: Mapping[str, Any]) -> Tuple:
     return arrays
 
 
-def generator_states(generators: Sequence[np.random.Generator]) -> NDArray[np.uint64]:
-    """Return the states of generators of `numpy.random.default_rng`, uint64 (n, 6)."""
-    states = np.zeros((len(generators), 6), np.uint64)
-    for row, generator in zip(states, generators, strict=True):
-        saved: Any = generator.bit_generator.state
-        state, increment = saved["state"]["state"], saved["state"]["inc"]
-        row[:] = (
-            *divmod(state, _WORD),
-            *divmod(increment, _WORD),
-            saved["has_uint32"],
-            saved["uinteger"],
-        )
-    return states
+def generator_states(generators: Sequence[np.random.Generator]) -> list[Any]:
+    """Return the states of generators of `numpy.random.default_rng`."""
+    return [generator.bit_generator.state for generator in generators]
 
 
-def generators_of(states: NDArray[np.uint64]) -> list[np.random.Generator]:
+def generators_of(states: Sequence[Any]) -> list[np.random.Generator]:
     """Return generators with the states that `generator_states` returned."""
-    generators = []
-    for row in states.tolist():
-        high, low, increment_high, increment_low, has_uint32, uinteger = row
-        generator = np.random.default_rng(0)
-        generator.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": high * _WORD + low, "inc": increment_high * _WORD + increment_low},
-            "has_uint32": has_uint32,
-            "uinteger": uinteger,
-        }
-        generators.append(generator)
+    generators = [np.random.default_rng(0) for _ in states]
+    for generator, state in zip(generators, states, strict=True):
+        generator.bit_generator.state = state
     return generators
 
 
-def generator_of(states: NDArray[np.uint64]) -> np.random.Generator:
+def generator_of(states: Sequence[Any]) -> np.random.Generator:
     """Return the only generator of `generators_of`."""
     (generator,) = generators_of(states)
     return generator
