@@ -246,7 +246,7 @@ def sums_of_shares(
     n_parts = n if axes is None else 2 * n
     moments, counts, steps = np.zeros((n_parts, size, size)), np.zeros((n_parts, n_groups)), np.zeros(n_parts)
     _add_shares(
-        *components,
+        components,
         np.log(components.scales),
         z,
         np.ascontiguousarray(parents),
@@ -288,7 +288,7 @@ def log_mixture_of_lines(
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
     low, high = ends
     z, rows, groups = read_only(z), np.ascontiguousarray(parents), read_only(groups)
-    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
+    _fill_logs(components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
     return result, bends
 
 
@@ -307,7 +307,7 @@ def masses_of_lines(
     result = np.empty((len(parents), len(cells) - 1))
     of_parents = np.empty((0, parents.shape[1])) if widths is None else widths
     _fill_masses(
-        *components,
+        components,
         cells,
         np.ascontiguousarray(parents),
         read_only(groups),
@@ -353,10 +353,10 @@ def gates_and_means(
 
 @kernel
 def _gates(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    parents: NDArray[np.float64], row: int, group: int, gates: NDArray[np.float64],
-) -> float:  # fmt: skip
+    components: Components, parents: NDArray[np.float64], row: int, group: int, gates: NDArray[np.float64]
+) -> float:
     """Write the log of the density of the parents in every component, and return the largest one."""
+    log_gates, centres, factors = components.log_gates, components.centres, components.factors
     n, d = centres.shape
     most = -np.inf
     for k in range(n):
@@ -388,11 +388,20 @@ def _below(t: float) -> float:
 
 
 @kernel
+def _line_at(components: Components, parents: NDArray[np.float64], row: int, k: int) -> float:
+    """Return the place of the line of a component at the parents of a row."""
+    mean = components.coefficients[k, 0]
+    for j in range(parents.shape[1]):
+        mean += components.coefficients[k, j + 1] * parents[row, j]
+    return float(mean)
+
+
+@kernel
 def _scale_over_cell(
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64], widths: NDArray[np.float64],
-    row: int, k: int, own_width: float,
-) -> float:  # fmt: skip
+    components: Components, widths: NDArray[np.float64], row: int, k: int, own_width: float
+) -> float:
     """Return the scale around a line, with that of the line's own movement inside a cell that is wide against it."""
+    coefficients, scales = components.coefficients, components.scales
     width, squares = own_width, own_width * own_width
     if len(widths) > 0:
         for j in range(widths.shape[1]):
@@ -406,28 +415,23 @@ def _scale_over_cell(
 
 @kernel
 def _fill_logs(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
-    z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], low: float, high: float,
+    components: Components, z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
+    low: float, high: float,
     is_point: NDArray[np.bool_], point_lows: NDArray[np.float64], point_highs: NDArray[np.float64],
     own_widths: NDArray[np.float64], widths: NDArray[np.float64], gates: NDArray[np.float64],
     result: NDArray[np.float64], bends: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write the log densities and the squares of widths of `log_mixture_of_lines`."""
-    n, d = centres.shape
+    n, d = components.centres.shape
+    coefficients, factors, scales = components.coefficients, components.factors, components.scales
     for row in range(len(z)):
-        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        total = _log_sum(gates, _gates(components, parents, row, groups[row], gates))
         has_points = len(is_point) > 0 and is_point[row]
         has_cells = len(own_widths) > 0
         most = -np.inf
         for k in range(n):
-            mean = coefficients[k, 0]
-            for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            mean = min(max(mean, low), high)
-            scale = _scale_over_cell(
-                coefficients, scales, widths, row, k, own_widths[row] if has_cells else 0.0
-            )
+            mean = min(max(_line_at(components, parents, row, k), low), high)
+            scale = _scale_over_cell(components, widths, row, k, own_widths[row] if has_cells else 0.0)
             mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), _LEAST_MASS)
             if has_points:
                 first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
@@ -460,26 +464,20 @@ def _fill_logs(
 
 @kernel
 def _fill_masses(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
-    cells: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
+    components: Components, cells: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
     widths: NDArray[np.float64], gates: NDArray[np.float64], result: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write the probabilities of `masses_of_lines`."""
-    n, d = centres.shape
     low, high, n_cells = cells[0], cells[-1], len(cells) - 1
     for row in range(len(parents)):
-        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        total = _log_sum(gates, _gates(components, parents, row, groups[row], gates))
         result[row, :] = 0.0
-        for k in range(n):
+        for k in range(len(components.scales)):
             share = np.exp(gates[k] - total)
             if share < _LEAST_SHARE:
                 continue
-            mean = coefficients[k, 0]
-            for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            mean = min(max(mean, low), high)
-            scale = _scale_over_cell(coefficients, scales, widths, row, k, 0.0)
+            mean = min(max(_line_at(components, parents, row, k), low), high)
+            scale = _scale_over_cell(components, widths, row, k, 0.0)
             before = _below((low - mean) / scale)
             factor = share / max(_below((high - mean) / scale) - before, _LEAST_MASS)
             for cell in range(n_cells):
@@ -496,27 +494,23 @@ def _fill_masses(
 
 @kernel
 def _add_shares(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64], log_scales: NDArray[np.float64],
+    components: Components, log_scales: NDArray[np.float64],
     z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], weights: NDArray[np.float64],
     log_steps: NDArray[np.float64], axes: NDArray[np.float64], gates: NDArray[np.float64],
     values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
     steps: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Add rows to the lower halves of moments, to counts and to steps, as of `sums_of_shares`."""
-    n, d = centres.shape
+    n, d = components.centres.shape
     values[0] = 1.0
     for row in range(len(z)):
-        _gates(log_gates, centres, factors, parents, row, groups[row], gates)
+        _gates(components, parents, row, groups[row], gates)
         for j in range(d):
             values[j + 1] = parents[row, j]
         values[d + 1] = z[row]
         most = -np.inf
         for k in range(n):
-            mean = coefficients[k, 0]
-            for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            t = (z[row] - mean) / scales[k]
+            t = (z[row] - _line_at(components, parents, row, k)) / components.scales[k]
             gates[k] -= 0.5 * t * t + log_scales[k]
             most = max(most, gates[k])
         total = 0.0
