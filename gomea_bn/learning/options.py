@@ -172,7 +172,7 @@ def table_to_learn(
 
 
 # parameters that change no result
-_WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
+_WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
 
 # continuous values of a sample per second of the limit: a core prepares about six times as many for a search
 _VALUES_PER_SECOND = 100_000
@@ -311,8 +311,7 @@ def section_of_data(
         values = {**own, **options, "random_state": seed}
         return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
 
-    # checkpoints of earlier versions have the scheduler and the device
-    free = (*_WITHOUT_EFFECT, "device", *(() if has_seed else ("random_state",)))
+    free = (*_WITHOUT_EFFECT, *(() if has_seed else ("random_state",)))
     section = opened(checkpoint, kind, texts, digests, free=free)
     if isinstance(checkpoint, Section):
         return section, seed
