@@ -163,30 +163,21 @@ def undo(solution: Solution, journal: Journal) -> None:
     journal.counts[:] = 0
 
 
-@runtime_checkable
-class CompiledProblem(Protocol):
-    """The members of a problem over discrete genes whose evaluation is compiled; `DiscreteDefaults` has most of them.
+class AnyProblem(Protocol):
+    """The members of a problem whose evaluation is compiled, over discrete genes or real variables."""
 
-    A class that has the members without a default in `DiscreteDefaults` is enough: the searches add the defaults.
-    """
-
-    is_real: bool  # False
+    is_real: bool
     n_variables: int
-    alphabet: NDArray[np.int64]  # (n_variables,) cardinalities
     n_objectives: int
     n_terms: int
     n_aux: int
-    allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): values that sampling and local search may use
-    ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring values only
-    target: float | None  # objective of a known optimum
-    climbs: bool  # whether local search is on unless the settings say otherwise
-    max_tries: int | None  # most other values of a gene that is not ordinal in one climb; None for all
+    target: float | None  # objective at which the problem counts as solved
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread; shared arrays are the same objects in each."""
 
-    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
-        """Return initial genotypes, shape (n, n_variables)."""
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[Any]:
+        """Return initial solutions, shape (n, n_variables)."""
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
         """Return the data for the thread's next kernel; called by that thread after each of its kernels."""
@@ -205,6 +196,20 @@ class CompiledProblem(Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in what `state` had returned for an equal problem; called between kernels."""
+
+
+@runtime_checkable
+class CompiledProblem(AnyProblem, Protocol):
+    """The members of a problem over discrete genes whose evaluation is compiled; `DiscreteDefaults` has most of them.
+
+    A class that has the members without a default in `DiscreteDefaults` is enough: the searches add the defaults.
+    """
+
+    alphabet: NDArray[np.int64]  # (n_variables,) cardinalities
+    allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): values that sampling and local search may use
+    ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring values only
+    climbs: bool  # whether local search is on unless the settings say otherwise
+    max_tries: int | None  # most other values of a gene that is not ordinal in one climb; None for all
 
     def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
         """Return the refiner of one run, which ends early once `stop` (1,) is set, or None."""

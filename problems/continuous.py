@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults, check_cardinalities, data_digest
+from gomea_bn.problems.base import (
+    AnyProblem,
+    Journal,
+    ProblemDefaults,
+    WithDefaults,
+    check_cardinalities,
+    data_digest,
+)
 from gomea_bn.problems.kernels.continuous import ELLIPSOID, SQUARE, VALLEY, CirclesData, WindowsData
 
 # largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
@@ -30,7 +36,7 @@ _CIRCLES_TOLERANCE = 1e-5
 
 
 @runtime_checkable
-class RealProblem(Protocol):
+class RealProblem(AnyProblem, Protocol):
     """The members of a problem over real variables whose evaluation is compiled; `RealDefaults` has some of them.
 
     Some variables may be discrete. Their values are 0 to cardinality - 1, as float64 like all others.
@@ -39,42 +45,12 @@ class RealProblem(Protocol):
     terms, which removes the rounding errors of many small changes.
     """
 
-    is_real: bool  # True
-    n_variables: int
     lower: NDArray[np.float64]  # (n_variables,), -inf for none
     upper: NDArray[np.float64]  # (n_variables,), inf for none
     initial_range: tuple[NDArray[np.float64], NDArray[np.float64]]  # least and largest initial values
-    n_objectives: int
-    n_terms: int
-    n_aux: int
     interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
     # (n_variables,) cardinalities, 0 for real variables; None if all are real
     alphabet: NDArray[np.int64] | None
-    target: float | None  # objective value at which the problem counts as solved
-
-    def kernel_data(self, n_threads: int) -> list[Any]:
-        """Return one named tuple of arrays per thread."""
-
-    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """Return initial solutions, shape (n, n_variables)."""
-
-    def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return the data for the thread's next kernel."""
-
-    def generation_ended(self) -> None:
-        """Take in the results of kernels; called between kernels."""
-
-    def statistics(self) -> dict[str, int]:
-        """Return counts of the problem's own work so far."""
-
-    def identity(self) -> dict[str, str]:
-        """Return texts by name that differ for problems with other solutions or objectives, for checkpoints."""
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes during a run, as plain values and arrays, for checkpoints."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in what `state` had returned for an equal problem."""
 
 
 class RealDefaults(ProblemDefaults):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
-from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
@@ -248,10 +248,6 @@ class StructureProblem(DiscreteDefaults):
             is_discrete = scorer.variables[v].n_levels > 0
             network.cut_points.append(None if is_discrete else scorer.policy(v, policy).cut_points)
         return network
-
-    def neighbourhood(self, variable: int, genotype: NDArray[np.int16]) -> Neighbourhood:
-        """Return the coded Markov blanket of a variable in a genotype without cycles."""
-        return self.coded_network(genotype).neighbourhood(variable)
 
     def choose_cuts(
         self,

@@ -148,15 +148,17 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class FramePiece:
-    """Rows of a frame in memory, the one at some position of a list."""
+    """Rows of a frame, the one at some position of a list."""
 
-    frame: pd.DataFrame
+    noun: ClassVar[str] = "frame"
+
+    frame: Any
     position: int = 0
 
     @property
     def origin(self) -> str:
         """The frame in words."""
-        return f"frame {self.position}"
+        return f"{self.noun} {self.position}"
 
     def first_row(self) -> int:
         """Return 0, since the piece is the whole frame."""
@@ -164,12 +166,28 @@ class FramePiece:
 
     def n_rows(self) -> int:
         """Return the number of rows."""
-        return len(self.frame)
+        return len(self._in_memory())
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
-        for first in range(0, len(self.frame), BATCH_ROWS):
-            yield plain_frame(self.frame.iloc[first : first + BATCH_ROWS])
+        frame = self._in_memory()
+        for first in range(0, len(frame), BATCH_ROWS):
+            yield plain_frame(frame.iloc[first : first + BATCH_ROWS])
+
+    def _in_memory(self) -> pd.DataFrame:
+        frame: pd.DataFrame = self.frame
+        return frame
+
+
+@dataclass(frozen=True)
+class PartitionPiece(FramePiece):
+    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
+
+    noun = "partition"
+
+    def _in_memory(self) -> pd.DataFrame:
+        frame: pd.DataFrame = self.frame.compute(scheduler="synchronous")
+        return frame
 
 
 @dataclass(frozen=True)
@@ -198,35 +216,6 @@ class TablePiece:
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
         yield self.rows.to_frame()
-
-
-@dataclass(frozen=True)
-class PartitionPiece:
-    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
-
-    partition: Any
-    position: int
-
-    @property
-    def origin(self) -> str:
-        """The partition in words."""
-        return f"partition {self.position}"
-
-    def first_row(self) -> int:
-        """Return 0, since the piece is the whole partition."""
-        return 0
-
-    def _frame(self) -> pd.DataFrame:
-        frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")
-        return frame
-
-    def n_rows(self) -> int:
-        """Return the number of rows."""
-        return len(self._frame())
-
-    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Give the rows; see `Piece`."""
-        yield from FramePiece(self._frame()).frames(columns)
 
 
 def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:

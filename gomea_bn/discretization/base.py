@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Number, Parameters, check_declared, declarations, option
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, coded_columns
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
@@ -43,14 +43,16 @@ class NoNeighbourWarning(GomeaBnWarning):
 class DiscretizationTask:
     """The input of a method.
 
-    `graph` is over the table's columns, `movable` has the positions of the continuous columns to cut, in column order.
-    `known_cuts` are those of the network given to `fit`, fixed ones included; a method may start from them. `target` is
-    `y` as codes of its distinct values, aligned with the table's rows. The deadline and Ctrl-C raise `stop`; use
-    `expired`, or ``stop.flag`` in kernels. Compiled calls run in the thread of `workers`; see `interruptible`.
+    `graph` is over the table's columns, and `has_graph` says whether the caller gave it. `movable` has the positions of
+    the continuous columns to cut, in column order. `known_cuts` are those of the network given to `fit`, fixed ones
+    included; a method may start from them. `target` is `y` as codes of its distinct values, aligned with the table's
+    rows. The deadline and Ctrl-C raise `stop`; use `expired`, or ``stop.flag`` in kernels. Compiled calls run in the
+    thread of `workers`; see `interruptible`.
     """
 
     table: Table
     graph: ColumnGraph
+    has_graph: bool
     movable: tuple[int, ...]
     known_cuts: Cuts
     target: NDArray[np.int32] | None
@@ -73,12 +75,7 @@ class DiscretizationTask:
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return all columns as codes under the cuts of the continuous ones."""
-        return [
-            CodedColumn(column.values, len(column.levels))
-            if column.levels is not None
-            else coded_bins(column.values, cuts[v])
-            for v, column in enumerate(self.table.columns)
-        ]
+        return coded_columns(self.table.columns, cuts)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -107,6 +104,11 @@ class Discretizer(Parameters, ABC):
         Number of columns.
     """
 
+    _warm_ups: ClassVar[tuple[Callable[[], None], ...]] = ()
+    """Functions that call the kernels of the method on tiny problems, once in a process."""
+    _uses_classes: ClassVar[bool] = True
+    """Whether `y` of `fit` is read; methods whose classes belong into the table ignore it."""
+
     kinds: Mapping[str, str] | None = None
     missing: str = "error"
     max_levels: int = 50
@@ -125,6 +127,8 @@ class Discretizer(Parameters, ABC):
 
     def compile(self) -> None:
         """Compile or load the kernels of the method; `fit` calls it before the clock of `max_seconds` starts."""
+        for warm_up in self._warm_ups:
+            warm_up()
 
     def fit(
         self,
@@ -142,8 +146,8 @@ class Discretizer(Parameters, ABC):
         y : array-like of shape (n_rows,), or str, optional
             Classes, or the name of the column of X that holds them; only some methods use it.
         network : DiscretizedBayesNet or list of (parent, child), optional
-            Graph over columns of X; by default no edges. A network also decides the kinds of its columns, and cuts that
-            its metadata name as fixed by the user stay.
+            Graph over columns of X; by default no edges. `MGCDiscretizer` learns it by default, and `LDBN` always does.
+            A network also decides the kinds of its columns, and cuts that its metadata name as fixed by the user stay.
 
         Raises
         ------
@@ -155,7 +159,7 @@ class Discretizer(Parameters, ABC):
         table = self.read(X, network)
         graph = ColumnGraph.of(network, table.names)
         known_cuts, fixed = _cuts_of(network, table)
-        target = None if y is None else _target(y, table)
+        target = _target(y, table) if y is not None and self._uses_classes else None
         movable = tuple(
             v for v, column in enumerate(table.columns) if column.is_continuous and v not in fixed
         )
@@ -170,7 +174,9 @@ class Discretizer(Parameters, ABC):
         stop = StopFlag(self.max_seconds)
         stop.start_clock(seconds_of_reading, self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
-            task = DiscretizationTask(table, graph, movable, known_cuts, target, stop, workers)
+            task = DiscretizationTask(
+                table, graph, network is not None, movable, known_cuts, target, stop, workers
+            )
             movable_cuts = self._find_cuts(task)
         cuts = {**{v: known_cuts[v] for v in fixed}, **movable_cuts}
         self.stopped_by_ = stop.reason or self.stopped_by_

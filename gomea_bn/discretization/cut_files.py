@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from math import isfinite
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.runtime.files import field_of, read_json, write_text
+from gomea_bn.runtime.files import field_of, json_text, read_json, write_text
 
 FORMAT = "gomea-bn cut points"
 FORMAT_VERSION = 1
@@ -25,13 +24,9 @@ def write_cut_file(path: str | os.PathLike[str], cut_points: Mapping[str, ArrayL
     The latter maps a column's name to the increasing list of its inner cuts in the data's units, exact to the last bit.
     An empty list means one bin.
     """
-    lines = [
-        f"    {json.dumps(name)}: {json.dumps(np.asarray(cuts, np.float64).tolist(), allow_nan=False)}"
-        for name, cuts in cut_points.items()
-    ]
-    cuts_object = "{\n" + ",\n".join(lines) + "\n  }" if lines else "{}"
-    head = f'  "format": {json.dumps(FORMAT)},\n  "format_version": {FORMAT_VERSION},\n'
-    return write_text(path, "{\n" + head + f'  "cut_points": {cuts_object}\n' + "}\n")
+    cuts = {name: np.asarray(inner, np.float64).tolist() for name, inner in cut_points.items()}
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, "cut_points": cuts}
+    return write_text(path, json_text(content, ["cut_points"]))
 
 
 def read_cut_file(path: str | os.PathLike[str]) -> dict[str, list[float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -18,11 +17,12 @@ from gomea_bn.runtime.files import (
     check_fields,
     check_format,
     file_text,
+    json_text,
     load_json,
     named_source,
     prefixed_errors,
     source_text,
-    write_text,
+    written,
 )
 from gomea_bn.texts import listed
 
@@ -73,24 +73,15 @@ def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> 
     The fields are names, edges as [parent, child], cut_points by name, and network, in the format of networks, if the
     expert gave tables.
     """
-    edges = ",\n".join(f"    {json.dumps(list(edge))}" for edge in expert.edges)
-    cuts = ",\n".join(
-        f"    {json.dumps(name)}: {json.dumps(cuts.tolist(), allow_nan=False)}"
-        for name, cuts in expert.cut_points.items()
-    )
-    fields = [
-        f'  "format": {json.dumps(FORMAT)}',
-        f'  "format_version": {FORMAT_VERSION}',
-        f'  "names": {json.dumps(list(expert.names or ()))}',
-        f'  "edges": [\n{edges}\n  ]' if edges else '  "edges": []',
-        f'  "cut_points": {{\n{cuts}\n  }}' if cuts else '  "cut_points": {}',
-    ]
-    if expert.network is not None:
-        fields.append('  "network": ' + expert.network.to_json().strip().replace("\n", "\n  "))
-    text = "{\n" + ",\n".join(fields) + "\n}\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "names": list(expert.names or ()),
+        "edges": expert.edges,
+        "cut_points": {name: cuts.tolist() for name, cuts in expert.cut_points.items()},
+    }
+    texts = {} if expert.network is None else {"network": expert.network.to_json()}
+    return written(json_text(content, ["edges", "cut_points"], texts), path)
 
 
 def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import os
 import re
 import sys
@@ -23,9 +22,10 @@ from gomea_bn.runtime.files import (
     check_folder,
     check_is_file,
     check_name,
+    check_replaceable,
     field_of,
     finish_exchange,
-    has_format,
+    json_text,
     named_source,
     prefixed_errors,
     read_json,
@@ -236,12 +236,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
             f"Cannot write '{inside}': '{others[0]}' in it is not a network of a front and would be lost; move it, or "
             "choose another folder."
         )
-    in_the_way = [name for name in replaced if os.path.lexists(folder / name)]
-    if in_the_way and not has_format(folder / MAIN, FORMAT):
-        raise GomeaBnError(
-            f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a front (there is no "
-            f"{MAIN} of a front) and would be lost; choose another folder."
-        )
+    check_replaceable(folder, replaced, MAIN, FORMAT, "a front")
     if parquet:
         require_pyarrow("Writing Parquet")
 
@@ -299,9 +294,7 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
         "sha256": sha256,
         "networks_with_files": list(ids),
     }
-    fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
-    rows = ",\n".join(f"    {json.dumps(row, allow_nan=False)}" for row in front.values.tolist())
-    return "{\n" + ",\n".join(fields) + f',\n  "values": [\n{rows}\n  ]\n}}\n'
+    return json_text({**head, "values": front.values.tolist()}, ["values"])
 
 
 def _read_main(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins, coded_columns
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
@@ -110,12 +110,7 @@ class RefinementSession:
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return the codes of all variables under any cut points."""
-        return [
-            CodedColumn(column.values, len(column.levels), column.n_missing > 0)
-            if column.levels is not None
-            else coded_bins(column.values, cuts[v])
-            for v, column in enumerate(self.table.columns)
-        ]
+        return coded_columns(self.table.columns, cuts)
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import STABILITY_WORDS
 from gomea_bn.network.tables import edge_texts
-from gomea_bn.runtime.files import write_text
+from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 Edge: TypeAlias = tuple[str, str]
@@ -113,10 +113,7 @@ class Stability:
         """Return the values as JSON text; write it to `path` if given."""
         head = {"format": "gomea-bn stability", "format_version": 1, "summary": self.summary()}
         content = {**head, **asdict(self)}
-        text = json.dumps(content, indent=1, allow_nan=False) + "\n"
-        if path is not None:
-            write_text(path, text)
-        return text
+        return written(json.dumps(content, indent=1, allow_nan=False) + "\n", path)
 
     def paragraphs(self) -> list[str]:
         """Return the agreement as sentences that a report can quote, one paragraph per subject."""

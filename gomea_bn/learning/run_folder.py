@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.files import (
     check_folder,
     check_name,
+    check_replaceable,
     finish_exchange,
-    has_format,
     replaced_entries,
     write_text,
 )
@@ -49,12 +48,7 @@ def check_run_folder(folder: Path) -> None:
     check_name(folder)
     finish_exchange(folder, RUN_ENTRIES)
     check_folder(folder, RUN_ENTRIES)
-    in_the_way = [name for name in RUN_ENTRIES if os.path.lexists(folder / name)]
-    if in_the_way and not has_format(folder / RECORD_FILE, RECORD_FORMAT):
-        raise GomeaBnError(
-            f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a run (there is no "
-            f"{RECORD_FILE} of a run) and would be lost; choose another folder."
-        )
+    check_replaceable(folder, RUN_ENTRIES, RECORD_FILE, RECORD_FORMAT, "a run")
 
 
 def write_run_folder(

@@ -50,7 +50,7 @@ from gomea_bn.network.parts import (
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.tables import PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
-from gomea_bn.runtime.files import write_text
+from gomea_bn.runtime.files import written
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
 
@@ -467,8 +467,6 @@ class DiscretizedBayesNet(Immutable):
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
         import pandas as pd
 
-        if not isinstance(frame, pd.DataFrame):
-            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
@@ -481,10 +479,6 @@ class DiscretizedBayesNet(Immutable):
         With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
         parents.
         """
-        import pandas as pd
-
-        if not isinstance(frame, pd.DataFrame):
-            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
         columns = Columns(row_values(self, frame, needed))
@@ -1268,19 +1262,19 @@ class DiscretizedBayesNet(Immutable):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
-        return _written(formats.to_json(self), path)
+        return written(formats.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return BIF text; write it to `path` if given."""
-        return _written(formats.to_bif(self), path)
+        return written(formats.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
-        return _written(formats.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+        return written(formats.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
-        return _written(formats.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+        return written(formats.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
@@ -1288,7 +1282,7 @@ class DiscretizedBayesNet(Immutable):
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return UAI text, without names; write it to `path` if given."""
-        return _written(formats.to_uai(self), path)
+        return written(formats.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1312,7 +1306,7 @@ class DiscretizedBayesNet(Immutable):
 
         With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
         """
-        return _written(formats.to_dot(self, cpdag=cpdag), path)
+        return written(formats.to_dot(self, cpdag=cpdag), path)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
@@ -1398,10 +1392,3 @@ class DiscretizedBayesNet(Immutable):
             f"{type(self).__name__}({len(self._cuts)} continuous variables with {n_bins} bins, "
             f"{len(self._levels)} discrete, {n_edges} edges)"
         )
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    """Return a text that is written to a path if one is given."""
-    if path is not None:
-        write_text(path, text)
-    return text

@@ -17,7 +17,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import EDGE_PROBABILITIES
-from gomea_bn.runtime.files import write_text
+from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
@@ -165,10 +165,9 @@ class EdgeProbabilities:
         of an edge is at least .005.
         """
         content = {"format": "gomea-bn edge probabilities", "format_version": 1, "names": list(self.names)}
-        text = json.dumps(content | self._record() | {"threshold": self.threshold()}, indent=1) + "\n"
-        if path is not None:
-            write_text(path, text)
-        return text
+        return written(
+            json.dumps(content | self._record() | {"threshold": self.threshold()}, indent=1) + "\n", path
+        )
 
     def to_text(self) -> str:
         """Return the probabilities of the network's edges, and of likely edges that it lacks, in words."""

@@ -25,11 +25,23 @@ LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
 """Options of texts that may contain a user's names: no character is a command."""
 
 
+LONGEST_NAME = 60
+"""Most characters of the name of a variable."""
+
+
 def new_axes(figsize: tuple[float, float], **options: Any) -> Axes:
     """Return the axes of a new pyplot figure of a size in inches."""
     import matplotlib.pyplot as plt
 
     ax: Axes = plt.figure(figsize=figsize, layout="constrained").add_subplot(**options)
+    return ax
+
+
+def axes_of_variable(ax: Axes | None, name: str) -> Axes:
+    """Return axes, or those of a new figure, whose horizontal axis has the name of a variable."""
+    ax = new_axes((6.4, 3.8)) if ax is None else ax
+    ax.set_xlabel(plain_text(name_in_words(name), LONGEST_NAME), **LITERAL)
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -135,3 +147,26 @@ def level_ticks(ax: Axes, levels: Sequence[Level]) -> None:
     crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
     tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
     ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
+
+
+def draw_levels(
+    ax: Axes, levels: Sequence[Level], groups: Sequence[tuple[Sequence[int], Any, dict[str, Any]]]
+) -> list[Any]:
+    """Draw groups of bars next to each other at every level, and return their entries of the legend.
+
+    A group has the positions of its levels, their probabilities and its style.
+    """
+    width, middle = 0.8 / len(groups), (len(groups) - 1) / 2
+    handles = [
+        ax.bar(
+            [at + (k - middle) * width for at in positions],
+            heights,
+            width=0.92 * width,
+            edgecolor="white",
+            **style,
+        )
+        for k, (positions, heights, style) in enumerate(groups)
+    ]
+    level_ticks(ax, levels)
+    ax.set_ylabel("Probability")
+    return handles

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.dates import name_in_words
 from gomea_bn.errors import GomeaBnError, check_number, nearest
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import (
@@ -20,12 +19,12 @@ from gomea_bn.network.marginals import (
 from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.plots.axes import (
     LITERAL,
+    axes_of_variable,
     draw_curve,
+    draw_levels,
     in_unit,
     label_values,
     leave_room_for_legend,
-    level_ticks,
-    new_axes,
     plain_legend,
     plain_text,
     unit_of,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 # characters
-_LONGEST_NAME, _LONGEST_PARENT, _LONGEST_VALUE = 60, 24, 24
+_LONGEST_PARENT, _LONGEST_VALUE = 24, 24
 # levels of a discrete parent that are drawn
 _MOST_LEVELS = 6
 
@@ -159,10 +158,7 @@ def plot_conditional_density(
     from matplotlib import colormaps
 
     densities = conditional_densities(network, variable, given, along=along, quantiles=quantiles)
-    if ax is None:
-        ax = new_axes((6.4, 3.8))
-    ax.set_xlabel(plain_text(name_in_words(variable), _LONGEST_NAME), **LITERAL)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax = axes_of_variable(ax, variable)
     colours = colormaps["viridis"](np.linspace(0.0, 0.85, len(densities)))
     first = densities[0].given
     varying = [parent for parent in first if any(d.given[parent] != first[parent] for d in densities)]
@@ -175,7 +171,10 @@ def plot_conditional_density(
         handles, highest = _draw_curves(ax, densities, colours, unit_of(network.support[variable]))
         label_values(ax, variable, network.support[variable])
     else:
-        handles, highest = _draw_levels(ax, densities, colours, network, variable)
+        levels, heights = network.levels[variable], np.array([d.distribution for d in densities])
+        places = list(range(len(levels)))
+        groups = [(places, *bars) for bars in zip(heights, [{"color": c} for c in colours], strict=True)]
+        handles, highest = draw_levels(ax, levels, groups), float(heights.max())
     leave_room_for_legend(ax, highest, len(labels) + bool(fixed))
     legend = plain_legend(ax, handles, labels, frameon=False, loc="upper right")
     if fixed:
@@ -238,22 +237,3 @@ def _draw_curves(
         ax.set_xlabel(f"{ax.get_xlabel()} [{unit:g}]", **LITERAL)
     ax.set_ylabel("Density [per unit]" if unit == 1 else f"Density [per {unit:g}]")
     return handles, highest
-
-
-def _draw_levels(
-    ax: Axes,
-    densities: Sequence[ConditionalDensity],
-    colours: NDArray[np.float64],
-    network: DiscretizedBayesNet,
-    variable: str,
-) -> tuple[list[Any], float]:
-    """Draw probabilities as bars, and return their entries of the legend and the highest probability."""
-    probabilities = [d.distribution for d in densities if isinstance(d.distribution, np.ndarray)]
-    n, positions = len(probabilities), np.arange(network.cardinality(variable))
-    handles: list[Any] = []
-    for step, (heights, colour) in enumerate(zip(probabilities, colours, strict=True)):
-        places = positions + (step - (n - 1) / 2) * 0.8 / n
-        handles.append(ax.bar(places, heights, width=0.92 * 0.8 / n, color=colour, edgecolor="white"))
-    level_ticks(ax, network.levels[variable])
-    ax.set_ylabel("Probability")
-    return handles, float(np.max(probabilities))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
-from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -22,13 +21,14 @@ from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
     LITERAL,
+    LONGEST_NAME,
     ORANGE,
+    axes_of_variable,
     draw_curve,
+    draw_levels,
     in_unit,
     label_values,
     leave_room_for_legend,
-    level_ticks,
-    new_axes,
     plain_legend,
     plain_text,
     unit_of,
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.network.recorded import NetworkLike
 
-# characters
-_LONGEST_NAME = 60
 _FILL = "#cfcfcf"
 
 
@@ -137,10 +135,7 @@ def plot_density(
         See `density_bins`.
     """
     bins = density_bins(network, variable, table=table, expert=expert)
-    if ax is None:
-        ax = new_axes((6.4, 3.8))
-    ax.set_xlabel(plain_text(name_in_words(variable), _LONGEST_NAME), **LITERAL)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax = axes_of_variable(ax, variable)
     if variable in network.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
         curves = {
@@ -153,7 +148,7 @@ def plot_density(
         shares = {} if values is None else {point: float((values == point).mean()) for point in points}
         unit = unit_of(network.support[variable])
         if unit != 1:
-            ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
+            ax.set_xlabel(f"{plain_text(variable, LONGEST_NAME)} [{unit:g}]", **LITERAL)
             bins[["low", "high"]] /= unit
             bins["density"] *= unit
             curves = {source: in_unit(curve, unit) for source, curve in curves.items()}
@@ -418,25 +413,21 @@ def _drawn_points(
 def _draw_bars(ax: Axes, bins: pd.DataFrame) -> None:
     """Draw the probabilities of the levels of a discrete variable next to each other."""
     levels = list(dict.fromkeys(bins["level"]))
-    sources = [source for source in ("data", "network", "expert") if source in set(bins["source"])]
-    width = 0.8 / len(sources)
-    handles, labels = [], []
-    for position, source in enumerate(sources):
-        part = bins[bins["source"] == source]
-        middles = [
-            levels.index(level) + (position - (len(sources) - 1) / 2) * width for level in part["level"]
-        ]
-        style: dict[str, dict[str, Any]] = {
-            "data": {"color": _FILL},
-            "network": {"color": BLUE},
-            "expert": {"color": ORANGE, "hatch": "//"},
-        }
-        handles.append(
-            ax.bar(middles, part["probability"], width=0.92 * width, edgecolor="white", **style[source])
-        )
-        labels.append(source if source == "data" else _labelled(source, part, "level"))
-    level_ticks(ax, levels)
-    ax.set_ylabel("Probability")
+    styles: dict[str, dict[str, Any]] = {
+        "data": {"color": _FILL},
+        "network": {"color": BLUE},
+        "expert": {"color": ORANGE, "hatch": "//"},
+    }
+    parts = {source: bins[bins["source"] == source] for source in styles}
+    parts = {source: part for source, part in parts.items() if len(part)}
+    groups = [
+        (list(map(levels.index, part["level"])), part["probability"], styles[source])
+        for source, part in parts.items()
+    ]
+    handles = draw_levels(ax, levels, groups)
+    labels = [
+        source if source == "data" else _labelled(source, part, "level") for source, part in parts.items()
+    ]
     leave_room_for_legend(ax, bins["probability"].max(), len(labels))
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 

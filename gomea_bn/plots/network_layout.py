@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.graph import reachable
 from gomea_bn.plots.layers import chains, ordered
 
 # weight of a piece of an edge, by the number of its ends that are bends
@@ -164,23 +166,13 @@ def _checked_widths(widths: Mapping[str, float] | None, names: list[str]) -> dic
 
 def _downward(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the edges of an acyclic graph: an edge that closes a cycle with earlier ones is reversed."""
-    children: dict[int, list[int]] = {}
+    children: defaultdict[int, list[int]] = defaultdict(list)
     turned = []
     for parent, child in edges:
-        top, bottom = (child, parent) if _leads_to(children, child, parent) else (parent, child)
-        children.setdefault(top, []).append(bottom)
+        top, bottom = (child, parent) if parent in reachable(children, [child]) else (parent, child)
+        children[top].append(bottom)
         turned.append((top, bottom))
     return turned
-
-
-def _leads_to(children: Mapping[int, list[int]], start: int, goal: int) -> bool:
-    """Return whether a path of edges leads from one node to the other."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        new = [node for node in children.get(waiting.pop(), ()) if node not in seen]
-        seen.update(new)
-        waiting += new
-    return goal in seen
 
 
 # the same graph is laid out for several widths in a row

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
-from gomea_bn.runtime.files import write_text
+from gomea_bn.runtime.files import written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,9 +180,7 @@ def _check_title(title: str | None) -> None:
 
 def _written(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
     page = _page(data)
-    if path is not None:
-        write_text(path, page)
-    return page
+    return written(page, path)
 
 
 def _page(data: dict[str, Any]) -> str:

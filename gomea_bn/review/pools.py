@@ -120,10 +120,9 @@ class Pools:
         """Add a network and return its positions in the pools by variable.
 
         "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
-        variable, and where the density takes too long to compute. "o" has the edges whose direction is open, and "e"
-        those that the tables leave out, if there are some, as position of the parent * number of variables + position
-        of the child. "p" has the probability of an edge in either direction, and the one in this direction, by such
-        positions, if the network carries them.
+        variable, and where the density takes too long to compute. "o" has the edges whose direction is open, as
+        position of the parent * number of variables + position of the child. "p" has the probability of an edge in
+        either direction, and the one in this direction, by such positions, if the network carries them.
         """
         # the page answers by tables
         network = network.of_tables()

@@ -13,7 +13,7 @@ import shutil
 import sys
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
@@ -281,6 +281,39 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
+def json_text(
+    content: Mapping[str, Any], spread: Collection[str] = (), texts: Mapping[str, str] | None = None
+) -> str:
+    """Return an object as JSON text with one line for every field, and one for every entry of the fields `spread`.
+
+    `texts` are further fields whose values are JSON text already.
+    """
+    dumps = partial(json.dumps, allow_nan=False)
+    fields = []
+    for key, value in content.items():
+        if key in spread and value:
+            is_object = isinstance(value, Mapping)
+            entries = (
+                [f"{dumps(k)}: {dumps(v)}" for k, v in value.items()] if is_object else map(dumps, value)
+            )
+            first, last = "{}" if is_object else "[]"
+            text = first + "\n    " + ",\n    ".join(entries) + "\n  " + last
+        else:
+            text = dumps(value)
+        fields.append(f"  {dumps(key)}: {text}")
+    fields += [
+        f"  {json.dumps(key)}: {text.strip()}".replace("\n", "\n  ") for key, text in (texts or {}).items()
+    ]
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def written(text: str, path: str | os.PathLike[str] | None) -> str:
+    """Return a text, and write it to a file if a path is given."""
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Replace a file by a text in UTF-8, whose line ends do not change, and return its path; see `write_bytes`."""
     try:
@@ -384,6 +417,19 @@ def check_folder(folder: Path, files: Iterable[str]) -> None:
         check_name(target)
         if os.path.isdir(target):
             raise GomeaBnError(f"Cannot write '{target}': a folder has this name.")
+
+
+def check_replaceable(folder: Path, names: Sequence[str], main: str, form: str, what: str) -> None:
+    """Raise `GomeaBnError` if a folder has entries of some names that would be lost.
+
+    Only those of `what`, which are recognised by its file `main` of a format, may be replaced.
+    """
+    in_the_way = [name for name in names if os.path.lexists(folder / name)]
+    if in_the_way and not has_format(folder / main, form):
+        raise GomeaBnError(
+            f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to {what} (there is no "
+            f"{main} of {what}) and would be lost; choose another folder."
+        )
 
 
 def process_mark() -> str:

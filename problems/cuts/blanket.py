@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import Column
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.threads import in_spare_threads
 
@@ -101,6 +102,16 @@ def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> 
     """Return the bin of every value as int32 codes, -1 for NaN; a value equal to a cut goes to the lower bin."""
     codes = bin_codes(values, cut_points).astype(np.int32, copy=False)
     return CodedColumn(codes, len(cut_points) + 1, bool((codes < 0).any()))
+
+
+def coded_columns(columns: Iterable[Column], cuts: Cuts) -> list[CodedColumn]:
+    """Return the columns of a table as codes under the cuts of the continuous ones."""
+    return [
+        CodedColumn(column.values, len(column.levels), column.n_missing > 0)
+        if column.levels is not None
+        else coded_bins(column.values, cuts[v])
+        for v, column in enumerate(columns)
+    ]
 
 
 def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np.int32], int, float]:

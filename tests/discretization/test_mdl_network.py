@@ -128,7 +128,7 @@ def climbed(
     start = ColumnGraph.of(knowledge.required_edges if knowledge else first, names)
     stop = StopFlag(None)
     with Workers(1, stop) as workers:
-        task = DiscretizationTask(Table((), len(codes[0]), ()), start, (), {}, None, stop, workers)
+        task = DiscretizationTask(Table((), len(codes[0]), ()), start, True, (), {}, None, stop, workers)
         judge = Criterion(criterion, len(codes[0]))
         return ColumnGraph(names, shortest_graph(columns, start, judge, rules, task))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -352,13 +352,9 @@ def _distribution_record(
     network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], do: Sequence[str], answer: Any
 ) -> dict[str, Any]:
     """Return what `--json` prints; a bin is a list of its two ends."""
-    states: list[list[Any]] = []
-    for name in targets:
-        if name in network.cut_points:
-            ends = [network.support[name][0], *network.cut_points[name].tolist(), network.support[name][1]]
-            states.append([list(pair) for pair in pairwise(ends)])
-        else:
-            states.append(list(network.levels[name]))
+    from gomea_bn.network.inference.answers import states_of
+
+    states = [list(map(_plain, states_of(network, [name]))) for name in targets]
     cells = [
         {**dict(zip(targets, combination, strict=True)), "probability": probability}
         for combination, probability in zip(product(*states), answer.tolist(), strict=True)

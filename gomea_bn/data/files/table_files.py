@@ -196,13 +196,10 @@ def _read_parquet(path: str) -> pd.DataFrame:
     try:
         content = parquet.read_metadata(path)
         check_unpacked(path, content.num_rows * content.num_columns * _BYTES_OF_CELL)
+        table = parquet.ParquetFile(path).read()
     except (OSError, ValueError) as error:
         if isinstance(error, GomeaBnError):
             raise
-        raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
-    try:
-        table = parquet.ParquetFile(path).read()
-    except (OSError, ValueError) as error:
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     return arrow_frame(table)
 

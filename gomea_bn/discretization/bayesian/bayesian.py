@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts, visiting_order
 from gomea_bn.discretization.bayesian.kernels import (
     CostRule,
@@ -29,7 +27,7 @@ from gomea_bn.discretization.structure_search import (
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import ColumnGraph, Network
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Integer, option
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
@@ -53,7 +51,7 @@ from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = Integer(10, none="")
@@ -63,6 +61,16 @@ _LARGE = 400
 _THINNING = 8
 # of refining a thinned programme; two are the rule
 _MAX_ROUNDS = 5
+
+
+@cache
+def compile_bayesian_kernels() -> None:
+    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
+    column = SortedColumn(np.arange(24.0))
+    coded = CodedColumn(np.repeat(np.array([0, 1], np.int32), 12), 2)
+    problem = BayesianCuts(column, Neighbourhood((coded,), (CodedFamily(coded, ()),)), 2)
+    problem.value(np.array([5.5]))
+    problem.optimal(10)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -112,15 +120,13 @@ class BayesianDiscretizer(Discretizer):
     children keeps its starting bins.
     """
 
+    _warm_ups = (compile_bayesian_kernels,)
+
     cardinality_over: str = option("table", CARDINALITY_OVER)
     max_cycles: int = option(10, Integer(1))
     order: Sequence[str] | None = None
     start: str = option("equal-width", Choice(("equal-width", "equal-frequency", "network")))
     max_candidates: int | None = option(2000, MAX_CANDIDATES)
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_bayesian_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
@@ -373,16 +379,6 @@ def _table(
     return CountTable(cells, n_observed * n_values, n_observed), row_size
 
 
-@cache
-def compile_bayesian_kernels() -> None:
-    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
-    column = SortedColumn(np.arange(24.0))
-    coded = CodedColumn(np.repeat(np.array([0, 1], np.int32), 12), 2)
-    problem = BayesianCuts(column, Neighbourhood((coded,), (CodedFamily(coded, ()),)), 2)
-    problem.value(np.array([5.5]))
-    problem.optimal(10)
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class LDBN(Discretizer):
     """Learns structure and bins together: K2 adds edges, and after every edge all columns are cut again.
@@ -421,6 +417,9 @@ class LDBN(Discretizer):
     bins.
     """
 
+    _warm_ups = (compile_bayesian_kernels, compile_structure_kernels)
+    _uses_classes = False
+
     order: Sequence[str] | None = None
     max_indegree: int = option(6, Integer(0))
     n_restarts: int = option(50, Integer(1))
@@ -430,49 +429,11 @@ class LDBN(Discretizer):
     pseudo_count: float = 1.0
     random_state: int | None = option(None, Integer(0, none=""))
 
-    def fit(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: Any = None,
-        *,
-        network: Network | None = None,
-    ) -> Self:
-        """Learn the structure and the bins, and return self.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Never changed. An array's columns are named x0, x1, ...
-        y : ignored
-            Present for scikit-learn's tools; classes must be a column of the table.
-        network : None
-            Must be None, since the structure is learned; `BayesianDiscretizer` takes a network.
-
-        Raises
-        ------
-        GomeaBnError
-            For a table or an option that cannot be used; the message says what to do.
-        """
-        if network is not None:
+    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        if task.has_graph:
             raise GomeaBnError(
                 "LDBN learns the graph itself; leave network out, or use BayesianDiscretizer to keep the graph."
             )
-        super().fit(X)
-        self.network_ = DiscretizedBayesNet.from_table(
-            self.table_,
-            self.edges_,
-            self.cut_points_,
-            pseudo_count=self.pseudo_count,
-            metadata={"scoring_method": "k2", "score": self.score_, "n_rows": self.table_.n_rows},
-        )
-        return self
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_bayesian_kernels()
-        compile_structure_kernels()
-
-    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         names = task.table.names
         search = _CoupledSearch(task, self)
         best, tried = None, 0
@@ -489,6 +450,13 @@ class LDBN(Discretizer):
         self.order_ = [names[v] for v in best_order]
         self.n_restarts_ = tried
         self.stopped_by_ = "n_restarts"
+        self.network_ = DiscretizedBayesNet.from_table(
+            task.table,
+            self.edges_,
+            {names[v]: cuts for v, cuts in best.cuts.items()},
+            pseudo_count=self.pseudo_count,
+            metadata={"scoring_method": "k2", "score": self.score_, "n_rows": task.table.n_rows},
+        )
         return best.cuts
 
 

@@ -61,6 +61,21 @@ _ENTRIES_PER_CALL = 10_000_000
 _FARTHEST = 1e100
 
 
+@cache
+def compile_latent_kernels() -> None:
+    """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
+    values = np.arange(8.0)
+    codes: NDArray[np.int32] = np.repeat(np.arange(2, dtype=np.int32), 4)
+    table = Table((Column("x", values, None, ""), Column("k", codes, (0, 1), "")), 8, ())
+    search = MixtureSearch(MixtureTable(table))
+    mixture = search.fit(2)
+    assert mixture is not None
+    search.from_state(mixture.state)
+    memberships = mixture.memberships()
+    below = np.concatenate((np.zeros((1, mixture.n_classes)), np.cumsum(memberships, axis=0)))
+    best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)
+
+
 @without_effect(
     "memberships", "class_counts", "min_bins", "start", "start_rows", "tol", "max_iterations", "sd_floor",
     "pseudo_count", "min_class_rows",
@@ -130,6 +145,8 @@ class LatentDiscretizer(Discretizer):
     (2, [1, 1])
     """
 
+    _warm_ups = (compile_latent_kernels,)
+
     n_classes: int | None = field(default=None, metadata=stated(Integer(1, none=""), ""), kw_only=False)
     max_classes: int = option(10, Integer(1))
     max_bins: int = option(30, Integer(1, MAX_CARDINALITY))
@@ -156,10 +173,6 @@ class LatentDiscretizer(Discretizer):
         codes = [values[name].astype(np.int32) for name in values if name in self.levels_]
         memberships = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
         return pd.DataFrame(memberships, index=index)
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_latent_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         table = MixtureTable(task.table)
@@ -602,18 +615,3 @@ def _work(state: MixtureState, stop: NDArray[np.uint8] | None = None) -> Mixture
         reached=np.array([-inf, -inf, 0.0]),
         stop=np.zeros(1, np.uint8) if stop is None else stop,
     )
-
-
-@cache
-def compile_latent_kernels() -> None:
-    """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
-    values = np.arange(8.0)
-    codes: NDArray[np.int32] = np.repeat(np.arange(2, dtype=np.int32), 4)
-    table = Table((Column("x", values, None, ""), Column("k", codes, (0, 1), "")), 8, ())
-    search = MixtureSearch(MixtureTable(table))
-    mixture = search.fit(2)
-    assert mixture is not None
-    search.from_state(mixture.state)
-    memberships = mixture.memberships()
-    below = np.concatenate((np.zeros((1, mixture.n_classes)), np.cumsum(memberships, axis=0)))
-    best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,9 +209,22 @@ class MDLCycle:
         return total
 
 
+@cache
+def compile_mdl_kernels() -> None:
+    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
+    codes: NDArray[np.int32] = (np.arange(12, dtype=np.int32) // 4) % 2
+    other = CodedColumn(codes, 2)
+    around = Neighbourhood((other,), (CodedFamily(other, (other,)),))
+    problem = ThresholdProblem(SortedColumn(np.arange(12.0)), around, Criterion("mdl", 12))
+    for search in SEARCHES:
+        problem.find(SearchOptions(search))
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class DescriptionDiscretizer(Discretizer):
     """What discretizers by description length share; `MDLDiscretizer` describes parameters and attributes."""
+
+    _warm_ups: ClassVar[tuple[Callable[[], None], ...]] = (compile_mdl_kernels,)
 
     search: str = field(default="exact", metadata=stated(Choice(SEARCHES), ""), kw_only=False)
     criterion: str = option("mdl", Choice(CRITERIA))
@@ -229,10 +242,6 @@ class DescriptionDiscretizer(Discretizer):
             group_of = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group) for group in groups])
             codes[name] = group_of[codes[name].to_numpy()]
         return codes
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_mdl_kernels()
 
     def read(self, source: Any, network: Network | None = None) -> Table:
         """Return the source as a table; see `Discretizer.read`."""
@@ -416,17 +425,6 @@ def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     }
 
 
-@cache
-def compile_mdl_kernels() -> None:
-    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
-    codes: NDArray[np.int32] = (np.arange(12, dtype=np.int32) // 4) % 2
-    other = CodedColumn(codes, 2)
-    around = Neighbourhood((other,), (CodedFamily(other, (other,)),))
-    problem = ThresholdProblem(SortedColumn(np.arange(12.0)), around, Criterion("mdl", 12))
-    for search in SEARCHES:
-        problem.find(SearchOptions(search))
-
-
 @dataclass(frozen=True, slots=True)
 class _State:
     """Bins, graph, their description length in nats, and its history."""
@@ -486,6 +484,8 @@ class MDLNetwork(DescriptionDiscretizer):
     round before, under the common length, and gives the same result on every run.
     """
 
+    _warm_ups = (compile_mdl_kernels, compile_structure_kernels)
+
     start: str = option("equal-frequency", Choice(STARTS))
     start_bins: Sequence[int] = (2, 3, 5)
     max_indegree: int | None = option(6, Integer(0, none=""))
@@ -509,11 +509,6 @@ class MDLNetwork(DescriptionDiscretizer):
         for n_bins in self.start_bins:
             check_integer("start_bins", n_bins, 2, MAX_CARDINALITY)
         check_knowledge(self.knowledge)
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        super().compile()
-        compile_structure_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is not None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import erfc, inf, log, pi, sqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.mgcd.kernels import (
     CountedCells,
@@ -29,7 +27,7 @@ from gomea_bn.discretization.structure_search import (
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import ColumnGraph, Network
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Flag, Integer, Number, option, without_effect
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
@@ -40,7 +38,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # of a column: deviations of a small share of it must not underflow
 _LEAST_RANGE = 1e-303
@@ -63,6 +61,15 @@ _TOLERANCE = 1e-5
 _N_CELLS = 300
 # smallest standard deviation of a component, relative to the column's
 _MIN_DEVIATION = 1e-3
+
+
+@cache
+def compile_mgcd_kernels() -> None:
+    """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
+    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
+    halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
+    around = Configurations.of([halves], 12)
+    SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)
 
 
 @without_effect(
@@ -140,6 +147,9 @@ class MGCDiscretizer(Discretizer):
     True
     """
 
+    _warm_ups = (compile_mgcd_kernels, compile_structure_kernels)
+    _uses_classes = False
+
     univariate: bool = option(False, Flag())
     max_bins: int = option(15, Integer(1, MAX_CARDINALITY))
     penalty: str = option("nml", Choice(("nml", "observed", "all")))
@@ -150,45 +160,14 @@ class MGCDiscretizer(Discretizer):
     pseudo_count: float = option(1.0, Number(0))
     random_state: int | None = option(None, Integer(0, none=""))
 
-    def fit(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: Any = None,
-        *,
-        network: Network | None = None,
-    ) -> Self:
-        """Find the cuts of every continuous column, and the graph if none is given, and return self.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Never changed. An array's columns are named x0, x1, ...
-        y : ignored
-            Present for scikit-learn's tools; classes belong into the table as a column.
-        network : DiscretizedBayesNet or list of (parent, child), optional
-            The graph over columns of X, ``[]`` for none of the edges; by default the graph is learned as well.
-
-        Raises
-        ------
-        GomeaBnError
-            For a table, an option or a graph that cannot be used; the message says what to do.
-        """
-        self._learns_graph = network is None
-        for name in ("edges_", "network_", "score_", "round_scores_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        return super().fit(X, network=network)
-
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
         super().check_options()
         check_knowledge(self.knowledge)
 
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_mgcd_kernels()
-        compile_structure_kernels()
-
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        for name in ("edges_", "network_", "score_", "round_scores_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         for column in (task.table.columns[v] for v in task.movable):
             if np.ptp(column.values) < _LEAST_RANGE:
                 raise GomeaBnError(
@@ -197,7 +176,7 @@ class MGCDiscretizer(Discretizer):
                 )
         columns = MGCDColumns(task, self)
         state = MGCDState(task.graph, starting_cuts(task, "equal-frequency"), {})
-        if self._learns_graph:
+        if not task.has_graph:
             state = self._alternate(columns, state)
         else:
             state = columns.discretized(state)
@@ -369,15 +348,6 @@ class MGCDColumns:
         cuts = separating_cuts(mixture.cuts(), column)
         wide = without_narrow_bins(cuts, (column.low, column.high), self._options.min_width)
         return without_sparse_bins(wide, self.task.table.columns[v].values, self._options.min_bin_count)
-
-
-@cache
-def compile_mgcd_kernels() -> None:
-    """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
-    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
-    halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
-    around = Configurations.of([halves], 12)
-    SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -588,13 +588,10 @@ class Averaging:
                 known = log_mixture(left_out, logs, weight)
         if best is None:
             return None
-        rows, in_units = of_kinds[chosen][0], chosen == _IN_UNITS
+        options: dict[str, Any] = {"in_units": chosen == _IN_UNITS}
         if isinstance(best, FittedLine):
-            moved_by = transform if chosen > _IN_UNITS else None
-            return best.of_family(
-                weight, parents, discrete, rows, in_units=in_units, transform=moved_by
-            ), known
-        return best.of_family(weight, parents, discrete, rows, in_units=in_units), known
+            options["transform"] = transform if chosen > _IN_UNITS else None
+        return best.of_family(weight, parents, discrete, of_kinds[chosen][0], **options), known
 
     def _logit_of(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]

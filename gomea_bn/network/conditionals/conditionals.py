@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -85,31 +86,35 @@ class Conditionals(Immutable):
         Numbers, or codes of levels, that an intervention has set columns to.
     log_losses : mapping of str to (number of rows, mean, standard deviation), optional
         Of -ln p(column | parents) in nats, over rows that were left out of the fit, by column.
+
+    Notes
+    -----
+    Every parameter is an attribute; mappings can only be read. The mapping of a part that is unknown is empty.
     """
 
     __slots__ = (
-        "_copies",
-        "_cut_intervals",
-        "_cut_probabilities",
         "_frame",
-        "_lines",
-        "_log_losses",
-        "_n_rows",
-        "_scales",
-        "_set_values",
-        "_units",
+        "copies",
+        "cut_intervals",
+        "cut_probabilities",
+        "lines",
+        "log_losses",
+        "n_rows",
+        "scales",
+        "set_values",
+        "units",
     )
 
-    _copies: tuple[TableSet, ...]
-    _cut_intervals: dict[str, Any]
-    _cut_probabilities: dict[str, Any]
+    copies: tuple[TableSet, ...]
+    cut_intervals: Mapping[str, Any]
+    cut_probabilities: Mapping[str, Any]
     _frame: tuple[Any, ...] | None
-    _lines: dict[str, FollowedLine]
-    _log_losses: dict[str, tuple[float, float, float]]
-    _n_rows: int
-    _scales: dict[str, Shape]
-    _set_values: dict[str, float]
-    _units: dict[str, tuple[float, float]]
+    lines: Mapping[str, FollowedLine]
+    log_losses: Mapping[str, tuple[float, float, float]]
+    n_rows: int
+    scales: Mapping[str, Shape]
+    set_values: Mapping[str, float]
+    units: Mapping[str, tuple[float, float]]
 
     def __init__(
         self,
@@ -127,71 +132,23 @@ class Conditionals(Immutable):
         check_integer("n_rows", n_rows, 1)
         if not copies:
             raise GomeaBnError("copies must hold at least one set of cuts, got none.")
-        self._set_parts(
-            {
-                "_copies": tuple(copies),
-                "_lines": dict(lines or {}),
-                "_scales": dict(scales or {}),
-                "_units": dict(units or {}),
-                "_n_rows": n_rows,
-                "_cut_probabilities": dict(cut_probabilities or {}),
-                "_cut_intervals": dict(cut_intervals or {}),
-                "_set_values": dict(set_values or {}),
-                "_log_losses": {name: _loss(name, of_name) for name, of_name in (log_losses or {}).items()},
-                "_frame": None,
-            }
-        )
-
-    @property
-    def copies(self) -> tuple[TableSet, ...]:
-        """Sets of cuts with the tables that are averaged."""
-        return self._copies
-
-    @property
-    def lines(self) -> dict[str, FollowedLine]:
-        """Lines by column; columns without an entry have tables alone."""
-        return dict(self._lines)
-
-    @property
-    def scales(self) -> dict[str, Shape]:
-        """Distributions of the columns that are part of lines on probability scales."""
-        return dict(self._scales)
-
-    @property
-    def units(self) -> dict[str, tuple[float, float]]:
-        """Centre and spread of the columns that are part of lines in own units."""
-        return dict(self._units)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the conditionals were learned from."""
-        return self._n_rows
-
-    @property
-    def cut_probabilities(self) -> dict[str, NDArray[np.float64]]:
-        """Probability that each shown cut is near, float64 (n_cuts,) by column; empty if unknown."""
-        return dict(self._cut_probabilities)
-
-    @property
-    def cut_intervals(self) -> dict[str, NDArray[np.float64]]:
-        """The 90 % interval of each shown cut, float64 (n_cuts, 2) by column; empty if unknown."""
-        return dict(self._cut_intervals)
-
-    @property
-    def set_values(self) -> dict[str, float]:
-        """Numbers, or codes of levels, that an intervention has set columns to."""
-        return dict(self._set_values)
-
-    @property
-    def log_losses(self) -> dict[str, tuple[float, float, float]]:
-        """Number of left-out rows, mean and standard deviation of -ln p(column | parents) by column, if known."""
-        return dict(self._log_losses)
+        parts: dict[str, Mapping[str, Any] | None] = {
+            "lines": lines,
+            "scales": scales,
+            "units": units,
+            "cut_probabilities": cut_probabilities,
+            "cut_intervals": cut_intervals,
+            "set_values": set_values,
+            "log_losses": {name: _loss(name, of_name) for name, of_name in (log_losses or {}).items()},
+        }
+        self._set_parts({name: MappingProxyType(dict(part or {})) for name, part in parts.items()})
+        self._set_parts({"copies": tuple(copies), "n_rows": n_rows, "_frame": None})
 
     def mean_line_weight(self, network: WithTables) -> float:
         """Return the mean weight of lines over the columns with continuous parents, 0 without such columns."""
         continuous = network.cut_points
         weights = [
-            self._lines[name].weight if name in self._lines else 0.0
+            self.lines[name].weight if name in self.lines else 0.0
             for name in continuous
             if any(parent in continuous for parent in network.parents(name))
         ]
@@ -203,7 +160,7 @@ class Conditionals(Immutable):
         Their tables have no parents any more, and hold nothing but one uniform row.
         """
         copies = []
-        for copy in self._copies:
+        for copy in self.copies:
             cards = {name: copy.tables[name].shape[-1] for name in values}
             copies.append(
                 TableSet(
@@ -214,14 +171,14 @@ class Conditionals(Immutable):
             )
         return self.changed(
             copies=copies,
-            set_values={**self._set_values, **values},
-            lines={name: line for name, line in self._lines.items() if name not in values},
-            log_losses={name: loss for name, loss in self._log_losses.items() if name not in values},
+            set_values={**self.set_values, **values},
+            lines={name: line for name, line in self.lines.items() if name not in values},
+            log_losses={name: loss for name, loss in self.log_losses.items() if name not in values},
         )
 
     def in_order(self, names: Sequence[str]) -> Conditionals:
         """Return the conditionals of the same network with its variables in another order."""
-        return self.changed(copies=[copy.in_order(names) for copy in self._copies])
+        return self.changed(copies=[copy.in_order(names) for copy in self.copies])
 
     def changed(self, **parts: Any) -> Conditionals:
         """Return conditionals with other values of some parameters of the constructor."""
@@ -229,7 +186,10 @@ class Conditionals(Immutable):
 
     def _content(self) -> dict[str, Any]:
         """Return the parts as keywords of the constructor."""
-        return {slot[1:]: getattr(self, slot) for slot in self.__slots__ if slot != "_frame"}
+        content = {slot: getattr(self, slot) for slot in self.__slots__ if slot != "_frame"}
+        return {
+            name: dict(part) if isinstance(part, MappingProxyType) else part for name, part in content.items()
+        }
 
     def checked(self, network: WithTables) -> Conditionals:
         """Return the conditionals with all parts in their stored form, checked against a network.
@@ -241,18 +201,18 @@ class Conditionals(Immutable):
         if self._frame == frame:
             return self
         continuous = list(cuts)
-        check_keys(self._scales, [n for n in continuous if n in self._scales], network.names, "scales")
-        for name, shape in self._scales.items():
+        check_keys(self.scales, [n for n in continuous if n in self.scales], network.names, "scales")
+        for name, shape in self.scales.items():
             if not isinstance(shape, Shape):
                 raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
-        units = checked_units(self._units, network)
-        for name, line in self._lines.items():
-            check_line(network, name, line, units if getattr(line, "in_units", False) else self._scales)
+        units = checked_units(self.units, network)
+        for name, line in self.lines.items():
+            check_line(network, name, line, units if getattr(line, "in_units", False) else self.scales)
         for option in ("cut_probabilities", "cut_intervals"):
-            if by_name := getattr(self, f"_{option}"):
+            if by_name := getattr(self, option):
                 check_keys(by_name, continuous, network.names, option)
         copies = []
-        for k, copy in enumerate(self._copies):
+        for k, copy in enumerate(self.copies):
             if not isinstance(copy, TableSet):
                 raise GomeaBnError(f"copies[{k}] must be a TableSet, got {type(copy).__name__}.")
             check_keys(copy.cut_points, continuous, network.names, "cut_points of a copy")
@@ -275,13 +235,13 @@ class Conditionals(Immutable):
             }
             counts = check_counts(copy.counts, tables)
             copies.append(TableSet(of_copy, dict(copy.parents), tables, counts))
-        check_keys(self._set_values, list(self._set_values), network.names, "set_values")
-        for name, value in self._set_values.items():
+        check_keys(self.set_values, list(self.set_values), network.names, "set_values")
+        for name, value in self.set_values.items():
             low, high = support[name] if name in cuts else (0, len(levels[name]) - 1)
             if not is_real(value) or not low <= value <= high:
                 raise GomeaBnError(f"set_values['{name}'] must be from {low:g} to {high:g}, got {value!r}.")
-        check_keys(self._log_losses, list(self._log_losses), network.names, "log_losses")
-        for name, loss in self._log_losses.items():
+        check_keys(self.log_losses, list(self.log_losses), network.names, "log_losses")
+        for name, loss in self.log_losses.items():
             if len(loss) != 3 or not all(map(is_real, loss)) or loss[0] < 0 or loss[2] < 0:
                 raise GomeaBnError(
                     f"log_losses['{name}'] must be a number of rows, a mean and a standard deviation, got {loss!r:.80}."
@@ -290,11 +250,11 @@ class Conditionals(Immutable):
             copies=copies,
             cut_probabilities={
                 n: checked_probabilities(n, values, len(cuts[n]))
-                for n, values in self._cut_probabilities.items()
+                for n, values in self.cut_probabilities.items()
             },
             cut_intervals={
                 n: checked_intervals(n, values, cuts[n], support[n])
-                for n, values in self._cut_intervals.items()
+                for n, values in self.cut_intervals.items()
             },
             units={n: (scale.centre, scale.spread) for n, scale in units.items()},
         )
@@ -310,17 +270,17 @@ class Conditionals(Immutable):
                 "tables": {name: table.tolist() for name, table in copy.tables.items()},
                 **({"counts": counts_content(copy.counts)} if copy.counts else {}),
             }
-            for copy in self._copies
+            for copy in self.copies
         ]
         return {
-            "n_rows": self._n_rows,
-            "lines": {name: line.to_content() for name, line in self._lines.items()},
-            "scales": {name: shape.to_content() for name, shape in self._scales.items()},
-            "units": {name: list(scale) for name, scale in self._units.items()},
-            "cut_probabilities": {n: np.asarray(p).tolist() for n, p in self._cut_probabilities.items()},
-            "cut_intervals": {n: np.asarray(ends).tolist() for n, ends in self._cut_intervals.items()},
-            "set_values": self.set_values,
-            "log_losses": {name: list(loss) for name, loss in self._log_losses.items()},
+            "n_rows": self.n_rows,
+            "lines": {name: line.to_content() for name, line in self.lines.items()},
+            "scales": {name: shape.to_content() for name, shape in self.scales.items()},
+            "units": {name: list(scale) for name, scale in self.units.items()},
+            "cut_probabilities": {n: np.asarray(p).tolist() for n, p in self.cut_probabilities.items()},
+            "cut_intervals": {n: np.asarray(ends).tolist() for n, ends in self.cut_intervals.items()},
+            "set_values": dict(self.set_values),
+            "log_losses": {name: list(loss) for name, loss in self.log_losses.items()},
             "copies": copies,
         }
 
@@ -330,13 +290,13 @@ class Conditionals(Immutable):
         return self.to_content() == other.to_content()
 
     def __hash__(self) -> int:
-        return hash((self._n_rows, len(self._copies), tuple(self._lines)))
+        return hash((self.n_rows, len(self.copies), tuple(self.lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Conditionals, **self._content()), ()
 
     def __repr__(self) -> str:
-        return f"Conditionals({len(self._copies)} sets of cuts, {len(self._lines)} lines)"
+        return f"Conditionals({len(self.copies)} sets of cuts, {len(self.lines)} lines)"
 
 
 class WithDensities(WithTables, Protocol):
@@ -360,31 +320,32 @@ def families_of(network: WithDensities) -> dict[str, Family]:
     n_levels = {name: len(of_name) for name, of_name in levels.items()}
     if known is None:
         parents = {name: network.parents(name) for name in network.names}
-        copies: tuple[TableSet, ...] = (TableSet(network.cut_points, parents, dict(network.tables)),)
-        lines, of_units, of_shapes, set_values = {}, {}, {}, {}
-    else:
-        copies, lines, set_values = known.copies, known.lines, known.set_values
-        of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
-        of_units = {name: UnitScale(*pair, support[name]) for name, pair in known.units.items()}
+        known = Conditionals([TableSet(network.cut_points, parents, dict(network.tables))], n_rows=1)
+    of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
+    of_units = {name: UnitScale(*pair, support[name]) for name, pair in known.units.items()}
     families = {}
     for name in network.names:
-        line = lines.get(name)
+        line = known.lines.get(name)
         scales: Mapping[str, LineScale] = of_units if line is not None and line.in_units else of_shapes
         families[name] = Family(
             name,
-            copies,
+            known.copies,
             support=support.get(name),
             shape=network.shapes.get(name),
             line=line,
             scales=scales,
             n_levels=n_levels,
-            set_to=set_values.get(name),
+            set_to=known.set_values.get(name),
         )
     return families
 
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
     chosen = [name for name in network.names if name in of]
     positions = column_positions(frame, chosen)
     levels = network.levels

@@ -5,7 +5,7 @@ The noise has Student's t distribution, whose probabilities are read from tables
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.followed import Followed, Parts, symmetric
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel
 
@@ -324,7 +325,7 @@ def design_of(terms: NDArray[np.float64], groups: NDArray[np.int64], n_groups: i
 
 
 @dataclass(frozen=True, eq=False)
-class LineSums:
+class LineSums(Parts):
     """Sums of products over the rows of a line, and what its fit has chosen by single rows.
 
     There is one regression with equal slopes in all groups, or one per group.
@@ -336,6 +337,10 @@ class LineSums:
     estimated variance; and `widths`, factors of the scale that fit best with these tails, 1 without heavy tails.
     `least_scale` is that of the residuals.
     """
+
+    what = "the sums of a line"
+    required = ("products", "n_rows", "ratios", "tails", "widths", "least_scale")
+    halves = ("products",)
 
     products: NDArray[np.float64]
     n_rows: NDArray[np.float64]
@@ -398,49 +403,28 @@ class LineSums:
         scale = float(scale_of(total, n_rows) * wider * self.widths[k])
         return coefficients, scale, float(self.tails[k]) or n_rows + PRIOR_ROWS
 
-    def to_content(self) -> dict[str, Any]:
-        """Return the sums as values that JSON can hold; of symmetric products one half is written."""
-        return {
-            "products": [upper_half(of_regression) for of_regression in self.products],
-            "n_rows": self.n_rows.tolist(),
-            "ratios": self.ratios.tolist(),
-            "tails": self.tails.tolist(),
-            "widths": self.widths.tolist(),
-            "least_scale": self.least_scale,
-        }
-
     @classmethod
     def from_content(cls, content: Any, n_terms: int, n_groups: int) -> LineSums:
         """Return the sums that JSON values describe; raises `GomeaBnError` for others."""
-        fields = ("products", "n_rows", "ratios", "tails", "widths", "least_scale")
-        if not isinstance(content, Mapping) or any(field not in content for field in fields):
-            raise GomeaBnError(f"The sums of a line must be an object with the fields {', '.join(fields)}.")
-        try:
-            halves, *parts, least_scale = (np.array(content[field], np.float64) for field in fields)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GomeaBnError(f"The sums of a line must be numbers: {error}.") from error
+        parts = cls.parts_of(content)
+        halves, *others = parts.values()
         n_regressions = len(halves) if halves.ndim == 2 else 0
         n = 2 + n_terms + (n_groups if n_regressions == 1 and n_groups > 1 else 0)
-        shapes: Sequence[tuple[int, ...]] = [
-            (n_regressions,), (n_groups,), (n_regressions,), (n_regressions,),
-        ]  # fmt: skip
+        shapes = [(n_regressions,), (n_groups,), (n_regressions,), (n_regressions,), ()]
         is_valid = (
             n_regressions in (1, n_groups)
             and halves.shape[1] == n * (n + 1) // 2
-            and [part.shape for part in parts] == list(shapes)
-            and least_scale.shape == ()
-            and all(np.isfinite(part).all() and (part >= 0).all() for part in (*parts, least_scale))
+            and list(map(np.shape, others)) == shapes
             and bool(np.isfinite(halves).all())
-            and bool((parts[1] > 0).all())
+            and all(np.isfinite(part).all() and np.all(part >= 0) for part in others)
+            and bool((parts["ratios"] > 0).all())
         )
         if not is_valid:
             raise GomeaBnError(
                 f"The sums of a line with {n_terms} terms and {n_groups} groups must have one half of the products, "
                 "a number of rows, tails and a width for one or all groups, and ratios above 0, all finite."
             )
-        products = symmetric(halves, n)
-        n_rows, ratios, tails, widths = parts
-        return cls(products, n_rows, ratios, tails, widths, float(least_scale))
+        return cls(**{**parts, "products": symmetric(halves, n)})
 
 
 # the probability of the range of a column is never rounded to 0
@@ -512,29 +496,6 @@ def log_mixture(
     return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
 
 
-def check_parent_names(content: Mapping[str, Any], what: str) -> None:
-    """Raise `GomeaBnError` unless the JSON values of `what` a column follows have lists of names of its parents."""
-    for field in ("parents", "groups"):
-        names = content[field]
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise GomeaBnError(f"The {field} of {what} must be a list of names, got {names!r:.80}.")
-
-
-def upper_half(matrix: NDArray[np.float64]) -> list[float]:
-    """Return the upper half of a symmetric matrix, row by row."""
-    half: list[float] = matrix[np.triu_indices(len(matrix))].tolist()
-    return half
-
-
-def symmetric(halves: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return symmetric matrices, float64 (..., n, n), given their upper halves (..., n * (n + 1) / 2)."""
-    matrices = np.empty((*halves.shape[:-1], n, n))
-    rows, columns = np.triu_indices(n)
-    matrices[..., rows, columns] = halves
-    matrices[..., columns, rows] = halves
-    return matrices
-
-
 @dataclass(frozen=True, eq=False)
 class LineTerms:
     """The functions of continuous parents whose sum, with coefficients, is the centre of a column.
@@ -599,8 +560,12 @@ class LineTerms:
         return np.column_stack(terms)
 
 
+# fields that only lines which differ from the default have
+_OPTIONAL = ("in_units", "product_knots", "transform")
+
+
 @dataclass(frozen=True, eq=False)
-class FamilyLine:
+class FamilyLine(Followed):
     """The line of a family: the column is Student-t around a sum of functions of its continuous parents.
 
     All columns are on their probability scales, or all in their own units. Coefficients, scale and degrees of freedom
@@ -635,6 +600,9 @@ class FamilyLine:
         For parts of other shapes or outside their ranges.
     """
 
+    what = "a line"
+    required = ("weight", "parents", "groups", "coefficients", "scales", "freedom")
+
     weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
@@ -649,38 +617,28 @@ class FamilyLine:
     transform: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        given = self.knots or ((),) * len(self.parents)
-        for part, of_parents in (("knots", given), ("product_knots", self.product_knots)):
-            object.__setattr__(self, part, tuple(np.array(knots, np.float64) for knots in of_parents))
-        for part in ("coefficients", "scales", "freedom"):
-            numbers = np.array(getattr(self, part), np.float64)
-            numbers.flags.writeable = False
-            object.__setattr__(self, part, numbers)
-        for knots in (*self.knots, *self.product_knots):
-            knots.flags.writeable = False
+        object.__setattr__(self, "knots", self.knots or ((),) * len(self.parents))
+        is_finite = self._fix()
         if self.transform is not None:
-            points = np.array(self.transform, np.float64)
+            points = self.transform
             if points.ndim != 2 or len(points) != 2 or points.shape[1] < 2 or not (np.diff(points) > 0).all():
                 raise GomeaBnError(
                     "The transform of a line must have two lists of equal length, of at least two increasing numbers."
                 )
             if not np.isfinite(points).all():
                 raise GomeaBnError("The transform of a line must have finite numbers.")
-            points.flags.writeable = False
-            object.__setattr__(self, "transform", points)
         n_groups = self.scales.size
         is_valid = (
-            0 < self.weight < 1
+            is_finite
+            and 0 < self.weight < 1
             and len(self.parents) > 0
             and n_groups > 0
             and len(self.knots) == len(self.parents)
             and len(self.product_knots) in (0, self.has_products * len(self.parents))
-            and all(np.isfinite(knots).all() for knots in (*self.knots, *self.product_knots))
             and self.coefficients.shape == (n_groups, self.terms.n_terms + 1)
             and self.freedom.shape == self.scales.shape == (n_groups,)
-            and bool(np.isfinite(self.coefficients).all())
-            and bool((np.isfinite(self.scales) & (self.scales > 0)).all())
-            and bool((np.isfinite(self.freedom) & (self.freedom > 0)).all())
+            and bool((self.scales > 0).all())
+            and bool((self.freedom > 0).all())
         )
         if not is_valid:
             raise GomeaBnError(
@@ -736,67 +694,21 @@ class FamilyLine:
         return replace(self, coefficients=coefficients, scales=scales, freedom=freedom, sums=sums)
 
     def to_content(self) -> dict[str, Any]:
-        """Return the line as values that JSON can hold; a line on probability scales needs no further fields."""
-        content: dict[str, Any] = {
-            "weight": self.weight,
-            "parents": list(self.parents),
-            "groups": list(self.groups),
-            "coefficients": self.coefficients.tolist(),
-            "scales": self.scales.tolist(),
-            "freedom": self.freedom.tolist(),
-        }
-        if self.terms.kind != "line":
-            content["knots"] = [knots.tolist() for knots in self.knots]
-            content["has_products"] = self.has_products
-        if self.in_units:
-            content["in_units"] = True
-        if self.product_knots:
-            content["product_knots"] = [knots.tolist() for knots in self.product_knots]
-        if self.transform is not None:
-            content["transform"] = self.transform.tolist()
-        return content if self.sums is None else {**content, "sums": self.sums.to_content()}
+        """Return the line as values that JSON can hold, without fields that say what holds by default."""
+        content = super().to_content()
+        # files of earlier versions have none
+        sums = content.pop("sums")
+        if self.terms.kind == "line":
+            del content["knots"], content["has_products"]
+        content = {name: value for name, value in content.items() if name not in _OPTIONAL or value}
+        return content if sums is None else {**content, "sums": sums.to_content()}
 
     @classmethod
-    def from_content(cls, content: Any) -> FamilyLine:
-        """Return the line that JSON values describe; raises `GomeaBnError` for others."""
-        fields = ("weight", "parents", "groups", "coefficients", "scales", "freedom")
-        if not isinstance(content, Mapping) or any(field not in content for field in fields):
-            raise GomeaBnError(f"A line must be an object with the fields {', '.join(fields)}.")
-        check_parent_names(content, "a line")
-        for field in ("knots", "product_knots"):
-            if not isinstance(content.get(field, []), list):
-                raise GomeaBnError(
-                    f"The {field} of a line must be a list of lists, got {content[field]!r:.80}."
-                )
-        try:
-            coefficients, scales, freedom = (np.array(content[field], np.float64) for field in fields[3:])
-            weight = float(content["weight"])
-            knots, product_knots = (
-                tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get(field, ()))
-                for field in ("knots", "product_knots")
-            )
-            transform = np.array(content["transform"], np.float64) if "transform" in content else None
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GomeaBnError(f"The parts of a line must be numbers: {error}.") from error
-        flags = [content.get(field, False) for field in ("has_products", "in_units")]
-        if not all(isinstance(flag, bool) for flag in flags):
-            raise GomeaBnError(
-                f"has_products and in_units of a line must be true or false, got {flags!r:.80}."
-            )
-        line = cls(
-            weight,
-            tuple(content["parents"]),
-            tuple(content["groups"]),
-            coefficients,
-            scales,
-            freedom,
-            knots,
-            has_products=flags[0],
-            in_units=flags[1],
-            product_knots=product_knots,
-            transform=transform,
-        )
-        # files of earlier versions have none
-        if "sums" not in content:
-            return line
-        return replace(line, sums=LineSums.from_content(content["sums"], line.terms.n_terms, len(scales)))
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        parts = super().parts_of(content)
+        sums = parts.pop("sums", None)
+        if sums is None:
+            return parts
+        line = cls(**parts)
+        return {**parts, "sums": LineSums.from_content(sums, line.terms.n_terms, len(line.scales))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +11,9 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family_line import LineTerms, check_parent_names, symmetric, upper_half
+from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals.followed import Followed, symmetric
 
-_FIELDS = ("weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information")
 _MOST_STEPS = 30
 _LEAST_STEP = 1e-8
 # keeps the sums of rows regular, in which constants of all levels may move together
@@ -21,7 +21,7 @@ _RIDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyLogit:
+class FamilyLogit(Followed):
     """The logit of a family: level k has a probability in proportion to exp(a_k + b_k f).
 
     The index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for
@@ -52,6 +52,13 @@ class FamilyLogit:
         For parts of other shapes, or that are not finite.
     """
 
+    what = "a logit"
+    kind = "logit"
+    required = (
+        "weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information",
+    )  # fmt: skip
+    halves = ("information",)
+
     weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
@@ -65,15 +72,12 @@ class FamilyLogit:
     product_knots: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:
-        given = self.knots or ((),) * len(self.parents)
-        of_parents = {"amounts": self.amounts, "knots": given, "product_knots": self.product_knots}
-        for part, several in of_parents.items():
-            object.__setattr__(self, part, tuple(_fixed(numbers) for numbers in several))
-        for part in ("coefficients", "constants", "positions", "information"):
-            object.__setattr__(self, part, _fixed(getattr(self, part)))
+        object.__setattr__(self, "knots", self.knots or ((),) * len(self.parents))
+        is_finite = self._fix()
         n = len(self.constants) + len(self.coefficients) + sum(map(len, self.amounts))
         is_valid = (
-            0 < self.weight < 1
+            is_finite
+            and 0 < self.weight < 1
             and len(self.parents) + len(self.groups) > 0
             and len(self.knots) == len(self.parents)
             and len(self.product_knots) in (0, self.has_products * len(self.parents))
@@ -83,18 +87,6 @@ class FamilyLogit:
             and len(self.constants) > 1
             and self.positions.shape == self.constants.shape
             and self.information.shape == (n, n)
-            and all(
-                np.isfinite(numbers).all()
-                for numbers in (
-                    self.coefficients,
-                    self.constants,
-                    self.positions,
-                    self.information,
-                    *self.amounts,
-                    *self.knots,
-                    *self.product_knots,
-                )
-            )
         )
         if not is_valid:
             raise GomeaBnError(
@@ -165,59 +157,17 @@ class FamilyLogit:
             information=information,
         )
 
-    def to_content(self) -> dict[str, Any]:
-        """Return the logit as values that JSON can hold; of the symmetric information one half is written."""
-        return {
-            "kind": "logit",
-            "weight": self.weight,
-            "parents": list(self.parents),
-            "groups": list(self.groups),
-            "coefficients": self.coefficients.tolist(),
-            "amounts": [of_parent.tolist() for of_parent in self.amounts],
-            "constants": self.constants.tolist(),
-            "positions": self.positions.tolist(),
-            "information": upper_half(self.information),
-            "knots": [knots.tolist() for knots in self.knots],
-            "has_products": self.has_products,
-            "product_knots": [knots.tolist() for knots in self.product_knots],
-        }
-
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> FamilyLogit:
-        """Return the logit that JSON values describe; raises `GomeaBnError` for others."""
-        if any(field not in content for field in _FIELDS):
-            raise GomeaBnError(f"A logit must be an object with the fields {', '.join(_FIELDS)}.")
-        check_parent_names(content, "a logit")
-        try:
-            coefficients, constants, positions, half = (
-                np.array(content[field], np.float64)
-                for field in ("coefficients", "constants", "positions", "information")
-            )
-            amounts, knots, product_knots = (
-                tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get(field, ()))
-                for field in ("amounts", "knots", "product_knots")
-            )
-            weight = float(content["weight"])
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GomeaBnError(f"The parts of a logit must be numbers: {error}.") from error
-        n = constants.size + coefficients.size + sum(map(len, amounts))
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        parts = super().parts_of(content)
+        half, n = parts["information"], parts["constants"].size + parts["coefficients"].size
+        n += sum(map(len, parts["amounts"]))
         if half.shape != (n * (n + 1) // 2,):
             raise GomeaBnError(
                 f"The information of a logit with {n} parameters must be {n * (n + 1) // 2} numbers, got {half.size}."
             )
-        return cls(
-            weight,
-            tuple(content["parents"]),
-            tuple(content["groups"]),
-            coefficients,
-            amounts,
-            constants,
-            positions,
-            symmetric(half, n),
-            knots,
-            bool(content.get("has_products", False)),
-            product_knots,
-        )
+        return {**parts, "information": symmetric(half, n)}
 
 
 def logit_design(
@@ -258,10 +208,3 @@ def derivatives(
     crossed = (weighted * (positions - means[:, None])).T @ design
     of_slopes = design.T @ (design * (weights * variances)[:, None])
     return gradient, np.block([[of_constants, crossed], [crossed.T, of_slopes]])
-
-
-def _fixed(numbers: Any) -> NDArray[np.float64]:
-    """Return a copy of numbers as float64, read-only."""
-    copied = np.array(numbers, np.float64)
-    copied.flags.writeable = False
-    return copied

@@ -7,7 +7,6 @@ experts: Xu, Jordan & Hinton, "An alternative model for mixtures of experts", 19
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import erfc, log, pi, sqrt
@@ -24,11 +23,9 @@ from gomea_bn.network.conditionals.family_line import (
     PRIOR_ROWS,
     PRIOR_VARIANCE,
     PointEnds,
-    check_parent_names,
     scale_of,
-    symmetric,
-    upper_half,
 )
+from gomea_bn.network.conditionals.followed import Followed, symmetric
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say
@@ -43,7 +40,7 @@ _ROOT_HALF = sqrt(0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyMixture:
+class FamilyMixture(Followed):
     """The mixture of lines of a family, which sums over rows of data determine.
 
     All columns are on their probability scales, or all in their own units, as those of a `FamilyLine`. The density of
@@ -72,6 +69,11 @@ class FamilyMixture:
         For parts of other shapes or outside their ranges.
     """
 
+    what = "a mixture of lines"
+    kind = "mixture"
+    required = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
+    halves = ("moments",)
+
     weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
@@ -81,13 +83,11 @@ class FamilyMixture:
     in_units: bool = False
 
     def __post_init__(self) -> None:
-        for part in ("moments", "counts", "least_scales"):
-            numbers = np.array(getattr(self, part), np.float64)
-            numbers.flags.writeable = False
-            object.__setattr__(self, part, numbers)
+        is_finite = self._fix()
         n, size = len(self.moments), len(self.parents) + 2
         is_valid = (
-            0 < self.weight < 1
+            is_finite
+            and 0 < self.weight < 1
             and len(self.parents) > 0
             and n > 0
             and self.moments.shape == (n, size, size)
@@ -95,9 +95,8 @@ class FamilyMixture:
             and self.counts.shape[0] == n
             and self.counts.shape[1] > 0
             and self.least_scales.shape == (n,)
-            and bool((np.isfinite(self.least_scales) & (self.least_scales > 0)).all())
-            and bool(np.isfinite(self.moments).all())
-            and bool((np.isfinite(self.counts) & (self.counts >= 0)).all())
+            and bool((self.least_scales > 0).all())
+            and bool((self.counts >= 0).all())
             and bool((self.counts.sum(axis=1) > 0).all())
             and bool(np.allclose(self.moments[:, 0, 0], self.counts.sum(axis=1), rtol=1e-6, atol=0.0))
         )
@@ -157,45 +156,17 @@ class FamilyMixture:
         kept = n_rows > _LEAST_SHARE * n_rows.sum()
         return replace(self, moments=moments[kept], counts=counts[kept], least_scales=self.least_scales[kept])
 
-    def to_content(self) -> dict[str, Any]:
-        """Return the mixture as values that JSON can hold; of symmetric products one half is written."""
-        return {
-            "kind": "mixture",
-            "weight": self.weight,
-            "parents": list(self.parents),
-            "groups": list(self.groups),
-            "moments": [upper_half(of_component) for of_component in self.moments],
-            "counts": self.counts.tolist(),
-            "least_scales": self.least_scales.tolist(),
-            "in_units": self.in_units,
-        }
-
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> FamilyMixture:
-        """Return the mixture that JSON values describe; raises `GomeaBnError` for others."""
-        fields = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
-        if any(field not in content for field in fields):
-            raise GomeaBnError(f"A mixture of lines must be an object with the fields {', '.join(fields)}.")
-        check_parent_names(content, "a mixture")
-        if not isinstance(content["in_units"], bool):
-            raise GomeaBnError(
-                f"in_units of a mixture must be true or false, got {content['in_units']!r:.80}."
-            )
-        size = len(content["parents"]) + 2
-        try:
-            halves, counts, least_scales = (
-                np.array(content[field], np.float64) for field in ("moments", "counts", "least_scales")
-            )
-            weight = float(content["weight"])
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GomeaBnError(f"The parts of a mixture must be numbers: {error}.") from error
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        parts = super().parts_of(content)
+        size, halves = len(parts["parents"]) + 2, parts["moments"]
         if halves.ndim != 2 or halves.shape[1] != size * (size + 1) // 2:
             raise GomeaBnError(
                 f"The moments of a mixture with {size - 2} continuous parents must be lists of "
                 f"{size * (size + 1) // 2} numbers, one list per component."
             )
-        names, groups = tuple(content["parents"]), tuple(content["groups"])
-        return cls(weight, names, groups, symmetric(halves, size), counts, least_scales, content["in_units"])
+        return {**parts, "moments": symmetric(halves, size)}
 
 
 class Components(NamedTuple):
@@ -275,7 +246,7 @@ def sums_of_shares(
     n_parts = n if axes is None else 2 * n
     moments, counts, steps = np.zeros((n_parts, size, size)), np.zeros((n_parts, n_groups)), np.zeros(n_parts)
     _add_shares(
-        *components,
+        components,
         np.log(components.scales),
         z,
         np.ascontiguousarray(parents),
@@ -317,7 +288,7 @@ def log_mixture_of_lines(
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
     low, high = ends
     z, rows, groups = read_only(z), np.ascontiguousarray(parents), read_only(groups)
-    _fill_logs(*components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
+    _fill_logs(components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
     return result, bends
 
 
@@ -336,7 +307,7 @@ def masses_of_lines(
     result = np.empty((len(parents), len(cells) - 1))
     of_parents = np.empty((0, parents.shape[1])) if widths is None else widths
     _fill_masses(
-        *components,
+        components,
         cells,
         np.ascontiguousarray(parents),
         read_only(groups),
@@ -382,10 +353,10 @@ def gates_and_means(
 
 @kernel
 def _gates(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    parents: NDArray[np.float64], row: int, group: int, gates: NDArray[np.float64],
-) -> float:  # fmt: skip
+    components: Components, parents: NDArray[np.float64], row: int, group: int, gates: NDArray[np.float64]
+) -> float:
     """Write the log of the density of the parents in every component, and return the largest one."""
+    log_gates, centres, factors = components.log_gates, components.centres, components.factors
     n, d = centres.shape
     most = -np.inf
     for k in range(n):
@@ -417,11 +388,20 @@ def _below(t: float) -> float:
 
 
 @kernel
+def _line_at(coefficients: NDArray[np.float64], parents: NDArray[np.float64], row: int, k: int) -> float:
+    """Return the place of the line of a component at the parents of a row."""
+    mean = coefficients[k, 0]
+    for j in range(parents.shape[1]):
+        mean += coefficients[k, j + 1] * parents[row, j]
+    return float(mean)
+
+
+@kernel
 def _scale_over_cell(
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64], widths: NDArray[np.float64],
-    row: int, k: int, own_width: float,
-) -> float:  # fmt: skip
+    components: Components, widths: NDArray[np.float64], row: int, k: int, own_width: float
+) -> float:
     """Return the scale around a line, with that of the line's own movement inside a cell that is wide against it."""
+    coefficients, scales = components.coefficients, components.scales
     width, squares = own_width, own_width * own_width
     if len(widths) > 0:
         for j in range(widths.shape[1]):
@@ -435,28 +415,23 @@ def _scale_over_cell(
 
 @kernel
 def _fill_logs(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
-    z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], low: float, high: float,
+    components: Components, z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
+    low: float, high: float,
     is_point: NDArray[np.bool_], point_lows: NDArray[np.float64], point_highs: NDArray[np.float64],
     own_widths: NDArray[np.float64], widths: NDArray[np.float64], gates: NDArray[np.float64],
     result: NDArray[np.float64], bends: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write the log densities and the squares of widths of `log_mixture_of_lines`."""
-    n, d = centres.shape
+    n, d = components.centres.shape
+    coefficients, factors, scales = components.coefficients, components.factors, components.scales
     for row in range(len(z)):
-        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        total = _log_sum(gates, _gates(components, parents, row, groups[row], gates))
         has_points = len(is_point) > 0 and is_point[row]
         has_cells = len(own_widths) > 0
         most = -np.inf
         for k in range(n):
-            mean = coefficients[k, 0]
-            for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            mean = min(max(mean, low), high)
-            scale = _scale_over_cell(
-                coefficients, scales, widths, row, k, own_widths[row] if has_cells else 0.0
-            )
+            mean = min(max(_line_at(coefficients, parents, row, k), low), high)
+            scale = _scale_over_cell(components, widths, row, k, own_widths[row] if has_cells else 0.0)
             mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), _LEAST_MASS)
             if has_points:
                 first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
@@ -489,26 +464,20 @@ def _fill_logs(
 
 @kernel
 def _fill_masses(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64],
-    cells: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
+    components: Components, cells: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
     widths: NDArray[np.float64], gates: NDArray[np.float64], result: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write the probabilities of `masses_of_lines`."""
-    n, d = centres.shape
     low, high, n_cells = cells[0], cells[-1], len(cells) - 1
     for row in range(len(parents)):
-        total = _log_sum(gates, _gates(log_gates, centres, factors, parents, row, groups[row], gates))
+        total = _log_sum(gates, _gates(components, parents, row, groups[row], gates))
         result[row, :] = 0.0
-        for k in range(n):
+        for k in range(len(components.scales)):
             share = np.exp(gates[k] - total)
             if share < _LEAST_SHARE:
                 continue
-            mean = coefficients[k, 0]
-            for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            mean = min(max(mean, low), high)
-            scale = _scale_over_cell(coefficients, scales, widths, row, k, 0.0)
+            mean = min(max(_line_at(components.coefficients, parents, row, k), low), high)
+            scale = _scale_over_cell(components, widths, row, k, 0.0)
             before = _below((low - mean) / scale)
             factor = share / max(_below((high - mean) / scale) - before, _LEAST_MASS)
             for cell in range(n_cells):
@@ -525,23 +494,24 @@ def _fill_masses(
 
 @kernel
 def _add_shares(
-    log_gates: NDArray[np.float64], centres: NDArray[np.float64], factors: NDArray[np.float64],
-    coefficients: NDArray[np.float64], scales: NDArray[np.float64], log_scales: NDArray[np.float64],
+    components: Components, log_scales: NDArray[np.float64],
     z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], weights: NDArray[np.float64],
     log_steps: NDArray[np.float64], axes: NDArray[np.float64], gates: NDArray[np.float64],
     values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
     steps: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Add rows to the lower halves of moments, to counts and to steps, as of `sums_of_shares`."""
-    n, d = centres.shape
+    n, d = components.centres.shape
+    coefficients, scales = components.coefficients, components.scales
     values[0] = 1.0
     for row in range(len(z)):
-        _gates(log_gates, centres, factors, parents, row, groups[row], gates)
+        _gates(components, parents, row, groups[row], gates)
         for j in range(d):
             values[j + 1] = parents[row, j]
         values[d + 1] = z[row]
         most = -np.inf
         for k in range(n):
+            # written out, since a call takes a twentieth longer
             mean = coefficients[k, 0]
             for j in range(d):
                 mean += coefficients[k, j + 1] * parents[row, j]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from gomea_bn.network.conditionals.line_density import line_from_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files import check_format, field_of, prefixed_errors, read_json
+from gomea_bn.runtime.files import check_format, field_of, json_text, prefixed_errors, read_json
 
 Net = TypeVar("Net", bound=NetworkLike)
 
@@ -35,21 +34,13 @@ def to_json(network: NetworkLike) -> str:
     "conditionals" follows if the network has some: every set of cuts has its cut points, parents, tables and counts.
     Numbers are written so that reading them gives the same float64.
     """
-    tables = network.tables
-    variables = [{**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)]
-    lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
-    head = head_content(network)
-    content = head.pop("conditionals", None)
-    fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
-    fields.append('  "variables": [\n' + ",\n".join(lines) + "\n  ]")
-    if content is not None:
-        copies = [f"      {json.dumps(copy, allow_nan=False)}" for copy in content.pop("copies")]
-        parts = [
-            f"    {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()
-        ]
-        parts.append('    "copies": [\n' + ",\n".join(copies) + "\n    ]")
-        fields.append('  "conditionals": {\n' + ",\n".join(parts) + "\n  }")
-    return "{\n" + ",\n".join(fields) + "\n}\n"
+    tables, head = network.tables, head_content(network)
+    conditionals = head.pop("conditionals", None)
+    head["variables"] = [
+        {**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)
+    ]
+    texts = {} if conditionals is None else {"conditionals": json_text(conditionals, ["copies"])}
+    return json_text(head, ["variables"], texts)
 
 
 def head_content(network: NetworkLike) -> dict[str, Any]:

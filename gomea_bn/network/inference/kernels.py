@@ -482,16 +482,10 @@ def fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> flo
 
 
 @kernel
-def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
-    """Execute a plan for a row and return the log probability of its evidence, -inf if it is impossible.
-
-    The answer, a table over the kept variables, is in the table of the last step, not normalised.
-    """
-    n = len(model.cards)
-    work = plan.work
-    n_steps = plan.n_steps[0]
+def _log_alone(model: Model, rows: Rows, row: int, plan: Plan) -> float:
+    """Return the log probability of the families all of whose members are known, -inf if one is impossible."""
     log_total = 0.0
-    for v in range(n):
+    for v in range(len(model.cards)):
         if plan.home[v] == ALONE:
             own = own_table(rows, row, v)
             if own >= 0:
@@ -501,6 +495,21 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
             if not probability > 0.0:
                 return -np.inf
             log_total += np.log(probability)
+    return log_total
+
+
+@kernel
+def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
+    """Execute a plan for a row and return the log probability of its evidence, -inf if it is impossible.
+
+    The answer, a table over the kept variables, is in the table of the last step, not normalised.
+    """
+    n = len(model.cards)
+    work = plan.work
+    n_steps = plan.n_steps[0]
+    log_total = _log_alone(model, rows, row, plan)
+    if log_total == -np.inf:
+        return -np.inf
     for step in range(n_steps):
         log_scale = fill_table(model, rows, row, plan, step)
         if log_scale == -np.inf:
@@ -530,6 +539,17 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
 
 
 @kernel
+def _start(
+    model: Model, rows: Rows, batch: Batch, first: int, i: int, keeps_tables: bool, plan: Plan
+) -> float:
+    """Execute the plan of row `batch.order[i]`, which rows of one pattern share from `first` on; see `_forward`."""
+    pattern = batch.pattern_of[batch.order[i]]
+    if i == first or pattern != batch.pattern_of[batch.order[i - 1]]:
+        make_plan(model, batch.patterns[pattern], batch.kept, keeps_tables, plan)
+    return _forward(model, rows, batch.order[i], plan)
+
+
+@kernel
 def joint_of_rows(
     model: Model, rows: Rows, batch: Batch, first: int, last: int, plan: Plan,
     log_evidence: NDArray[np.float64], tables: NDArray[np.float64],
@@ -540,10 +560,7 @@ def joint_of_rows(
     """
     for i in range(first, last):
         row = batch.order[i]
-        pattern = batch.pattern_of[row]
-        if i == first or pattern != batch.pattern_of[batch.order[i - 1]]:
-            make_plan(model, batch.patterns[pattern], batch.kept, False, plan)
-        log_evidence[row] = _forward(model, rows, row, plan)
+        log_evidence[row] = _start(model, rows, batch, first, i, False, plan)
         if len(batch.kept) > 0 and log_evidence[row] > -np.inf:
             answer = plan.n_steps[0]
             at = plan.table_at[answer]
@@ -619,10 +636,7 @@ def marginals_of_rows(
     """
     for i in range(first, last):
         row = batch.order[i]
-        pattern = batch.pattern_of[row]
-        if i == first or pattern != batch.pattern_of[batch.order[i - 1]]:
-            make_plan(model, batch.patterns[pattern], batch.kept, True, plan)
-        log_evidence[row] = _forward(model, rows, row, plan)
+        log_evidence[row] = _start(model, rows, batch, first, i, True, plan)
         if log_evidence[row] == -np.inf:
             continue
         scratch = len(plan.work) - _largest_message(model, plan)
@@ -684,10 +698,7 @@ def draw_rows(
     n = len(model.cards)
     for i in range(first, last):
         row = batch.order[i]
-        pattern = batch.pattern_of[row]
-        if i == first or pattern != batch.pattern_of[batch.order[i - 1]]:
-            make_plan(model, batch.patterns[pattern], batch.kept, True, plan)
-        log_evidence[row] = _forward(model, rows, row, plan)
+        log_evidence[row] = _start(model, rows, batch, first, i, True, plan)
         if log_evidence[row] == -np.inf:
             continue
         for draw in range(drawn.shape[1]):
@@ -705,7 +716,7 @@ def draw_rows(
                 v = model.order[position]
                 if codes[v] >= 0:
                     continue
-                if _has_cells(model, batch.patterns[pattern], codes, v):
+                if _has_cells(model, batch.patterns[batch.pattern_of[row]], codes, v):
                     at = observed_offset(model, codes, v)
                     codes[v] = drawn_code(model.cells, at, model.cards[v], generator.random())
                 else:
@@ -732,15 +743,7 @@ def log_maxima(
     make_plan(model, batch.patterns[0], batch.kept, False, plan)
     n_steps = plan.n_steps[0]
     for row in range(len(log_bounds)):
-        log_total = 0.0
-        for v in range(n):
-            if plan.home[v] == ALONE:
-                own = own_table(rows, row, v)
-                if own >= 0:
-                    probability = rows.tables[own]
-                else:
-                    probability = model.cells[observed_offset(model, rows.codes[row], v)]
-                log_total += np.log(probability) if probability > 0.0 else -np.inf
+        log_total = _log_alone(model, rows, row, plan)
         for step in range(n_steps):
             if log_total == -np.inf:
                 break

@@ -580,7 +580,7 @@ def test_transforms_are_stored_and_belong_to_the_line():
         (content_with(product_knots={}), "The product_knots of a line must be a list of lists"),
         (content_with(product_knots=[[0.5], []]), "A line must have a weight between 0 and 1"),
         (content_with(knots=[["x"], []]), "The parts of a line must be numbers"),
-        (content_with(in_units=1), "has_products and in_units of a line must be true or false"),
+        (content_with(in_units=1), "in_units of a line must be true or false"),
         (content_with(weight=1), "A line must have a weight between 0 and 1"),
     ],
 )

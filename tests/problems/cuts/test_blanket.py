@@ -137,7 +137,7 @@ def test_a_structure_problem_codes_the_blanket_of_a_genotype() -> None:
     problem, _ = priced_problem(tied_variables(3, 30, "cdcdc"), CutLimits())
     genotype = problem.genotype([(0, 1), (2, 1), (3, 0)], [0] * 5)
     rows, offset = problem.scorer.rows, problem.scorer.view_offset
-    around = problem.neighbourhood(0, genotype)
+    around = problem.coded_network(genotype).neighbourhood(0)
     expected = {v: rows.codes[offset[v]].tolist() for v in range(5)}
     assert [parent.codes.tolist() for parent in around.parents] == [expected[3]]
     (family,) = around.families
