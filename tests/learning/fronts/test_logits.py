@@ -12,6 +12,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of
 from gomea_bn.front.predictions import prediction_summary
+from gomea_bn.learning.fronts import logits
 from gomea_bn.learning.fronts.logits import LogitLimits, logit_networks
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.network.conditionals.family_line import ProbabilityScale
@@ -114,6 +115,17 @@ def test_limits_hold(found):
     assert few[-1].n_parameters > 3
     assert [one.n_parameters for one in networks_of(rows_of(), LogitLimits(n_parameters=3))] == [2, 3]
     assert len(networks_of(rows_of(25))) <= 1
+
+
+def test_some_of_many_rows_are_enough_in_any_order(monkeypatch):
+    monkeypatch.setattr(logits, "_MOST_ROWS", 300)
+    frame = rows_of()
+    found, shuffled = networks_of(frame), networks_of(frame.sample(frac=1.0, random_state=1))
+    assert found[0].network.conditionals.n_rows == 300
+    assert [one.loss for one in found] == pytest.approx([one.loss for one in shuffled], abs=1e-12)
+    # a part of all rows is left out of a logit of some of them
+    judged = JudgedRows.of(read_table(frame, kinds={}), "y", [found[1].network]).judged(found[1].network)
+    assert judged["loss"] == pytest.approx(loss_of(found[1].network, frame), abs=0.02)
 
 
 def test_a_column_may_stand_in_its_units():
