@@ -9,11 +9,14 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.family_line import ProbabilityScale
+from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 
@@ -33,6 +36,8 @@ _MOST_GROUPS = 20
 _N_PARTS = 10
 # of a naive Bayes classifier
 _MOST_LEVELS = 50
+# keeps the steps of constants regular, which may all move together
+_RIDGE = 1e-9
 
 Floats = NDArray[np.float64]
 
@@ -113,18 +118,38 @@ def _is_finite(value: Any) -> bool:
 
 
 def counts_rows_of(network: DiscretizedBayesNet, table: Table, target: str) -> bool:
-    """Return whether the tables that decide on the target are counted, the target's from the rows of a table."""
+    """Return whether the tables that decide on the target are counted, the target's from the rows of a table.
+
+    A logit of the target alone, next to a table without parents, may be of some of the rows.
+    """
     columns = {column.name: column for column in table.columns}
     if network.pseudo_count is None or set(network.names) - set(columns):
         return False
     if any(columns[name].levels != network.levels.get(name) for name in network.names):
         return False
-    if any(child not in network.counts for child in (target, *network.children(target))):
+    if (known := network.conditionals) is not None:
+        if _logit_alone(network, target) is None:
+            return False
+        counts = known.copies[0].counts[target]
+        if known.n_rows < table.n_rows:
+            return True
+    elif any(child not in network.counts for child in (target, *network.children(target))):
         return False
-    counts = network.counts[target]
+    else:
+        counts = network.counts[target]
     codes = _codes(network, columns[target].values, target)
     of_rows = np.bincount(codes[codes >= 0], minlength=counts.shape[-1])
     return bool(np.allclose(of_rows, counts.reshape(-1, counts.shape[-1]).sum(axis=0)))
+
+
+def _logit_alone(network: DiscretizedBayesNet, target: str) -> FamilyLogit | None:
+    """Return the logit that alone decides on the target, next to one counted table of it without parents, or None."""
+    known = network.conditionals
+    if known is None or len(known.copies) != 1 or network.children(target):
+        return None
+    [copy], logit = known.copies, known.lines.get(target)
+    is_alone = isinstance(logit, FamilyLogit) and not copy.parents[target] and target in copy.counts
+    return logit if is_alone and isinstance(logit, FamilyLogit) else None
 
 
 def _codes(network: DiscretizedBayesNet, values: NDArray[Any], name: str) -> NDArray[np.int32]:
@@ -161,7 +186,10 @@ class JudgedRows:
         columns = {column.name: column.values for column in self.table.columns}
         codes = {name: _codes(network, columns[name], name) for name in network.names}
         of_target = codes[self.target]
-        probabilities = [_probabilities(network, self.target, codes, part) for part in self.parts]
+        if (logit := _logit_alone(network, self.target)) is None:
+            probabilities = [_probabilities(network, self.target, codes, part) for part in self.parts]
+        else:
+            probabilities = [_of_logit(network, logit, self.target, self.table, part) for part in self.parts]
         if self.target in network.levels:
             own = [
                 shares[np.arange(len(part)), of_target[part]]
@@ -223,6 +251,50 @@ def _probabilities(
         logs += np.log(np.maximum(shares[tuple(cells)], sys.float_info.min))
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _of_logit(
+    network: DiscretizedBayesNet, logit: FamilyLogit, target: str, table: Table, part: NDArray[np.int64]
+) -> Floats:
+    """Return what `_probabilities` does under a logit that the rows are left out of by one step of Newton's method.
+
+    This is the approximation of cross-validation by Beirami, Razaviyayn, Shahrampour & Tarokh, "On optimal
+    generalizability in parametric learning" (2017).
+    """
+    known = network.conditionals
+    assert known is not None
+    # a logit of some rows stands for all of them
+    times = table.n_rows / known.n_rows
+    columns = {column.name: column.values[part] for column in table.columns}
+    levels = np.asarray(columns[target], np.int64)
+    scales = {name: ProbabilityScale(known.scales[name], known.n_rows) for name in logit.parents}
+    positions = [scale.of_values(columns[name]) for name, scale in scales.items()]
+    terms = logit.terms.of_rows(np.column_stack([np.empty((len(part), 0)), *positions]))
+    groups = [np.asarray(columns[name], np.int64) for name in logit.groups]
+    design = logit_design(terms, groups, [len(of_parent) for of_parent in logit.amounts])
+    slopes = np.concatenate([logit.coefficients, *logit.amounts])
+    logs = log_levels(design @ slopes, logit.constants, logit.positions)
+    gradient, information = derivatives(design, logs, logit.positions, levels, np.ones(len(part)))
+    tied = _ties(logit)
+    left = tied.T @ (times * logit.information - information) @ tied
+    left += _RIDGE * np.trace(left) * np.eye(len(left))
+    step = tied @ np.clip(np.linalg.solve(left, -(tied.T @ gradient)), -1.0, 1.0)
+    constants = logit.constants + step[: len(logit.constants)]
+    index = design @ (slopes + step[len(logit.constants) :])
+    counts = times * known.copies[0].counts[target] - np.bincount(levels, minlength=len(constants))
+    of_table = table_of_counts(np.maximum(counts, 0.0), network.pseudo_count or 0.0)
+    of_logit = np.exp(log_levels(index, constants, logit.positions))
+    return np.asarray((1 - logit.weight) * of_table + logit.weight * of_logit)
+
+
+def _ties(logit: FamilyLogit) -> Floats:
+    """Return which parameters of a logit are one: equal amounts of levels of a parent, (n, n_different)."""
+    n_first = len(logit.constants) + len(logit.coefficients)
+    blocks = [np.eye(n_first)]
+    for amounts in logit.amounts:
+        different, number = np.unique(amounts, return_inverse=True)
+        blocks.append((number[:, None] == np.arange(len(different))).astype(np.float64))
+    return np.asarray(scipy.linalg.block_diag(*blocks))
 
 
 def _mean_loss(losses: Floats) -> dict[str, float]:

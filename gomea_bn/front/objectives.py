@@ -30,7 +30,7 @@ MISFIT = Objective("misfit", "Misfit", "nats per row", "fits the data better")
 """Negative mean log density of the training rows, each under the tables of the others, or of all rows as published."""
 
 COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
-"""Number of free probabilities in the tables of the network."""
+"""Number of free probabilities in the tables of the network, and of parameters of a logit in place of its table."""
 
 EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"

@@ -70,7 +70,10 @@ class ParetoBayesNetLearner(FrontParameters):
         probability, which the values of its rows share alike. Only the families of the target and of its children
         decide. Without "misfit" and "expert_distance" a network has no edges but theirs and those that the knowledge
         requires, "complexity" counts their parameters, other columns are not cut, and cuts are the best ones for the
-        probability of the target given the other members of these families.
+        probability of the target given the other members of these families. If "target" and "complexity" are all, a
+        target of two levels has networks in which it follows a logit of its parents as well: as many as columns enter
+        that logit one after another, apart from those that others dominate. There are none with the misfit
+        "in-sample" or where the knowledge requires edges; ``max_indegree="auto"`` does not limit their parents.
     expert : ExpertNetwork, DiscretizedBayesNet or path, optional
         Network of a domain expert; the table supplies what it leaves open.
     max_complexity : float, optional
@@ -248,7 +251,7 @@ class ParetoBayesNetLearner(FrontParameters):
             warnings.warn(warning, stacklevel=2)
         self.front_ = Front(
             shown,
-            result.F,
+            searched.values,
             FrontNetworks.of(self, searched, digest.result()),
             table=table,
             expert=self.expert_,

@@ -96,7 +96,7 @@ def compile_front_kernels(
 
 
 # kernels that a run calls from Python: without and with those of wide tables, and those of missing values
-_N_KERNELS = {"learner": (19, 22), "front": (25, 28)}
+_N_KERNELS = {"learner": (19, 22), "front": (27, 30)}
 _N_KERNELS_OF_GAPS = 3
 
 
@@ -241,3 +241,18 @@ def _search_front_once(n_threads: int, is_wide: bool) -> None:
     settings = MOGOMEA(base_population=32)
     _advance(FrontRun(settings, problem, Limits(max_generations=2), random_state=1, n_jobs=n_threads))
     _screen_and_link(problem, is_wide)
+    _fit_logit()
+
+
+def _fit_logit() -> None:
+    """Call the kernels of networks whose target follows a logit."""
+    from gomea_bn.problems.curves import new_logit_scratch
+    from gomea_bn.problems.kernels.logits import WHOLE, LogitData, logit_gain, start_logit
+
+    scratch = new_logit_scratch(4, 2)
+    scratch.rows[:, :2] = np.array([[1, -1], [1, 1], [1, -1], [1, 1]])
+    scratch.parameters[2, 1] = 1.0
+    codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
+    data = LogitData(scratch.rows[:, :1], codes, levels, shares, np.zeros(1), 1.0)
+    start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4)
+    logit_gain(data, scratch, 0, 1, WHOLE)

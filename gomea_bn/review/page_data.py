@@ -61,7 +61,7 @@ def front_data(
         "kind": "front",
         "title": title,
         "headline": _headline(len(shown), None if question is None else names[question["target"]]),
-        "origin": _origin(front, shown, names) + _limit_in_words(record),
+        "origin": _origin(front, shown, names) + _limit_in_words(record) + _logits_in_words(networks),
         "run_hash": front.run_hash,
         "objectives": [
             {
@@ -407,6 +407,15 @@ def _limit_in_words(record: Mapping[str, Any]) -> str:
     if limit is None or not 0 < limit < 1e15:
         return ""
     return f" Complexity was limited to {limit:,.0f} free parameters."
+
+
+def _logits_in_words(networks: Sequence[DiscretizedBayesNet]) -> str:
+    """Return how many networks have conditionals, and what the page makes of them, after a blank; empty if none has."""
+    n = sum(network.conditionals is not None for network in networks)
+    if not n:
+        return ""
+    whose = "network's outcome follows" if n == 1 else "networks' outcome follows"
+    return f" {n} {whose} a logit, and answers on this page come from its table, which is coarser."
 
 
 def _rows_in_words(table: Table | None) -> str:

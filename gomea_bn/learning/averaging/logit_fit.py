@@ -110,6 +110,12 @@ def best_logit(rows: LogitRows) -> FittedLogit | None:
     return None if best is None else best.fitted(rows)
 
 
+def logit_of_terms(rows: LogitRows, terms: LineTerms) -> FittedLogit:
+    """Return the logit of given terms, fitted to all rows."""
+    order = np.random.default_rng(_SEED).permutation(len(rows.levels))
+    return _Fit(rows.some(order), terms).fitted(rows)
+
+
 class _Fit:
     """The logit of rows in random order that maximises the posterior under some terms."""
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,13 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
-from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable
+from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable, parts_of
+from gomea_bn.learning.fronts.logits import LogitNetwork
 from gomea_bn.learning.fronts.search import SearchedFront, named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import counts_content
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.parts import check_metadata, check_pseudo_count
@@ -28,6 +30,8 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+
+_Structure: TypeAlias = tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,8 @@ class FrontNetworks(PooledNetworks):
     table: Table
     # of the variables in the order of the networks
     names: tuple[str, ...]
-    # edges, cut points and shapes by row
-    structures: list[tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]]
+    # by row edges, cut points and shapes, or the whole network if its target follows a logit
+    structures: list[_Structure | DiscretizedBayesNet]
     pseudo_count: PseudoCount
     metadata: dict[str, Any]
     # networks of a front share most families
@@ -53,10 +57,7 @@ class FrontNetworks(PooledNetworks):
         # counts of complete rows do not depend on their order
         rows = single.rows if single is not None and learner.table_.n_missing else learner.table_
         rows = rows.in_order([variable.name for variable in problem.scorer.variables])
-        structures = [
-            (named_edges(problem, rows, x), learned_cut_points(problem, x), learned_shapes(problem, x))
-            for x in result.X
-        ]
+        names = learner.table_.names
         origin = {
             "seed": learner.seed_,
             "n_eval": result.n_eval,
@@ -65,7 +66,14 @@ class FrontNetworks(PooledNetworks):
         }
         if (given := learner.table_.all_rows) is not None:
             origin["weights"] = {"rows": given.table.n_rows, "searched": learner.table_.n_rows}
-        return cls(rows, learner.table_.names, structures, learner.pseudo_count, origin)
+
+        def structure(member: int | LogitNetwork) -> _Structure | DiscretizedBayesNet:
+            if not isinstance(member, int):
+                return member.network.in_order(names).changed(metadata=origin)
+            x = result.X[member]
+            return named_edges(problem, rows, x), learned_cut_points(problem, x), learned_shapes(problem, x)
+
+        return cls(rows, names, [structure(m) for m in searched.members], learner.pseudo_count, origin)
 
     @cached_property
     def _head(self) -> dict[str, Any]:
@@ -97,7 +105,10 @@ class FrontNetworks(PooledNetworks):
 
     def parts(self, row: int) -> NetworkParts:
         """Return the parts of the network of one row, its tables counted from the table."""
-        edges, cuts, shapes = self.structures[row]
+        structure = self.structures[row]
+        if isinstance(structure, DiscretizedBayesNet):
+            return parts_of(structure)
+        edges, cuts, shapes = structure
         parents: dict[str, list[str]] = {name: [] for name in self.table.names}
         for parent, child in edges:
             parents[child].append(parent)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf, log
 from time import perf_counter
 from typing import Any
@@ -21,7 +21,9 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest, row_list
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective, OwnObjective
+from gomea_bn.learning.fronts.logits import LogitLimits, LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
     OPTIMAL,
@@ -43,7 +45,7 @@ from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
-from gomea_bn.problems.front_problem import FrontProblem, judges_all, smoothed_scorer
+from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, judges_all, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -486,14 +488,49 @@ def named_edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]
 class SearchedFront:
     """Result of both searches: the front and the counts of both, and the expert's network, completed over the rows.
 
-    `position` is that of the single network in the front. Without a search for a single network `single` is None.
+    `position_in_result` is that of the single network in the result. Without a search for a single network `single` is
+    None. `logits` are networks whose target follows a logit.
     """
 
     problem: FrontProblem
     expert: DiscretizedBayesNet | None
     single: SingleNetwork | None
-    position: int | None
+    position_in_result: int | None
     result: Result
+    logits: Sequence[LogitNetwork] = ()
+
+    @cached_property
+    def members(self) -> list[int | LogitNetwork]:
+        """The networks of the front in its order: rows of the result, and networks with logits.
+
+        Networks with logits take the place of those that they dominate, but for the single network.
+        """
+        values = [*self.result.F, *(self._values_of(logit) for logit in self.logits)]
+        is_kept = np.ones(len(values), np.bool_)
+        if self.logits:
+            is_kept[:] = False
+            is_kept[nondominated_rows(np.array(values))] = True
+            if self.position_in_result is not None:
+                is_kept[self.position_in_result] = True
+        n_found = len(self.result.F)
+        order = [int(k) for k in np.lexsort(np.array(values).T[::-1]) if is_kept[k]]
+        return [k if k < n_found else self.logits[k - n_found] for k in order]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Objectives of the members, float64 (n_networks, n_objectives)."""
+        return np.array(
+            [self.result.F[m] if isinstance(m, int) else self._values_of(m) for m in self.members]
+        )
+
+    @property
+    def position(self) -> int | None:
+        """Position of the single network in the front; None if the front lacks it."""
+        return None if self.position_in_result is None else self.members.index(self.position_in_result)
+
+    def _values_of(self, logit: LogitNetwork) -> list[float]:
+        of_names = {TARGET.name: logit.loss, COMPLEXITY.name: float(logit.n_parameters)}
+        return [of_names[name] for name in self.problem.objectives]
 
     @property
     def n_eval_single(self) -> int:
@@ -528,6 +565,7 @@ def searched_front(
     with nullcontext() if single is None else delayed_interrupts(lambda: interrupts.append(True)):
         completed = None if expert is None else completed_expert(expert, rows, learner, options)
         problem = front_problem(learner, rows, objectives, completed, settings.seed, single, options=options)
+        logits = _logit_networks(learner, problem, rows)
     if single is not None and interrupts:
         single = replace(single, result=replace(single.result, stopped_by="interrupt"))
     seconds = 0.0 if single is None else single.result.exec_time
@@ -551,4 +589,35 @@ def searched_front(
     position = None
     if single is not None and genotype is not None:
         result, position = with_single(problem, result, single, genotype)
-    return SearchedFront(problem, completed, single, position, result)
+    return SearchedFront(problem, completed, single, position, result, logits)
+
+
+def _logit_networks(learner: FrontParameters, problem: FrontProblem, rows: Table) -> list[LogitNetwork]:
+    """Return networks whose target follows a logit, for a front of its left-out loss and of complexity alone.
+
+    There are none for a target that has not two levels, nor where edges are required.
+    """
+    target, rules = problem.target_variable, problem.edge_rules
+    variables = problem.scorer.variables
+    if (
+        target is None
+        or set(problem.objectives) != {TARGET.name, COMPLEXITY.name}
+        or learner.misfit != MISFIT_ESTIMATES[0]
+        or variables[target].n_levels != 2
+        or rules.required.any()
+    ):
+        return []
+    given = learner.max_indegree
+    n_parents = float(given) if isinstance(given, int) else inf
+    return logit_networks(
+        rows,
+        variables[target].name,
+        [variables[v].name for v in np.flatnonzero(rules.may_lead[:, target])],
+        LogitLimits(n_parents, problem.front_rules.max_parameters),
+        fixed_cuts={
+            v.name: v.policies[0].cut_points for v in variables if not v.n_levels and not v.has_free_cuts
+        },
+        shapes={v.name: v.shape.shape for v in variables if v.shape is not None},
+        pseudo_count=learner.pseudo_count,
+        edge_cost=problem.scorer.rule.edge_cost,
+    )

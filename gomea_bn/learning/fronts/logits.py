@@ -1,0 +1,365 @@
+"""Small networks for a question: a class of two levels follows a logit of columns that are chosen one after another.
+
+A table over many columns has many parameters, and tables of children count twice what their columns share. A logit has
+a parameter per column. It is grown by forward selection: of all that may enter it, what the score test (Rao, "Large
+sample tests of statistical hypotheses concerning several parameters", 1948) expects to gain most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Column
+from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.table import Table
+from gomea_bn.learning.averaging.line_fit import line_scale, mixture_weight
+from gomea_bn.learning.averaging.logit_fit import FittedLogit, LogitRows, logit_of_terms
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
+from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale, log_mixture
+from gomea_bn.network.conditionals.family_logit import derivatives, log_levels, logit_design
+from gomea_bn.network.tables import PseudoCount, table_and_left_out_cells
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape_fit import table_shapes
+
+# place on the scale of a parent at which its line may bend
+_KNOT = 0.0
+# gain of a parameter that counts, in nats of all rows
+_LEAST_GAIN = 1.0
+# prior precision of the coefficients of standardised terms in the score test
+_PRECISION = 1.0
+_RIDGE = 1e-6
+# rows of a level that may have an amount of its own
+_FEWEST_ROWS = 5
+# parameters of a logit, and rows for each of them
+_MOST_PARAMETERS = 60
+_ROWS_OF_PARAMETER = 10
+# pieces of the normal distribution of a scale in units, up to some standard deviations
+_N_PIECES, _FARTHEST = 60, 3.5
+# rows that terms are chosen and fitted on, and numbers in memory for them
+_MOST_ROWS, _MOST_NUMBERS = 20_000, 10**7
+_SEED = 20240219
+# cells of the shown table of the target up to which continuous parents have two bins, and most cells of it
+_CELLS_OF_CUTS, _MOST_CELLS = 64, 2**14
+
+
+@dataclass(frozen=True)
+class LogitNetwork:
+    """A network whose target follows a logit, its left-out loss in nats per row, and the logit's free parameters."""
+
+    network: DiscretizedBayesNet
+    loss: float
+    n_parameters: int
+
+
+class _Term(NamedTuple):
+    """What may enter a logit: the line of a column on its normal scale or in units, a knot, or one of its levels."""
+
+    name: str
+    in_units: bool = False
+    knot: float | None = None
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The terms of a logit in the order of their choice."""
+
+    terms: tuple[_Term, ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns of the terms."""
+        return {term.name for term in self.terms}
+
+    def scales(self) -> dict[str, bool]:
+        """Whether the scale of a continuous column is in units, by name."""
+        return {term.name: term.in_units for term in self.terms if term.level is None}
+
+    def knots(self, name: str) -> NDArray[np.float64]:
+        """Return the knots of a column, ascending."""
+        return np.array(sorted(t.knot for t in self.terms if t.name == name and t.knot is not None))
+
+    def levels(self, name: str) -> list[int]:
+        """Return the levels of a column that have amounts of their own, ascending."""
+        return sorted(t.level for t in self.terms if t.name == name and t.level is not None)
+
+
+@dataclass(frozen=True)
+class LogitLimits:
+    """Most parents and free parameters of a logit."""
+
+    n_parents: float = np.inf
+    n_parameters: float = np.inf
+
+
+class _Design:
+    """Complete rows of a class of two levels and of the columns that may enter a logit of it.
+
+    Columns with `fixed_cuts` are shown with these.
+    """
+
+    def __init__(
+        self,
+        rows: Table,
+        target: str,
+        may_enter: Iterable[str],
+        fixed_cuts: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        self.rows, self.target, self.fixed_cuts = rows, target, fixed_cuts
+        columns = {column.name: column for column in rows.columns}
+        self.n_rows = rows.n_rows
+        self.of_target = np.asarray(columns[target].values, np.int64)
+        self.columns: dict[str, Column] = {
+            name: columns[name] for name in may_enter if not columns[name].is_constant
+        }
+        shapes = table_shapes(rows)
+        # by name and whether it is in units
+        self.scales: dict[tuple[str, bool], Shape] = {}
+        for name, column in self.columns.items():
+            if column.is_continuous:
+                self.scales[name, False] = line_scale(column.values, shapes[name].shape)
+                if (of_units := _normal_shape(column.values)) is not None:
+                    self.scales[name, True] = of_units
+        self.positions = {
+            key: ProbabilityScale(shape, self.n_rows).of_values(self.columns[key[0]].values)
+            for key, shape in self.scales.items()
+        }
+
+    def cardinality(self, name: str) -> int:
+        """Return the levels of a column, or the bins that a continuous one is shown with at least."""
+        levels = self.columns[name].levels
+        return len(self.fixed_cuts.get(name, ())) + 1 if levels is None else len(levels)
+
+    def first_terms(self) -> Iterator[_Term]:
+        """Yield the terms that a logit without any may get."""
+        for name, column in self.columns.items():
+            if column.levels is None:
+                yield from (
+                    _Term(name, in_units) for in_units in (False, True) if (name, in_units) in self.scales
+                )
+                continue
+            counts = np.bincount(column.values, minlength=len(column.levels))
+            for level in np.flatnonzero(np.minimum(counts, self.n_rows - counts) >= _FEWEST_ROWS).tolist():
+                yield _Term(name, level=level)
+
+    def function(self, term: _Term) -> NDArray[np.float64] | None:
+        """Return the function of a term at every row, standardised; None if it is the same in all rows."""
+        if term.level is not None:
+            values = (self.columns[term.name].values == term.level).astype(np.float64)
+        else:
+            values = self.positions[term.name, term.in_units]
+            if term.knot is not None:
+                values = np.maximum(values - term.knot, 0.0)
+        deviation = float(values.std())
+        return (values - values.mean()) / deviation if deviation > 0 else None
+
+    def rows_of(self, chosen: _Chosen) -> tuple[LogitRows, LineTerms]:
+        """Return the rows of a logit, in which levels without an amount of their own are one, and its terms."""
+        continuous, discrete = self.parents(chosen)
+        in_units = chosen.scales()
+        groups = []
+        for name in discrete:
+            of_level = np.zeros(len(self.columns[name].levels or ()), np.int64)
+            of_level[chosen.levels(name)] = np.arange(1, len(chosen.levels(name)) + 1)
+            groups.append(of_level[self.columns[name].values])
+        positions = [self.positions[name, in_units[name]] for name in continuous]
+        rows = LogitRows(
+            self.of_target,
+            2,
+            np.column_stack([np.empty((self.n_rows, 0)), *positions]),
+            groups,
+            [len(chosen.levels(name)) + 1 for name in discrete],
+        )
+        return rows, LineTerms(tuple(chosen.knots(name) for name in continuous))
+
+    def parents(self, chosen: _Chosen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the continuous and the discrete columns of terms in column order."""
+        ordered = [name for name in self.rows.names if name in chosen.names]
+        discrete = tuple(name for name in ordered if self.columns[name].levels is not None)
+        return tuple(name for name in ordered if name not in discrete), discrete
+
+
+def _normal_shape(values: NDArray[np.float64]) -> Shape | None:
+    """Return a normal distribution with mean and deviation of a column, on whose scale the column is in its units.
+
+    None where numbers are too coarse or too large for it.
+    """
+    unit = float(np.abs(values).max())
+    z = np.linspace(-_FARTHEST, _FARTHEST, _N_PIECES + 1)
+    with np.errstate(over="ignore"):
+        edges = ((values / unit).mean() + (values / unit).std() * z) * unit
+        is_usable = np.isfinite(edges[-1] - edges[0]) and (np.diff(edges) > 0).all()
+    if not is_usable:
+        return None
+    heights = np.exp(-(z**2) / 2)
+    heights /= ((heights[1:] + heights[:-1]) / 2).mean()
+    return Shape(edges, heights[:-1], heights[1:])
+
+
+def _choices(design: _Design, limits: LogitLimits) -> Iterator[tuple[_Chosen, FittedLogit]]:
+    """Yield the terms of ever larger logits within the limits, and their fits."""
+    y = design.of_target.astype(np.float64)
+    functions = {term: f for term in design.first_terms() if (f := design.function(term)) is not None}
+    chosen, inside, p = _Chosen(), np.ones((design.n_rows, 1)), np.full(design.n_rows, y.mean())
+    most = min(_MOST_PARAMETERS, design.n_rows / _ROWS_OF_PARAMETER, limits.n_parameters) - 1
+    n_cells = 2.0
+    while len(chosen.terms) + 1 <= most:
+        functions = {
+            term: function
+            for term, function in functions.items()
+            if term.name in chosen.names
+            or (
+                len(chosen.names) < limits.n_parents
+                and n_cells * design.cardinality(term.name) <= _MOST_CELLS
+            )
+        }
+        if not functions:
+            return
+        variances = p * (1 - p)
+        weighted = inside * variances[:, None]
+        of_functions = np.column_stack(list(functions.values()))
+        crossed = weighted.T @ of_functions
+        explained = scipy.linalg.solve(
+            weighted.T @ inside + _RIDGE * np.eye(len(crossed)), crossed, assume_a="pos"
+        )
+        left = variances @ of_functions**2 - np.einsum("ij,ij->j", crossed, explained)
+        gains = (of_functions.T @ (y - p)) ** 2 / (2 * (left + _PRECISION))
+        best = int(gains.argmax())
+        if gains[best] < _LEAST_GAIN:
+            return
+        term = list(functions)[best]
+        if term.name not in chosen.names:
+            n_cells *= design.cardinality(term.name)
+        chosen = _Chosen((*chosen.terms, term))
+        inside = np.column_stack([inside, functions[term]])
+        # a column keeps the scale of its line
+        functions = {
+            other: function
+            for other, function in functions.items()
+            if other != term and (term.level is not None or other.name != term.name or other.knot is not None)
+        }
+        if term.level is None and term.knot is None:
+            bend = term._replace(knot=_KNOT)
+            if (bent := design.function(bend)) is not None:
+                functions[bend] = bent
+        rows, terms = design.rows_of(chosen)
+        fitted = logit_of_terms(rows, terms)
+        index = logit_design(terms.of_rows(rows.parents), rows.groups, rows.n_group_levels) @ fitted.slopes
+        p = np.exp(log_levels(index, fitted.constants, fitted.positions))[:, 1]
+        yield chosen, fitted
+
+
+def logit_networks(
+    rows: Table,
+    target: str,
+    may_enter: Iterable[str],
+    limits: LogitLimits,
+    *,
+    fixed_cuts: Mapping[str, NDArray[np.float64]],
+    shapes: Mapping[str, Shape],
+    pseudo_count: PseudoCount,
+    edge_cost: float,
+) -> list[LogitNetwork]:
+    """Return networks of complete rows whose target, of two levels, follows a logit of ever more parents.
+
+    They are learned from at most 20,000 of the rows. Parents are of the columns that `may_enter`. Parameters are the
+    intercept, the coefficients, and the amounts of levels, apart from the one that all other levels of their column
+    share. The loss has every row left out of the logit, to first order, and the cost of every edge in nats of all rows.
+    Columns have the `shapes`, and those with `fixed_cuts` these.
+    """
+    n_rows = min(_MOST_ROWS, max(_MOST_NUMBERS // len(rows.names), 1))
+    if rows.n_rows > n_rows:
+        some = np.random.default_rng(_SEED).permutation(rows.n_rows)[:n_rows]
+        rows = in_row_order(rows).take(np.sort(some))
+    design = _Design(rows, target, may_enter, fixed_cuts)
+    counts = np.bincount(design.of_target, minlength=2).astype(np.float64)
+    without = np.log(table_and_left_out_cells(counts, pseudo_count)[1][design.of_target])
+    no_cuts = {column.name: np.empty(0) for column in rows.columns if column.is_continuous}
+    found = []
+    for chosen, fitted in _choices(design, limits):
+        cuts = {**no_cuts, **fixed_cuts, **_shown_cuts(design, chosen)}
+        alone = DiscretizedBayesNet.from_table(rows, [], cuts, pseudo_count=pseudo_count, shapes=shapes)
+        weight = mixture_weight(without, fitted.left_out)
+        loss = -float(log_mixture(without, fitted.left_out, weight).mean())
+        network = _network_of(alone, design, chosen, fitted, weight)
+        loss += edge_cost * len(chosen.names) / rows.n_rows
+        found.append(LogitNetwork(network, loss, len(chosen.terms) + 1))
+    return found
+
+
+def _shown_cuts(design: _Design, chosen: _Chosen) -> dict[str, NDArray[np.float64]]:
+    """Return the cuts of the first continuous parents, each into two bins that a reader of the table sees."""
+    names = list(dict.fromkeys(term.name for term in chosen.terms))
+    size, cuts = 2 * prod(map(design.cardinality, names)), {}
+    for name in names:
+        column = design.columns[name]
+        if column.levels is None and name not in design.fixed_cuts and 2 * size <= _CELLS_OF_CUTS:
+            cuts[name] = equal_frequency_cuts(column.values, 2)
+            size *= len(cuts[name]) + 1
+    return cuts
+
+
+def _network_of(
+    alone: DiscretizedBayesNet, design: _Design, chosen: _Chosen, fitted: FittedLogit, weight: float
+) -> DiscretizedBayesNet:
+    """Return a network without edges with those of a logit, which has a weight next to the frequencies of the class."""
+    target, parents = design.target, design.parents(chosen)
+    in_units = chosen.scales()
+    conditionals = Conditionals(
+        [TableSet(alone.cut_points, dict.fromkeys(alone.names, ()), alone.tables, alone.counts)],
+        lines={target: _of_all_levels(design, chosen, fitted).of_family(weight, *parents)},
+        scales={name: design.scales[name, in_units[name]] for name in parents[0]},
+        n_rows=design.n_rows,
+    )
+    ordered = [name for name in alone.names if name in chosen.names]
+    tables = {**alone.tables, target: np.full((*map(alone.cardinality, ordered), 2), 0.5)}
+    network = DiscretizedBayesNet(
+        alone.names,
+        [(name, target) for name in ordered],
+        cut_points=alone.cut_points,
+        support=alone.support,
+        levels=alone.levels,
+        tables=tables,
+        shapes=alone.shapes,
+        conditionals=conditionals,
+        pseudo_count=alone.pseudo_count,
+        value_kinds=alone.value_kinds,
+    )
+    values = {column.name: column.values for column in design.rows.columns}
+    return network.changed(
+        tables={**tables, target: table_over_rows(network, target, alone.cut_points, values)}
+    )
+
+
+def _of_all_levels(design: _Design, chosen: _Chosen, fitted: FittedLogit) -> FittedLogit:
+    """Return a logit with an amount for every level of its discrete parents, of which some are equal."""
+    rows, terms = design.rows_of(chosen)
+    _, discrete = design.parents(chosen)
+    coefficients, *amounts = np.split(
+        fitted.slopes, np.cumsum([terms.n_terms, *fitted.n_group_levels[:-1]]) if discrete else []
+    )
+    of_levels, groups = [], []
+    for name, of_own in zip(discrete, amounts, strict=True):
+        levels = design.columns[name].levels or ()
+        own = chosen.levels(name)
+        of_levels.append(np.full(len(levels), of_own[0]))
+        of_levels[-1][own] = of_own[1:]
+        groups.append(np.asarray(design.columns[name].values, np.int64))
+    n_levels = [len(of_level) for of_level in of_levels]
+    slopes = np.concatenate([coefficients, *of_levels])
+    every = logit_design(terms.of_rows(rows.parents), groups, n_levels)
+    logs = log_levels(every @ slopes, fitted.constants, fitted.positions)
+    _, information = derivatives(every, logs, fitted.positions, rows.levels, np.ones(design.n_rows))
+    further = np.arange(2, len(information))
+    information[further, further] += _PRECISION * np.maximum(every.std(axis=0) ** 2, _RIDGE)
+    return replace(fitted, slopes=slopes, information=information, n_group_levels=n_levels)
