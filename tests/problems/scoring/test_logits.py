@@ -179,12 +179,13 @@ def test_scores_hardly_depend_on_the_order_of_rows() -> None:
 
 def test_the_last_rows_count_once() -> None:
     """Rows are added four at a time; whichever rows are the last ones, 33 rows have one score."""
-    values, codes = [variable.values for variable in chain(2, 33)][1::2]
     generator = np.random.default_rng(2)
+    values = generator.normal(size=33)
+    codes = levels_of(2 * values, 2, generator)
     gains = []
     for _ in range(8):
         order = generator.permutation(33)
-        scorer = scorer_of([continuous("b", values[order]), discrete("k", codes[order].astype(np.int64), 2)])
+        scorer = scorer_of([continuous("b", values[order]), discrete("k", codes[order], 2)])
         gains.append(score(scorer, 1, 0) - score(scorer, 1))
     assert np.ptp(gains) < 0.02
 
