@@ -363,7 +363,7 @@ function userTable() {
 function predictionNotes(entry) {
   const notes = [
     [
-      "Every row is predicted by probability tables that do not count it. Edges and cuts were chosen with all rows, so that new rows are predicted a little worse.",
+      "Every row is predicted by tables or a formula that do not count it. Edges, cuts and terms were chosen with all rows, so that new rows are predicted a little worse.",
       "Ten-fold cross-validation of the tables; probabilities are ranked inside a fold. ✓: the loss exceeds the least one by at most its standard error",
     ],
     ["The dotted lines show what guesses reach, and what acting on all rows or on none is worth."],
