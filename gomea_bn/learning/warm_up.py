@@ -166,6 +166,8 @@ def _advance(run: MultiStartRun) -> None:
 def _example(score: str) -> tuple[list[ScoredVariable], EdgeRules, Pricing]:
     """Return the columns, rules and prices of a problem with four discrete columns and a continuous one."""
     columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
+    # each is the best parent of the other, so that kicks have a chain to move
+    columns[1] = columns[0]
     variables = [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
     values = np.random.default_rng(0).random(16)
     variables.append(ScoredVariable("x", values, 0, policy_library(values, "equal-frequency", 3)))
@@ -217,11 +219,15 @@ def _shape_and_average(problem: StructureProblem) -> None:
 
 
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
-    from gomea_bn.problems.parents import pairs_of_climbs
+    from gomea_bn.problems.parents import DEPTHS, ParentLibraries
 
     # screening scores families in one call, as reports on the learned network do
     candidate_pairs(problem.scorer, problem.edge_rules, 1)
-    pairs_of_climbs(problem.scorer, problem.edge_rules, 1, np.random.default_rng(0))
+    generator, stop = np.random.default_rng(0), np.zeros(1, np.uint8)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    n = len(problem.scorer.variables)
+    libraries.climbed(np.arange(n), generator, stop)
+    libraries.kicked(np.arange(n), generator, stop, DEPTHS, 1)
     if is_wide:
         generator = np.random.default_rng(0)
         LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)

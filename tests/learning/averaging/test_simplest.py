@@ -95,7 +95,7 @@ def test_the_learner_prefers_the_simple_network_or_the_best_score(monkeypatch: p
         asked.append(network)
         return network
 
-    monkeypatch.setattr("gomea_bn.learning.learner.simplest_network", recorded)
+    monkeypatch.setattr("gomea_bn.learning.averaging.simplest.simplest_network", recorded)
     frame = rows(120)
     simple = BayesNetLearner(**OPTIONS).fit(frame)
     assert len(asked) == 1
