@@ -38,7 +38,7 @@ from gomea_bn.problems.kernels.score import (
     score_families,
 )
 from gomea_bn.problems.scores import ScoringMethod
-from gomea_bn.runtime.checkpoints import fill
+from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
 from gomea_bn.runtime.threads import in_threads, zeros_by_pages
 
 _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
@@ -459,7 +459,7 @@ class FamilyScorer:
     def libraries_state(self) -> dict[str, Any]:
         """Return the libraries that grow, and the words by which cached scores know their policies."""
         return {
-            "keys": self._keys.bit_generator.state,
+            "keys": generator_states([self._keys]),
             "child_key": self.rows.child_key,
             "parent_key": self.rows.parent_key,
             "policies": {
@@ -470,7 +470,7 @@ class FamilyScorer:
 
     def restore_libraries(self, state: Mapping[str, Any]) -> None:
         """Make the libraries those of `libraries_state`, with codes and constants; cached scores are dropped."""
-        self._keys.bit_generator.state = state["keys"]
+        (self._keys.bit_generator.state,) = [g.bit_generator.state for g in generators_of(state["keys"])]
         fill(self.rows.child_key, state["child_key"])
         fill(self.rows.parent_key, state["parent_key"])
         for name, saved in state["policies"].items():

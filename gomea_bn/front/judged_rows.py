@@ -148,8 +148,9 @@ def _logit_alone(network: DiscretizedBayesNet, target: str) -> FamilyLogit | Non
     if known is None or len(known.copies) != 1 or network.children(target):
         return None
     [copy], logit = known.copies, known.lines.get(target)
-    is_alone = isinstance(logit, FamilyLogit) and not copy.parents[target] and target in copy.counts
-    return logit if is_alone and isinstance(logit, FamilyLogit) else None
+    if copy.parents[target] or target not in copy.counts:
+        return None
+    return logit if isinstance(logit, FamilyLogit) else None
 
 
 def _codes(network: DiscretizedBayesNet, values: NDArray[Any], name: str) -> NDArray[np.int32]:
