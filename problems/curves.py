@@ -611,4 +611,5 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         new_transform_scratch(),
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
+        np.zeros(1, np.int64),
     )

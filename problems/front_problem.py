@@ -16,6 +16,7 @@ from gomea_bn.problems.cuts.blanket import ParentSets
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ThreadCaches, new_cache, new_scratch
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -63,13 +64,15 @@ def smoothed_scorer(
     cut_cost: float = 0.0,
     edge_cost: float = 0.0,
     growth: LibraryGrowth | None = None,
+    curves: CurveData | None = None,
 ) -> FamilyScorer:
     """Return a scorer of log likelihoods under smoothed tables of the same rows, "left-out" or "in-sample".
 
     With the estimate "left-out", every row is left out of the counts that give its own probability, a chosen cut costs
     `cut_cost` times ln(distinct values - 1) nats, and an edge `edge_cost` nats. `pseudo_count` is the smoothing of a
     table row, in rows. "auto", for "left-out" only, is the best of 1, 4, 16 and 64 rows that are spread as the child is
-    distributed without parents. Distances to an expert then use one row, spread evenly.
+    distributed without parents. Distances to an expert then use one row, spread evenly. With `curves`, of families that
+    curves score better by their marginal likelihood, that likelihood counts.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
     check_number("cut_cost", cut_cost, 0)
@@ -87,19 +90,24 @@ def smoothed_scorer(
         kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
     rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1), float(edge_cost) if leaves_out else 0.0)
     method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
-    return FamilyScorer(variables, method, rule, growth=growth)
+    if curves is not None and len(curves.alone):
+        # a misfit has the density of the shapes, which scores leave out
+        of_shapes = [0.0 if v.shape is None else v.shape.constant_score for v in variables]
+        curves = curves._replace(alone=curves.alone + np.array(of_shapes)[:, None])
+    return FamilyScorer(variables, method, rule, growth=growth, curves=curves)
 
 
 class FrontProblem(StructureProblem):
     """Structure and bins of a network under several objectives, all minimised.
 
     The objective "misfit" is minus the mean log density of the rows in nats per row and original units, under the
-    smoothed tables of `smoothed_scorer`; a point mass counts with its probability. "complexity" is the number of free
-    parameters (both as in Ha et al. 2024). "expert_distance" is KL(expert || network) in nats, at least 0. All three
-    are sums over families. The distance is the mean of ln p - ln q over the expert's fixed sample, with the expert's
-    density p and the network's density q, so that it changes only with the families that a step touches. "target" is
-    the left-out loss of the variable `target` given all others (`target_loss`). Where nothing else judges a network's
-    families, it has no others than those of the target and of its children, and "complexity" counts these.
+    smoothed tables of `smoothed_scorer`, or curves; a point mass counts with its probability. "complexity" is the
+    number of free parameters of these (both as in Ha et al. 2024, who have tables alone). "expert_distance" is
+    KL(expert || network) in nats, at least 0. All three are sums over families. The distance is the mean of ln p - ln q
+    over the expert's fixed sample, with the expert's density p and the network's density q under its tables, so that it
+    changes only with the families that a step touches. "target" is the left-out loss of the variable `target` given all
+    others (`target_loss`). Where nothing else judges a network's families, it has no others than those of the target
+    and of its children, and "complexity" counts these.
 
     Further names are those of `user_objectives`, functions of a genotype that the next call overwrites. The violation
     of a network with more than `max_parameters` is the excess divided by this number. Other options are those of

@@ -67,6 +67,8 @@ def write_front(
     - front.csv: one row per network.
     - front.json: objectives and values to the last bit, the record, and `run_hash`.
     - networks.gz: every network in the order of the front, each distinct family once; see `gomea_bn.front.store`.
+      Networks with files of their own and those with a role, such as the knee, have their conditionals, if the front
+      has any; others have tables, and `average_families` learns conditionals from rows.
     - expert_completed.json: `front.expert`, the expert's network completed over the columns of the table, if there is
       one.
     - networks/0012.json, .bif and .dot for networks that `front.thin` chooses, if `networks` asks for some; they are
@@ -106,10 +108,6 @@ def write_front(
     check_integer("networks", networks, 0, optional=True)
     chosen = ids_with_files(front, networks)
     with replaced_entries(path, FRONT_ENTRIES) as new:
-        store = packed_networks(front.network_parts(index) for index in range(len(front)))
-        sha256 = {STORE: _write(new / STORE, store)}
-        if front.expert is not None:
-            sha256[EXPERT] = _write(new / EXPERT, front.expert.to_json().encode())
         ids: list[int] = []
         for index in chosen:
             if go_on is not None and not go_on(len(ids), len(chosen)):
@@ -120,6 +118,13 @@ def write_front(
             for ending, text in zip(("json", "bif", "dot"), texts, strict=True):
                 _write(new / network_file(index, ending), text.encode())
             ids.append(index)
+        # a network that has been built is stored with its conditionals
+        for role in _roles(front):
+            front.network(role)
+        store = packed_networks(front.network_parts(index) for index in range(len(front)))
+        sha256 = {STORE: _write(new / STORE, store)}
+        if front.expert is not None:
+            sha256[EXPERT] = _write(new / EXPERT, front.expert.to_json().encode())
         frame = _table_of_folder(front, ids)
         if columns is not None:
             frame = frame.join(columns)
@@ -140,15 +145,20 @@ def _table_of_folder(front: Front, ids: Sequence[int]) -> pd.DataFrame:
     """
     frame = front_table(front)
     if EXPERT_DISTANCE.name in front.names:
-        roles = [front.knee(), front.closest_to_expert(), *(front.best(name) for name in front.names)]
-        if (single := front.single) is not None:
-            roles.append(single)
-        errors = {index: front[index].distance_error for index in {*ids, *(role.index for role in roles)}}
+        errors = {index: front[index].distance_error for index in {*ids, *_roles(front)}}
         if any(error is not None for error in errors.values()):
             frame["expert_distance_error"] = frame.index.map(errors)
     if ids:
         frame["file"] = [network_file(index, "json") if index in ids else "" for index in frame.index]
     return frame
+
+
+def _roles(front: Front) -> set[int]:
+    """Return the ids of the networks that people look at first."""
+    roles = [front.knee(), front.recommended().candidate, *(front.best(name) for name in front.names)]
+    if (single := front.single) is not None:
+        roles.append(single)
+    return {role.index for role in roles}
 
 
 def read_front(folder: str | os.PathLike[str]) -> Front:

@@ -376,6 +376,12 @@ class LearnerParameters(Parameters):
         "distribution), or auto, which chooses for every column by the score.",
         panel=BINS,
     )
+    curves: str = option(
+        "auto",
+        Choice(("auto", "none")),
+        "auto: columns may also be sums of smooth curves of their parents, where that scores better than tables of "
+        "bins; none: tables alone.",
+    )
     sample_rows: int = option(
         100_000, Integer(1000), "Number of rows beyond which a sample of that size is searched."
     )
@@ -470,12 +476,6 @@ class NetworkParameters(LearnerParameters):
         panel=SCORE,
     )
     algorithm: GOMEA | None = None
-    curves: str = option(
-        "auto",
-        Choice(("auto", "none")),
-        "auto: columns may also be sums of smooth curves of their parents, where that scores better than tables of "
-        "bins; none: tables alone.",
-    )
     density: str | Averaged = option(
         "averaged",
         Choice(("bins", "averaged")),

@@ -95,6 +95,7 @@ class CurveScratch(NamedTuple):
     transforms: TransformScratch
     candidates: NDArray[np.float64]  # (4 * n_priors, COEFFICIENTS + K) models of a family
     tails: TailScratch
+    n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
 
 
 @kernel
@@ -235,6 +236,7 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     child = curves.variable[views[n_views - 1]]
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
         return -np.inf
+    n_odds = curves.logits.n_levels[child] - 1
     # some of the rows choose, unless they leave it open
     size = _regress_levels(curves, scratch, views, n_views, LINES)
     of_lines = _gain(curves, scratch, child, size, ESTIMATED)
@@ -243,9 +245,13 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     best = -np.inf
     if of_curves > of_lines - _LEAST_LEAD:
         best = _gain(curves, scratch, child, size, CONTINUED)
+        scratch.n_parameters[0] = (size + 1) * n_odds
     if of_lines > of_curves - _LEAST_LEAD:
         size = _regress_levels(curves, scratch, views, n_views, LINES)
-        best = max(best, _gain(curves, scratch, child, size, WHOLE))
+        whole = _gain(curves, scratch, child, size, WHOLE)
+        if whole > best:
+            best = whole
+            scratch.n_parameters[0] = (size + 1) * n_odds
     return curves.logits.alone[child] + best
 
 
@@ -394,6 +400,15 @@ def _set_candidates(
 
 
 @kernel
+def _n_parameters(curves: CurveData, child: int, candidate: NDArray[np.float64]) -> int:
+    """Return the number of coefficients of a model, with the centre and the width of its noise."""
+    size = np.int64(candidate[SOLVED]) + 2
+    if np.int64(candidate[TARGET]) == curves.alone.shape[1]:
+        size += curves.transforms.n_functions[child] - 1
+    return size
+
+
+@kernel
 def _with_tails(
     curves: CurveData,
     scratch: CurveScratch,
@@ -415,6 +430,7 @@ def _with_tails(
         if number % 2 == 1 and candidates[number, SCORE] > candidates[in_units, SCORE]:
             in_units = number
     best = candidates[chosen, SCORE]
+    scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
     if curves.tails.cells.shape[1] == 0:
         return best
     with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
@@ -433,7 +449,10 @@ def _with_tails(
         gain = _tail_gain(curves, scratch, child, size, candidate)
         if gain == 0.0 and place == 0:
             break
-        with_tails = max(with_tails, candidate[SCORE] + gain)
+        if candidate[SCORE] + gain > with_tails:
+            with_tails = candidate[SCORE] + gain
+            # the freedom of the tails is one more
+            scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + 1
     return with_tails
 
 

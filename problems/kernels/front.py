@@ -23,6 +23,7 @@ from gomea_bn.problems.kernels.score import (
     family_key,
     is_dense,
     n_configurations,
+    n_parameters,
 )
 from gomea_bn.problems.kernels.structure import (
     ONE,
@@ -201,8 +202,15 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
                     n_views,
                 )
                 set_term(solution, journal, child, -score)
-            r = structure.rows.cardinality[views[n_views - 1]]
-            parameters = n_configurations(structure.rows, views, n_views) * (r - 1)
+            parameters = n_parameters(
+                structure.rows,
+                structure.score,
+                structure.scratch,
+                structure.shared,
+                structure.writable,
+                views,
+                n_views,
+            )
             set_term(solution, journal, n + child, parameters)
             if data.expert.codes.shape[1] > 0 and data.expert.counts[child] > 0.0:
                 set_term(solution, journal, 2 * n + child, _cached_expert_term(data, views, n_views))

@@ -702,7 +702,39 @@ def _cached_curve_score(
         return writable.scores[slot]
     score = curve_score(rows.curves, scratch.curves, views, n_views)
     cache_insert(writable, key, score)
+    cache_insert(writable, ~key, float(scratch.curves.n_parameters[0]))
     return score
+
+
+@kernel
+def n_parameters(
+    rows: RowData,
+    rule: ScoreRule,
+    scratch: ScoreScratch,
+    shared: FamilyCache,
+    writable: FamilyCache,
+    views: NDArray[np.int64],
+    n_views: int,
+) -> float:
+    """Return the number of free parameters by which a family is scored: those of its table, or of curves.
+
+    The caches are those of `cached_family_score`.
+    """
+    child = views[n_views - 1]
+    if has_curves(rows.curves) and n_views > 1:
+        score = cached_family_score(rows, rule, scratch, shared, writable, views, n_views)
+        of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
+        if of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[child] >= score:
+            key = ~curve_key(rows.curves, views, n_views)
+            slot = cache_slot(shared, key)
+            if slot >= 0 and shared.keys[slot] == key:
+                return shared.scores[slot]
+            slot = cache_slot(writable, key)
+            if slot >= 0 and writable.keys[slot] == key:
+                return writable.scores[slot]
+            curve_score(rows.curves, scratch.curves, views, n_views)
+            return float(scratch.curves.n_parameters[0])
+    return n_configurations(rows, views, n_views) * (rows.cardinality[child] - 1)
 
 
 @kernel

@@ -29,9 +29,9 @@ def averaged_misfits(
     random_state: Any = 0,
     verbose: bool = False,
 ) -> pd.DataFrame:
-    """Return the misfits of the networks of a front as they are, and with averaged families.
+    """Return the misfits of the networks of a front by their tables alone, and with averaged families.
 
-    The front itself stays: its networks, its objectives and the choices among them are those of the bins.
+    The front itself stays.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def averaged_misfits(
     for number in track(
         numbers, "Averaging families", console=console, disable=not (verbose and console.is_terminal)
     ):
-        network = front.network(number)
+        network = front.network(number).of_tables()
         table = table_for(network, rows, allow_missing=True)
         # misfits before and after are those of the same complete rows
         table = completed_table(network, table, np.random.default_rng(seed_of(random_state)))

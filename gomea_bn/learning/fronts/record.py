@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable, parts_of
-from gomea_bn.learning.fronts.logits import LogitNetwork
-from gomea_bn.learning.fronts.search import SearchedFront, named_edges
+from gomea_bn.learning.averaging.families import average_families
+from gomea_bn.learning.fronts.search import SearchedFront, follows_curves
+from gomea_bn.learning.fronts.shown import ShownNetwork, shown_networks
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import counts_content
 from gomea_bn.network.formats import json_format
@@ -30,8 +30,6 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
-
-_Structure: TypeAlias = tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,12 @@ class FrontNetworks(PooledNetworks):
     table: Table
     # of the variables in the order of the networks
     names: tuple[str, ...]
-    # by row edges, cut points and shapes, or the whole network if its target follows a logit
-    structures: list[_Structure | DiscretizedBayesNet]
+    # by row, or the whole network if its target follows a logit
+    structures: list[ShownNetwork | DiscretizedBayesNet]
     pseudo_count: PseudoCount
     metadata: dict[str, Any]
+    # whether networks that are built learn conditionals from the table
+    has_conditionals: bool = False
     # networks of a front share most families
     families: dict[tuple[Any, ...], StoredVariable] = field(default_factory=dict, repr=False, compare=False)
 
@@ -67,17 +67,26 @@ class FrontNetworks(PooledNetworks):
         if (given := learner.table_.all_rows) is not None:
             origin["weights"] = {"rows": given.table.n_rows, "searched": learner.table_.n_rows}
 
-        def structure(member: int | LogitNetwork) -> _Structure | DiscretizedBayesNet:
-            if not isinstance(member, int):
-                return member.network.in_order(names).changed(metadata=origin)
-            x = result.X[member]
-            return named_edges(problem, rows, x), learned_cut_points(problem, x), learned_shapes(problem, x)
+        found = [member for member in searched.members if isinstance(member, int)]
+        shown = shown_networks(problem, result.X[found], {} if single is None else single.cuts)
+        structures = [
+            next(shown)
+            if isinstance(member, int)
+            else member.network.in_order(names).changed(metadata=origin)
+            for member in searched.members
+        ]
+        return cls(rows, names, structures, learner.pseudo_count, origin, follows_curves(learner))
 
-        return cls(rows, names, [structure(m) for m in searched.members], learner.pseudo_count, origin)
+    def __call__(self, row: int) -> DiscretizedBayesNet:
+        """Return the network of a row, counted from 0, with the conditionals of a fit if it has them."""
+        network = super().__call__(row)
+        if not self.has_conditionals:
+            return network
+        return average_families(network, self.table, random_state=self.metadata["seed"])
 
     @cached_property
     def _head(self) -> dict[str, Any]:
-        """Head of every network."""
+        """Head of every network without curves."""
         return {
             "format": json_format.FORMAT,
             "format_version": json_format.FORMAT_VERSION,
@@ -108,9 +117,9 @@ class FrontNetworks(PooledNetworks):
         structure = self.structures[row]
         if isinstance(structure, DiscretizedBayesNet):
             return parts_of(structure)
-        edges, cuts, shapes = structure
+        cuts, shapes = structure.cuts, structure.shapes
         parents: dict[str, list[str]] = {name: [] for name in self.table.names}
-        for parent, child in edges:
+        for parent, child in structure.edges:
             parents[child].append(parent)
         position_of = {name: position for position, name in enumerate(self.table.names)}
         texts = {name: of_column.tobytes() for name, of_column in cuts.items()}
@@ -121,7 +130,10 @@ class FrontNetworks(PooledNetworks):
             if key not in self.families:
                 self.families[key] = self._counted(members, cuts, shapes.get(name))
             variables.append(self.families[key])
-        return NetworkParts(self._head, tuple(variables))
+        head = self._head
+        if structure.curves:
+            head = {**head, "metadata": {**head["metadata"], "curves": structure.curves}}
+        return NetworkParts(head, tuple(variables))
 
     def _counted(
         self, members: Sequence[str], cuts: Mapping[str, NDArray[np.float64]], shape: Shape | None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import inf, log
+from math import inf, log, prod
 from time import perf_counter
 from typing import Any
 
@@ -34,14 +34,15 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
 from gomea_bn.learning.reported_scores import continued
-from gomea_bn.learning.search.completed_tables import network_of, total_of
+from gomea_bn.learning.search.completed_tables import total_of
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
 from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.parameters import check_declared, declarations
-from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
@@ -85,7 +86,21 @@ def options_of_front(learner: FrontParameters, table: Table) -> LearningOptions:
                 ".",
             ]
         )
-    return LearningOptions.of(learner, table.n_rows, curves="none")
+    options = LearningOptions.of(learner, table.n_rows)
+    return options if follows_curves(learner) else replace(options, curves="none")
+
+
+def follows_curves(learner: FrontParameters) -> bool:
+    """Return whether columns of a front's networks may follow curves, as those of `BayesNetLearner`.
+
+    A misfit that leaves rows out compares curves with tables. An expert's distance and the loss of a target are those
+    of tables.
+    """
+    if learner.target is not None or learner.misfit != MISFIT_ESTIMATES[0]:
+        return False
+    names = {o if isinstance(o, str) else o.name for o in learner.objectives or ()}
+    without_expert = EXPERT_DISTANCE.name not in names if names else learner.expert is None
+    return without_expert and (not names or MISFIT.name in names) and LearningOptions.of(learner).has_curves
 
 
 def expert_of(value: Any) -> ExpertNetwork | None:
@@ -185,9 +200,10 @@ _SEED_OF_ROWS = 7
 class SingleNetwork:
     """The network that a search for the best score has found.
 
-    Edges are pairs (parent, child), and cuts those of every continuous column, by position. `pairs`, bool (N, N), are
-    those that the search could join, and `n_parameters` counts the free parameters of its tables. Missing values of
-    `rows` are drawn from the network. The objective of `result` is minus the score in nats.
+    Edges are pairs (parent, child), and cuts the shown ones of every continuous column, by position. `pairs`, bool (N,
+    N), are those that the search could join, and `n_parameters` counts the free parameters of tables by the parents
+    that these need. Missing values of `rows` are drawn from the network. The objective of `result` is minus the score
+    in nats.
     """
 
     edges: list[tuple[int, int]]
@@ -237,24 +253,33 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
 def single_network(
     table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float
 ) -> SingleNetwork:
-    """Return the network that `BayesNetLearner` would find for a table, without curves; see `search`."""
-    found = search(table, replace(options, curves="none"), settings, began=began, share=share)
-    problem, result = found.problem, found.result
-    rows = table
+    """Return the network that `BayesNetLearner` would find for a table; see `search`."""
+    found = search(table, options, settings, began=began, share=share)
+    problem, learned = found.problem, found.network
+    rows, position = table, {name: v for v, name in enumerate(table.names)}
+    network = DiscretizedBayesNet.from_table(
+        table,
+        [(table.names[parent], table.names[child]) for parent, child in learned.edges],
+        learned.cuts,
+        pseudo_count="auto",
+        shapes=learned.shapes,
+        metadata=learned.record,
+    )
     if table.n_missing:
-        network = network_of(problem, table, result.X)
+        if found.conditionals is not None:
+            network = network.changed(conditionals=found.conditionals)
         rows = completed_table(network, table, np.random.default_rng([settings.seed, _SEED_OF_ROWS]))
-    views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
-    n_rows_of_table, cards = [1] * problem.n_nodes, problem.scorer.rows.cardinality[views].tolist()
-    for parent, child in found.network.edges:
-        n_rows_of_table[child] *= cards[parent]
+    cards = {name: network.cardinality(name) for name in network.names}
     return SingleNetwork(
-        edges=found.network.edges,
-        cuts=problem.cuts(result.X),
-        n_parameters=sum(n * (card - 1) for n, card in zip(n_rows_of_table, cards, strict=True)),
+        edges=learned.edges,
+        cuts={position[name]: cuts for name, cuts in learned.cuts.items()},
+        n_parameters=sum(
+            prod(cards[parent] for parent in parents) * (cards[name] - 1)
+            for name, parents in zip(network.names, counted_parents(network), strict=True)
+        ),
         pairs=problem.pairs,
         rows=rows,
-        result=result,
+        result=found.result,
     )
 
 
@@ -387,6 +412,7 @@ def front_problem(
         cut_cost=learner.cut_cost + of_few_rows,
         edge_cost=2 * of_few_rows * log(max(table.n_varying - 1, 1)),
         growth=growth,
+        curves=curve_data(variables) if learning.has_curves and not was_short else None,
     )
 
     def value(objective: OwnObjective, genotype: NDArray[np.int16]) -> float:

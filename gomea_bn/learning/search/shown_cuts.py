@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from time import perf_counter
@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
@@ -184,6 +184,38 @@ def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edge
     return {"parents": record} if record else {}
 
 
+def greedy_table_parents(
+    scorer: FamilyScorer,
+    score_tables: Callable[[Iterable[Family]], NDArray[np.float64]],
+    child: int,
+    parents: Sequence[int],
+    policies: Sequence[int],
+    most_cells: float,
+) -> tuple[tuple[int, ...], float]:
+    """Return parents of a column that enter its table one after another while its score rises, and the score in nats.
+
+    `score_tables` scores families of the scorer by their tables. `policies` are those of all variables, and a table has
+    at most `most_cells` cells.
+    """
+
+    def family(of_table: Sequence[int]) -> Family:
+        return Family((child, policies[child]), tuple((p, policies[p]) for p in of_table))
+
+    def n_cells(of_table: Sequence[int]) -> float:
+        return prod(float(scorer.rows.cardinality[scorer.view(v, policies[v])]) for v in (child, *of_table))
+
+    chosen: tuple[int, ...] = ()
+    (score,) = score_tables([family(chosen)]).tolist()
+    while True:
+        larger = [tuple(sorted({*chosen, p})) for p in parents if p not in chosen]
+        larger = [p for p in larger if n_cells(p) <= most_cells]
+        scores = score_tables(map(family, larger)).tolist()
+        if not larger or not is_gain(max(scores) - score, score):
+            return chosen, score
+        score = max(scores)
+        chosen = larger[scores.index(score)]
+
+
 class _ShownCuts:
     """The cuts of all columns and the table parents of those that follow curves, which are improved in turns.
 
@@ -258,25 +290,19 @@ class _ShownCuts:
         """Choose table parents, given the cuts; return whether any of them change."""
         changed = False
         for child in self.followers:
-            chosen, score = self._greedy_parents(child)
+            chosen, score = greedy_table_parents(
+                self.tables.scorer,
+                self.tables.scorer.score,
+                child,
+                self.graph.parents[child],
+                self._policies,
+                self.tables.max_table_cells,
+            )
             (before,) = self._scores(child, [self.parents[child]])
             if is_gain(score - before, before):
                 self.parents[child] = chosen
                 changed = True
         return changed
-
-    def _greedy_parents(self, child: int) -> tuple[tuple[int, ...], float]:
-        """Return table parents that enter one after another while the score rises, and the score."""
-        chosen: tuple[int, ...] = ()
-        (score,) = self._scores(child, [chosen])
-        while True:
-            larger = [tuple(sorted({*chosen, p})) for p in self.graph.parents[child] if p not in chosen]
-            larger = [p for p in larger if self._n_cells(child, p) <= self.tables.max_table_cells]
-            scores = self._scores(child, larger)
-            if not larger or not is_gain(max(scores) - score, score):
-                return chosen, score
-            score = max(scores)
-            chosen = larger[scores.index(score)]
 
     def _choose_cuts(self, most_passes: int) -> bool:
         """Give one column after another its best cuts, given the table parents; return whether any cuts change."""

@@ -277,7 +277,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7", "--shape", "uniform",
-        "--pseudo-count", "0.5", "--misfit", "in-sample", "--cut-cost", "0.25",
+        "--pseudo-count", "0.5", "--misfit", "in-sample", "--curves", "none", "--cut-cost", "0.25",
         "--single-share", "0.5", "--single-evaluations", "2", "--sample-rows", "5000",
         "--patience", "3", "--quiet", "--out", tmp_path / "front",
     )  # fmt: skip
@@ -294,7 +294,8 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
-        "misfit": "in-sample", "cut_cost": 0.25, "single_share": 0.5, "single_evaluations": 2, "verbose": False,
+        "curves": "none", "misfit": "in-sample", "cut_cost": 0.25, "single_share": 0.5,
+        "single_evaluations": 2, "verbose": False,
         "patience": 3.0, "sample_rows": 5_000,
     }  # fmt: skip
     assert read_front(tmp_path / "front").record["expert_source"] == {

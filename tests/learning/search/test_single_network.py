@@ -20,6 +20,7 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
+from gomea_bn.learning import Averaged
 from gomea_bn.learning.fronts.search import limits_of_single
 from gomea_bn.learning.pareto_learner import check_front_learning, front_problem
 from gomea_bn.plots import front_points
@@ -45,10 +46,9 @@ def learner(frame: pd.DataFrame) -> ParetoBayesNetLearner:
     return ParetoBayesNetLearner(**QUICK).fit(frame)
 
 
-def test_the_front_holds_the_network_that_the_learner_finds(
-    frame: pd.DataFrame, learner: ParetoBayesNetLearner
-) -> None:
+def test_the_front_holds_the_network_that_the_learner_finds(frame: pd.DataFrame) -> None:
     alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, curves="none", density="bins").fit(frame)
+    learner = ParetoBayesNetLearner(**QUICK, curves="none").fit(frame)
     front = learner.front_
     assert front.single is not None
     network = front.single.network
@@ -60,6 +60,21 @@ def test_the_front_holds_the_network_that_the_learner_finds(
     assert len(front) > 5
     others = [tuple(row) for i, row in enumerate(front.values.tolist()) if i != front.single.index]
     assert not any(dominates(f, g) for f in others for g in others)
+
+
+def test_the_network_has_the_curves_and_the_shown_cuts_of_the_learner(
+    frame: pd.DataFrame, learner: ParetoBayesNetLearner
+) -> None:
+    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, density=Averaged(prefer="density"))
+    alone.fit(frame)
+    assert learner.front_.single is not None
+    network = learner.front_.single.network
+    assert set(network.edges) == set(alone.network_.edges) == {("a", "b"), ("b", "c")}
+    assert "b" in network.metadata["curves"].keys() & alone.network_.metadata["curves"].keys()
+    assert network.cut_points["a"].tolist() == alone.network_.cut_points["a"].tolist() != []
+    # whose tables would need far more numbers
+    assert learner.front_.single.objectives["complexity"] < 30
+    assert network.score(frame) == pytest.approx(alone.network_.score(frame), abs=0.05)
 
 
 def test_the_mark_goes_with_the_front(

@@ -1,0 +1,155 @@
+"""Fronts of networks in which columns follow curves: their values, what is shown of them, densities, files."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import (
+    BayesNetLearner,
+    ExpertNetwork,
+    GomeaBnError,
+    ParetoBayesNetLearner,
+    average_families,
+    read_front,
+    read_table,
+    write_front,
+)
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
+from gomea_bn.learning.parameters import OptimalCuts
+from gomea_bn.learning.pareto_learner import front_problem
+
+QUICK: dict[str, Any] = {"max_evaluations": 6000, "max_seconds": None, "random_state": 1}
+
+
+def rows(n: int, seed: int) -> pd.DataFrame:
+    """Return a line, a parabola, a column that depends on three others, and a level of it."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    line = x + rng.normal(scale=0.3, size=n)
+    bent = x**2 + rng.normal(scale=0.3, size=n)
+    other = rng.normal(size=n)
+    total = line + bent + other + rng.normal(scale=0.3, size=n)
+    is_high = total + rng.logistic(scale=0.3, size=n) > 1
+    return pd.DataFrame(
+        {
+            "x": x,
+            "line": line,
+            "bent": bent,
+            "other": other,
+            "sum": total,
+            "high": np.where(is_high, "y", "n"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return rows(300, 1)
+
+
+@pytest.fixture(scope="module")
+def learner(frame: pd.DataFrame) -> ParetoBayesNetLearner:
+    return ParetoBayesNetLearner(**QUICK).fit(frame)
+
+
+def test_curves_fit_better_with_fewer_parameters(frame: pd.DataFrame, learner: ParetoBayesNetLearner) -> None:
+    by_tables = ParetoBayesNetLearner(**QUICK, curves="none").fit(frame).front_
+    misfit, complexity = by_tables.best("misfit").objectives.values()
+    dominating = [c for c in learner.front_ if c.objectives["complexity"] < complexity / 2]
+    assert min(c.objectives["misfit"] for c in dominating) < misfit - 0.3
+    best, test = learner.front_.best("misfit").network, rows(2000, 2)
+    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 3000}).fit(frame).network_
+    assert best.score(test) > by_tables.best("misfit").network.score(test) + 0.5
+    assert best.score(test) > alone.score(test) - 0.05
+
+
+def test_misfits_are_scores_by_tables_or_curves_and_complexities_count_their_coefficients() -> None:
+    learner = ParetoBayesNetLearner(**QUICK)
+    table = read_table(rows(300, 2)[["x", "line"]])
+    problem = front_problem(learner, table, ["misfit", "complexity"], None, 1)
+    alone, together = (problem.genotype(edges, [0, 0]) for edges in ([], [(0, 1)]))
+    gain = problem.curve_gains(together)[1]
+    scores = problem.scorer.score(problem.families(together))
+    values, _, _ = evaluate_genotypes(problem, np.array([alone, together]))
+    (before, n_before), (after, n_after) = values.tolist()
+    assert gain > 100
+    bins = problem.scorer.rows.cardinality[problem.scorer.view_offset[:-1]]
+    assert n_before == sum(bins - 1)
+    # a slope, a centre and a width in place of the bins of the child, without a transformation or heavy tails
+    assert n_after == bins[0] - 1 + 3
+    first = problem.scorer.score(problem.families(alone))
+    assert before - after == pytest.approx((scores.sum() - first.sum()) / 300)
+
+
+def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetLearner) -> None:
+    followed = set()
+    for index, candidate in enumerate(learner.front_):
+        parts = learner.front_.network_parts(index)
+        network = parts.network() if index % 9 else candidate.network
+        curves = network.metadata.get("curves", {})
+        followed |= set(curves)
+        for name, of_name in curves.items():
+            assert of_name["nats"] > 0
+            assert set(of_name["table_parents"]) <= set(network.parents(name))
+            for member in (name, *network.parents(name)):
+                assert network.cardinality(member) > 1
+        assert max(table.size for table in network.tables.values()) <= 4096
+        assert (network.conditionals is not None) == (index % 9 == 0)
+    assert followed >= {"line", "sum", "high"}
+
+
+def test_shown_cuts_keep_the_limits_of_bins(frame: pd.DataFrame) -> None:
+    for share in (0.0, 0.5):
+        options = {"discretizer": OptimalCuts(min_bin_count=120), "single_share": share}
+        front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, **options).fit(frame).front_
+        for index in range(0, len(front), 5):
+            for name, cuts in front.network_parts(index).network().cut_points.items():
+                counts = np.bincount(np.searchsorted(cuts, frame[name], side="left"), minlength=len(cuts) + 1)
+                assert counts.min() >= 120
+
+
+def test_files_hold_the_conditionals_of_networks_with_a_role(frame: pd.DataFrame, tmp_path: Any) -> None:
+    learner = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 2000}).fit(frame)
+    front = learner.front_
+    write_front(tmp_path / "front", front, networks=0)
+    again = read_front(tmp_path / "front")
+    roles = {front.knee().index, front.recommended().candidate.index, front.best("misfit").index}
+    for role in roles:
+        assert again.network(role) == front.network(role)
+        assert again.network(role).conditionals is not None
+    bare = next(i for i in range(len(again)) if again.network(i).conditionals is None)
+    assert average_families(again.network(bare), frame, random_state=1) == front.network(bare)
+
+
+def test_an_expert_a_target_and_a_misfit_in_sample_judge_tables(frame: pd.DataFrame) -> None:
+    expert = ExpertNetwork.from_edges([("x", "line")])
+    for options in ({"expert": expert}, {"target": "bent"}, {"misfit": "in-sample", "pseudo_count": 1.0}):
+        front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 300}, **options).fit(frame).front_
+        network = front.network(0)
+        assert network.conditionals is None
+        assert "curves" not in network.metadata
+    # an expert whose distance is no objective changes nothing
+    named = ParetoBayesNetLearner(
+        **{**QUICK, "max_evaluations": 1500}, expert=expert, objectives=["misfit", "complexity"]
+    )
+    assert named.fit(frame).front_.best("misfit").network.conditionals is not None
+
+
+def test_gaps_and_threads(frame: pd.DataFrame) -> None:
+    holes = frame.copy()
+    holes.loc[::7, "line"] = np.nan
+    fronts = [
+        ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, n_jobs=n).fit(holes).front_
+        for n in (1, 2)
+    ]
+    assert fronts[0].run_hash == fronts[1].run_hash
+    network = fronts[0].best("misfit").network
+    assert network.conditionals is not None
+    assert np.isfinite(network.score(rows(100, 5)))
+
+
+def test_a_wrong_value_of_curves_is_an_error(frame: pd.DataFrame) -> None:
+    with pytest.raises(GomeaBnError, match="curves must be one of 'auto', 'none'"):
+        ParetoBayesNetLearner(curves="some").fit(frame)
