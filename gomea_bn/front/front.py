@@ -228,7 +228,11 @@ class Front:
         return digest.hexdigest()
 
     def network(self, index: int) -> DiscretizedBayesNet:
-        """Return the network at a position, which is built on first use."""
+        """Return the network at a position, which is built on first use.
+
+        Networks whose columns may follow curves learn their conditional densities then. A front from a folder has those
+        that were written, and tables of the other networks.
+        """
         position = self._position(index)
         if position not in self._built:
             row = int(self._order[position])

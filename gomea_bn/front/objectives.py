@@ -27,10 +27,10 @@ class Objective:
 
 
 MISFIT = Objective("misfit", "Misfit", "nats per row", "fits the data better")
-"""Negative mean log density of the training rows, each under the tables of the others, or of all rows as published."""
+"""Negative mean log density of the training rows, each given the others, or under tables of all rows as published."""
 
 COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
-"""Number of free probabilities in the tables of the network, and of parameters of a logit in place of its table."""
+"""Number of free probabilities in the tables of the network, and of parameters of curves or a logit in place of one."""
 
 EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"

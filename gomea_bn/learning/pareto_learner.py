@@ -59,9 +59,9 @@ class ParetoBayesNetLearner(FrontParameters):
         one of several prices per free parameter. The paper has the other two.
     objectives : sequence of str or OwnObjective, optional
         At least two of "misfit" (minus the mean log density per row, in nats), "target" (loss of the target),
-        "complexity" (number of free parameters), "expert_distance" (KL(expert || network) over the families of the
-        variables that the expert mentions, in nats), and user-defined ones. By default "misfit", or "target" if there
-        is a target, "complexity", and "expert_distance" if there is an expert.
+        "complexity" (number of free parameters of tables and curves), "expert_distance" (KL(expert || network) over
+        the families of the variables that the expert mentions, in nats), and user-defined ones. By default "misfit", or
+        "target" if there is a target, "complexity", and "expert_distance" if there is an expert.
     target : str, optional
         Column that the networks are to predict, without missing values. Its loss given all other columns of the row is
         the mean cross-entropy of a discrete column, in nats, or the mean continuous ranked probability score (CRPS) of
@@ -82,7 +82,8 @@ class ParetoBayesNetLearner(FrontParameters):
         number of rows if that is larger. It is at least 3 times the number of the single network.
     misfit : {"left-out", "in-sample"}
         How the misfit of a network is estimated: from tables that leave out the row whose density is taken, which is
-        closer to the density of new rows, or from the tables of all rows, as in the paper. The shape of a column is
+        closer to the density of new rows, or from the tables of all rows, as in the paper. Curves count by their
+        marginal likelihood, which has paid for their coefficients. The shape of a column is
         fitted to all rows, so that "left-out" charges the shape for its effective parameters. The loss of a target is
         estimated in the same way.
     cut_cost : float
@@ -95,8 +96,8 @@ class ParetoBayesNetLearner(FrontParameters):
     single_share : float, optional
         Share of the limits for the search for a single network, from 0 to below 1. By default .5; with a target 0, or
         .1 to fill the missing cells of a table. This search is that of
-        `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
-        out, as in the paper.
+        `BayesNetLearner`, and every population of the other search begins with its network. 0 leaves it out, as in the
+        paper.
     single_evaluations : int, optional
         Number of evaluations of the search for a single network, in place of the share; it repeats a run.
     expert_sample_size : int
@@ -112,6 +113,12 @@ class ParetoBayesNetLearner(FrontParameters):
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
         shapes, so that the bins decide on the distance. Variables to which the expert gave tables and a support keep
         their own shapes or stay uniform inside their bins; the distance then counts the difference inside the bins.
+    curves : {"auto", "none"}
+        As of `BayesNetLearner`: columns may follow curves of their parents where these score better than a table.
+        "auto" needs optimal cuts and the misfit "left-out", and neither a target nor the distance to an expert, which
+        judge tables. The networks of such a front are shown in the cuts of the single network where only curves need a
+        column, or in halves of its rows. A network learns its conditional densities when it is built, as
+        `average_families` does.
     max_bins : int or "auto"
         As of `BayesNetLearner`; 9 in the paper.
     pseudo_count : float or "auto"

@@ -26,6 +26,15 @@ def test_a_run_ends_at_the_whole_front():
 
 
 @pytest.mark.long
+def test_fronts_and_single_networks_are_compared_on_the_same_rows():
+    record = fronts.on_table({"table": "iris", "fold": 0, "folds": 3, "seconds": 0.5})
+    assert record["best"] >= max(record[name] for name in ("single", "knee", "recommended", "best fit"))
+    # the published options know no curves and no shapes
+    assert record["best"] > record["best published"]
+    assert record["volume"] > 1
+
+
+@pytest.mark.long
 def test_every_peer_is_compared_on_the_same_network():
     record = fronts.compare_on({"net": 1000, "n": 60, "seconds": 0.2})
     assert set(record["gaps"]) == {fronts.OURS, *fronts.PEERS}

@@ -102,7 +102,7 @@ def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetL
 
 def test_shown_cuts_keep_the_limits_of_bins(frame: pd.DataFrame) -> None:
     for share in (0.0, 0.5):
-        options = {"discretizer": OptimalCuts(min_bin_count=120), "single_share": share}
+        options: dict[str, Any] = {"discretizer": OptimalCuts(min_bin_count=120), "single_share": share}
         front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, **options).fit(frame).front_
         for index in range(0, len(front), 5):
             for name, cuts in front.network_parts(index).network().cut_points.items():
@@ -125,7 +125,12 @@ def test_files_hold_the_conditionals_of_networks_with_a_role(frame: pd.DataFrame
 
 def test_an_expert_a_target_and_a_misfit_in_sample_judge_tables(frame: pd.DataFrame) -> None:
     expert = ExpertNetwork.from_edges([("x", "line")])
-    for options in ({"expert": expert}, {"target": "bent"}, {"misfit": "in-sample", "pseudo_count": 1.0}):
+    tried: list[dict[str, Any]] = [
+        {"expert": expert},
+        {"target": "bent"},
+        {"misfit": "in-sample", "pseudo_count": 1.0},
+    ]
+    for options in tried:
         front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 300}, **options).fit(frame).front_
         network = front.network(0)
         assert network.conditionals is None
