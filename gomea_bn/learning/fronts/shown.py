@@ -43,9 +43,9 @@ def shown_networks(
 ) -> Iterator[ShownNetwork]:
     """Yield the networks of genotypes (n, l) in order.
 
-    A column that only curves need has one bin in a genotype. It is shown in the given cuts, or without these in halves
-    of the rows, and with fewer bins where tables would be large. Cuts of columns that tables need are those of the
-    genotype. The table of a column that follows curves has those of its parents that raise its score.
+    The bins that a genotype has of a column which only curves need mean nothing. Such a column is shown in the given
+    cuts, or without these in halves of the rows, and with fewer bins where tables would be large. The table of a column
+    that follows curves has those of its parents that raise its score.
     """
     levels = [_entered(problem, genotypes, of_level) for of_level in _levels(problem, cuts)]
     for genotype in genotypes:
@@ -59,7 +59,7 @@ def _levels(problem: StructureProblem, cuts: Cuts) -> list[dict[int, NDArray[np.
         of_column = cuts.get(v, np.empty(0))
         finest[v] = of_column if len(of_column) else _halves(problem, v)
     middle = {v: c[len(c) // 2 : len(c) // 2 + 1] for v, c in finest.items()}
-    return [finest, middle]
+    return [finest, middle, dict.fromkeys(finest, np.empty(0))]
 
 
 def _halves(problem: StructureProblem, v: int) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ def _entered(
 ) -> dict[int, int]:
     """Return the indices of cuts, which enter the libraries; policies of the genotypes stay in them."""
     in_use = np.array([problem.policy_indices(genotype) for genotype in genotypes])
-    return {v: problem.enter_between_runs(v, c, in_use[:, v].tolist()) for v, c in cuts.items() if len(c)}
+    return {v: problem.enter_between_runs(v, c, in_use[:, v].tolist()) for v, c in cuts.items()}
 
 
 def _shown(
@@ -97,12 +97,15 @@ def _shown(
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:
         parents[child].append(parent)
-    in_curves = {v for child in np.flatnonzero(follows).tolist() for v in (child, *parents[child])}
-    for level in [*levels, {}] if in_curves else [{}]:
+    families = [{child, *parents[child]} for child in range(len(names))]
+    in_curves = set().union(*(families[child] for child in np.flatnonzero(follows).tolist()))
+    in_tables = set().union(
+        *(f for f, is_curve in zip(families, follows, strict=True) if len(f) > 1 and not is_curve)
+    )
+    for level in levels:
         policies = searched.copy()
-        for v in in_curves & set(level):
-            if scorer.rows.cardinality[scorer.view(v, int(searched[v]))] == 1:
-                policies[v] = level[v]
+        for v in (in_curves - in_tables) & set(level):
+            policies[v] = level[v]
         cards = scorer.rows.cardinality[scorer.view_offset[:-1] + policies]
         cells = max(prod(float(cards[m]) for m in (v, *of_v)) for v, of_v in enumerate(parents))
         if cells <= _MOST_CELLS:

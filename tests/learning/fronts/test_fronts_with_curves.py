@@ -8,6 +8,7 @@ import pytest
 
 from gomea_bn import (
     BayesNetLearner,
+    ExpertKnowledge,
     ExpertNetwork,
     GomeaBnError,
     ParetoBayesNetLearner,
@@ -81,6 +82,43 @@ def test_misfits_are_scores_by_tables_or_curves_and_complexities_count_their_coe
     assert n_after == bins[0] - 1 + 3
     first = problem.scorer.score(problem.families(alone))
     assert before - after == pytest.approx((scores.sum() - first.sum()) / 300)
+
+
+def test_a_logit_has_coefficients_for_every_level_but_one() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    level = np.digitize(x + rng.logistic(scale=0.5, size=600), [-1.0, 1.0])
+    table = read_table(pd.DataFrame({"x": x, "level": np.array(["a", "b", "c"])[level]}))
+    problem = front_problem(ParetoBayesNetLearner(), table, ["misfit", "complexity"], None, 1)
+    together = problem.genotype([(0, 1)], [0, 0])
+    assert problem.curve_gains(together)[1] > 10
+    values, _, _ = evaluate_genotypes(problem, together[None])
+    n_bins = int(problem.scorer.rows.cardinality[0])
+    assert values[0, 1] == n_bins - 1 + 2 * 2
+
+
+@pytest.mark.parametrize("shape", ["auto", "marginal"])
+def test_misfits_have_the_units_of_densities(frame: pd.DataFrame, shape: str) -> None:
+    # the unit of a column must not decide, and a shape is part of the density
+    moved = frame[["x", "line"]].assign(line=lambda rows: np.exp(3 * rows["line"]) * 1e4)
+    front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 800}, shape=shape).fit(moved).front_
+    best = front.best("misfit")
+    assert "line" in best.network.metadata["curves"] or "x" in best.network.metadata["curves"]
+    assert best.objectives["misfit"] == pytest.approx(-best.network.score(moved), abs=0.6)
+
+
+def test_tables_of_many_parents_are_shown_in_few_bins() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(400, 9))
+    frame = pd.DataFrame(values, columns=[f"p{i}" for i in range(9)])
+    frame["sum"] = values.sum(axis=1) + rng.normal(scale=0.2, size=400)
+    knowledge = ExpertKnowledge(required_edges=[(f"p{i}", "sum") for i in range(9)])
+    options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 9, "max_complexity": 1e6}
+    front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1000}, **options).fit(frame).front_
+    network = front.network_parts(0).network()
+    assert "sum" in network.metadata["curves"]
+    assert 2**10 <= network.tables["sum"].size <= 4096
+    assert network.cardinality("sum") <= 6
 
 
 def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetLearner) -> None:
