@@ -145,6 +145,12 @@ def test_any_run_goes_on_after_sigkill(tmp_path):
         check_sigkill(seed, tmp_path / str(seed))
 
 
+# a column that ends at the largest number
+@pytest.mark.parametrize("seed", [119])
+def test_runs_that_have_failed_before(seed):
+    check_repetition(seed)
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are copies")
 def test_many_runs(monkeypatch, tmp_path):

@@ -79,6 +79,12 @@ def test_any_table_is_read_or_refused(block, tmp_path):
         check_case(seed, tmp_path, learns=False)
 
 
+# rows that are impossible with an edge and without it
+@pytest.mark.parametrize("seed", [2100])
+def test_tables_that_have_failed_before(tmp_path, seed):
+    check_case(seed, tmp_path, learns=True)
+
+
 @pytest.mark.long
 def test_any_table_is_learned_from_or_refused(tmp_path):
     for seed in range(1000, 1030):

@@ -129,7 +129,12 @@ class _Path:
             judged = [[*gone, parent]] if v in present else [gone, [*gone, parent]]
             *of_present, density = in_spare_threads(partial(self._density, v), judged)
             present.update((v, of_gone) for of_gone in of_present)
-            difference = self.difference + present[v] - density
+            # without smoothing, rows may be impossible with the edge, without it, or both
+            is_equal = present[v] == density
+            lost = np.subtract(present[v], density, out=np.zeros_like(density), where=~is_equal)
+            difference = self.difference + lost
+            if not np.isfinite(difference).all():
+                continue
             mean, error = _mean_and_error(difference)
             if mean > error:
                 continue

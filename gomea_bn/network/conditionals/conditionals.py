@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import prod
+from math import prod, ulp
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -675,7 +675,7 @@ def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64
     """Return the inner cuts of a column at every level of `SIZES`."""
     low, high = network.support[name]
     shape, shown = network.shapes.get(name), network.cut_points[name]
-    least = 4 * float(np.spacing(max(abs(low), abs(high))))
+    least = 4 * ulp(max(abs(low), abs(high)))
     # halves first, since the range may overflow
     width = max(_POINT_WIDTH * (high / 2 - low / 2), least)
     shares = scipy.special.ndtr(np.linspace(-_FARTHEST, _FARTHEST, SIZES[0] + 1)[1:-1])

@@ -181,7 +181,8 @@ class _Cells:
     def are_wide(self, shares: _Shares) -> NDArray[np.bool_]:
         """Return which cells have a mass that matters and that is not exact, bool (n_cells,)."""
         widths = self.highs - self.lows
-        least = _LEAST_SPACINGS * np.spacing(np.maximum(np.abs(self.lows), np.abs(self.highs)))
+        # the spacing of half a number, since that of the largest one overflows
+        least = 2 * _LEAST_SPACINGS * np.spacing(np.maximum(np.abs(self.lows), np.abs(self.highs)) / 2)
         errors = shares.masses * shares.farness * _errors_of_gauss(self.errors)
         return np.asarray((errors > _MASS_ERROR) & (widths > least))
 
