@@ -127,7 +127,12 @@ def column_values(
         numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
     if source_name(name) != name:
         return from_numbers(numbers, name)
-    return numbers.astype(np.int64) if kind.is_integer and not is_mean else numbers
+    return whole_numbers(numbers) if kind.is_integer and not is_mean else numbers
+
+
+def whole_numbers(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """Return whole numbers as int64, or as they are where some are too large for it."""
+    return numbers if (np.abs(numbers) >= 2.0**63).any() else numbers.astype(np.int64)
 
 
 def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:

@@ -33,7 +33,7 @@ from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.parts import random_generator
-from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column
+from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
 from gomea_bn.network.value_kinds import VALUES, ValueKind
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _with_numbers(
         filled = numbers.copy()
         filled[is_missing] = column_values(network, name, numbers[is_missing])
         is_whole = bool((observed == np.floor(observed)).all())
-        return filled.astype(np.int64) if is_whole else filled
+        return whole_numbers(filled) if is_whole else filled
     if source_name(name) == name or str(column.name) == name:
         return numbers
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
