@@ -138,14 +138,31 @@ def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetL
     assert followed >= {"line", "sum", "high"}
 
 
-def test_shown_cuts_keep_the_limits_of_bins(frame: pd.DataFrame) -> None:
-    for share in (0.0, 0.5):
-        options: dict[str, Any] = {"discretizer": OptimalCuts(min_bin_count=120), "single_share": share}
-        front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, **options).fit(frame).front_
-        for index in range(0, len(front), 5):
-            for name, cuts in front.network_parts(index).network().cut_points.items():
-                counts = np.bincount(np.searchsorted(cuts, frame[name], side="left"), minlength=len(cuts) + 1)
-                assert counts.min() >= 120
+@pytest.mark.parametrize("least", [120, 160])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_shown_cuts_keep_the_limits_of_bins(frame: pd.DataFrame, least: int, share: float) -> None:
+    options: dict[str, Any] = {"discretizer": OptimalCuts(min_bin_count=least), "single_share": share}
+    front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, **options).fit(frame).front_
+    for index in range(0, len(front), 5):
+        for name, cuts in front.network_parts(index).network().cut_points.items():
+            counts = np.bincount(np.searchsorted(cuts, frame[name], side="left"), minlength=len(cuts) + 1)
+            assert counts.min() >= least
+
+
+def test_a_column_that_a_table_needs_keeps_its_cuts() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.random(600)
+    # a logit of smooth curves has no jumps
+    inside = (x > 0.42) & (x < 0.5)
+    frame = pd.DataFrame(
+        {"x": x, "inside": np.where(inside, "y", "n"), "line": x + rng.normal(scale=0.1, size=600)}
+    )
+    front = ParetoBayesNetLearner(**QUICK, single_share=0.0).fit(frame).front_
+    network = front.network_parts(front.best("misfit").index).network()
+    assert "inside" not in network.metadata["curves"] != {}
+    assert {"x", "inside"} in map(set, network.edges)
+    for jump in (0.42, 0.5):
+        assert np.abs(network.cut_points["x"] - jump).min() < 0.01
 
 
 def test_files_hold_the_conditionals_of_networks_with_a_role(frame: pd.DataFrame, tmp_path: Any) -> None:
