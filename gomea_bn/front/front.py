@@ -254,8 +254,9 @@ class Front:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per network: objectives and numbers of edges, parameters and cells of the largest table.
 
-        The index is named "id". If the number of rows is known, column `complexity_nats` is
-        n_parameters * ln(n_rows) / 2 / n_rows, the penalty of the BIC in nats per row.
+        The index is named "id". If the number of rows is known, column `complexity_nats` is k ln(n_rows) / (2 n_rows),
+        the penalty of the BIC in nats per row, for k parameters: the objective "complexity", or without it those of the
+        tables, `n_parameters`.
         """
         import pandas as pd
 
@@ -264,7 +265,8 @@ class Front:
         for name, column in zip(("n_edges", "n_parameters", "largest_table"), zip(*sizes), strict=True):
             frame[name] = column
         if (rows := self.n_rows) is not None:
-            frame["complexity_nats"] = frame["n_parameters"] * (np.log(rows) / 2 / rows)
+            counted = COMPLEXITY.name if COMPLEXITY.name in self.names else "n_parameters"
+            frame["complexity_nats"] = frame[counted] * (np.log(rows) / 2 / rows)
         return frame.rename_axis("id")
 
     def best(self, objective: str) -> Candidate:

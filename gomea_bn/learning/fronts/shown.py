@@ -22,6 +22,8 @@ from gomea_bn.problems.structure import StructureProblem
 
 # most cells of a table in which a column is shown that the search has not cut
 _MOST_CELLS = 2**12
+# numbers of cuts of a column in smaller tables
+_FEWER_CUTS = (3, 2, 1, 0)
 Cuts = Mapping[int, NDArray[np.float64]]
 
 
@@ -58,8 +60,14 @@ def _levels(problem: StructureProblem, cuts: Cuts) -> list[dict[int, NDArray[np.
     for v in problem.priced_variables:
         of_column = cuts.get(v, np.empty(0))
         finest[v] = of_column if len(of_column) else _halves(problem, v)
-    middle = {v: c[len(c) // 2 : len(c) // 2 + 1] for v, c in finest.items()}
-    return [finest, middle, dict.fromkeys(finest, np.empty(0))]
+    return [finest, *({v: _some(of_column, n) for v, of_column in finest.items()} for n in _FEWER_CUTS)]
+
+
+def _some(cuts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return at most `n` of some cuts, spread evenly."""
+    if len(cuts) <= n:
+        return cuts
+    return cuts[np.linspace(0, len(cuts) - 1, n + 2)[1:-1].round().astype(int)]
 
 
 def _halves(problem: StructureProblem, v: int) -> NDArray[np.float64]:
