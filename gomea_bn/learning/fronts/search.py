@@ -47,6 +47,7 @@ from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, judges_all, smoothed_scorer
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -202,8 +203,8 @@ class SingleNetwork:
 
     Edges are pairs (parent, child), and cuts the shown ones of every continuous column, by position. `pairs`, bool (N,
     N), are those that the search could join, and `n_parameters` counts the free parameters of tables by the parents
-    that these need. Missing values of `rows` are drawn from the network. The objective of `result` is minus the score
-    in nats.
+    that these need. Missing values of `rows` are drawn from the network. Without missing values `curves` are those of
+    the rows, if the search had any. The objective of `result` is minus the score in nats.
     """
 
     edges: list[tuple[int, int]]
@@ -212,6 +213,7 @@ class SingleNetwork:
     pairs: NDArray[np.bool_] | None
     rows: Table
     result: Result
+    curves: CurveData | None = None
 
     @property
     def was_stopped(self) -> bool:
@@ -280,6 +282,7 @@ def single_network(
         pairs=problem.pairs,
         rows=rows,
         result=found.result,
+        curves=None if table.n_missing or not options.has_curves else problem.scorer.rows.curves,
     )
 
 
@@ -403,6 +406,9 @@ def front_problem(
         check_point_masses(expert, shapes)
         sample = draw_expert_sample(expert, learner.expert_sample_size, seed, mentioned_names(expert))
     growth = library_growth(table, variables, learning)
+    curves = None if single is None else single.curves
+    if curves is None and learning.has_curves and not was_short:
+        curves = curve_data(variables)
     of_few_rows = learner.cut_cost * (_FEW_ROWS / table.n_rows) ** 2
     scorer = smoothed_scorer(
         variables,
@@ -412,7 +418,7 @@ def front_problem(
         cut_cost=learner.cut_cost + of_few_rows,
         edge_cost=2 * of_few_rows * log(max(table.n_varying - 1, 1)),
         growth=growth,
-        curves=curve_data(variables) if learning.has_curves and not was_short else None,
+        curves=curves,
     )
 
     def value(objective: OwnObjective, genotype: NDArray[np.int16]) -> float:
