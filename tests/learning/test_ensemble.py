@@ -356,7 +356,7 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
 def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
     assert repr(model).startswith(
-        "BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600, curves='none', density='bins')"
+        "BayesNetEnsemble(learner=BayesNetLearner(curves='none', max_evaluations=600, density='bins')"
     )
     copy = clone(model)
     assert copy.learner is not QUICK

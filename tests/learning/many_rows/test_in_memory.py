@@ -253,7 +253,7 @@ def test_the_networks_of_a_front_count_all_rows(frame):
     )
     fitted = learner.fit(frame)
     assert fitted.table_.n_rows == N_ROWS
-    network = fitted.front_.knee().network
+    network = fitted.front_.network_parts(fitted.front_.knee().index).network()
     again = DiscretizedBayesNet.from_table(
         read_table(frame), network.edges, network.cut_points, pseudo_count=1.0
     )
