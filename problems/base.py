@@ -209,6 +209,7 @@ class CompiledProblem(AnyProblem, Protocol):
     allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): values that sampling and local search may use
     ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring values only
     climbs: bool  # whether local search is on unless the settings say otherwise
+    solutions_per_block: int  # most solutions that a thread varies in one go; few where evaluations are slow
     max_tries: int | None  # most other values of a gene that is not ordinal in one climb; None for all
 
     def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
@@ -251,6 +252,7 @@ class DiscreteDefaults(ProblemDefaults):
 
     is_real: bool = False
     climbs: bool = False
+    solutions_per_block: int = 16
     max_tries: int | None = None
 
     def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:

@@ -524,7 +524,7 @@ def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float,
     n_rows = len(values)
     scale = np.ptp(values)
     distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    around = np.diff(np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]]))
+    around = np.diff(np.concatenate([distinct[:1], distinct[1:] / 2 + distinct[:-1] / 2, distinct[-1:]]))
     widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
     target, unexplained = _centred(values / scale, widths / scale)
     normal = -n_rows * (log(float((values / scale).std())) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)

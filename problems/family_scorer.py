@@ -19,7 +19,7 @@ from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import ScoredVariable, curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.kernels.curves import CurveData, has_curves
 from gomea_bn.problems.kernels.logits import (
     LogitData,
 )
@@ -39,7 +39,7 @@ from gomea_bn.problems.kernels.score import (
 )
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
-from gomea_bn.runtime.threads import in_threads, zeros_by_pages
+from gomea_bn.runtime.threads import in_spare_threads, in_threads, n_spare_threads, zeros_by_pages
 
 _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 # powers of 2 above it are normal floats
@@ -342,6 +342,8 @@ class FamilyScorer:
         self.n_rows = self.rows.codes.shape[1]
         self.caches = ThreadCaches(cache_bytes)
         self._scratch = self.new_scratch()
+        # of spare threads
+        self._more_scratch: list[ScoreScratch] = []
 
     def _with_roots(self, logits: LogitData) -> LogitData:
         """Return logits with the scores of tables without parents."""
@@ -397,7 +399,7 @@ class FamilyScorer:
     def for_thread(self) -> FamilyScorer:
         """Return the scorer with a work space of its own; `use_cache` must be False in threads."""
         other = copy(self)
-        other._scratch = self.new_scratch()
+        other._scratch, other._more_scratch = self.new_scratch(), []
         return other
 
     def without_curves(self) -> FamilyScorer:
@@ -406,7 +408,7 @@ class FamilyScorer:
         other = copy(self)
         other.rows = self.rows._replace(curves=no_curves())
         other.caches = ThreadCaches(self.caches.max_bytes)
-        other._scratch = other.new_scratch()
+        other._scratch, other._more_scratch = other.new_scratch(), []
         return other
 
     def library(self, variable: int) -> list[Policy | None]:
@@ -544,12 +546,35 @@ class FamilyScorer:
     def score_encoded(
         self, offsets: NDArray[np.int64], views: NDArray[np.int64], *, use_cache: bool = True
     ) -> NDArray[np.float64]:
-        """Return the scores of families given as `encode` returns them."""
-        scores = np.empty(len(offsets) - 1)
+        """Return the scores of families given as `encode` returns them; spare threads share those that take long."""
+        n = len(offsets) - 1
+        scores = np.empty(n)
         if use_cache:
-            self.reserve(len(scores))
-        writable = self.caches.shared if use_cache else new_cache(0)
-        score_families(self.rows, self.rule, self._scratch, new_cache(2), writable, offsets, views, scores)
+            self.reserve(n)
+        # two parts a thread, since families take more or less time
+        n_threads = 1 + n_spare_threads()
+        is_shared = n_threads > 1 and n > 1 and has_curves(self.rows.curves)
+        n_parts = min(2 * n_threads, n) if is_shared else 1
+        self._more_scratch += [self.new_scratch() for _ in range(n_parts - 1 - len(self._more_scratch))]
+        scratches, ends = [self._scratch, *self._more_scratch], np.linspace(0, n, n_parts + 1).astype(int)
+
+        def score_part(part: int) -> None:
+            some = slice(ends[part], ends[part + 1])
+            shared, writable = self.caches.pair(part, n_parts) if use_cache else (new_cache(2), new_cache(0))
+            score_families(
+                self.rows,
+                self.rule,
+                scratches[part],
+                shared,
+                writable,
+                offsets[some.start : some.stop + 1],
+                views,
+                scores[some],
+            )
+
+        in_spare_threads(score_part, range(n_parts))
+        if use_cache and n_parts > 1:
+            self.caches.merge()
         return scores
 
     def table_scores(self, families: Iterable[Family]) -> NDArray[np.float64]:

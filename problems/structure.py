@@ -17,11 +17,15 @@ from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.runtime.checkpoints import fill
+
+# solutions that a thread varies in one go where columns may follow curves, whose evaluations are slow
+_BLOCK_OF_CURVES = 2
 
 
 class StructureProblem(DiscreteDefaults):
@@ -65,6 +69,8 @@ class StructureProblem(DiscreteDefaults):
         self.first_cuts = dict(first_cuts or {})
         self.pricing = pricing
         self.prices_parents = prices_parents
+        if has_curves(scorer.rows.curves):
+            self.solutions_per_block = _BLOCK_OF_CURVES
         self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules
         self.initial_indegree = initial_indegree

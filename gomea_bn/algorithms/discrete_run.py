@@ -165,8 +165,8 @@ _INLINE_CELLS = 1 << 16
 # a sample of refined solutions is the population's size divided by this number
 _REFINED_SHARE = 8
 
-# largest number of solutions per block, and of genes per block
-_BLOCK_SOLUTIONS, _BLOCK_GENES = 16, 1024
+# largest number of genes of a block of solutions
+_BLOCK_GENES = 1024
 
 
 class DiscreteSearch(Scheme, ABC):
@@ -292,7 +292,7 @@ class DiscreteRun(MultiStartRun):
         )
         self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
         # a function of the problem alone, so that results do not depend on the number of threads
-        self.block = max(1, min(_BLOCK_SOLUTIONS, _BLOCK_GENES // max(problem.n_variables, 1)))
+        self.block = max(1, min(problem.solutions_per_block, _BLOCK_GENES // max(problem.n_variables, 1)))
         self.climbs = problem.climbs if settings.local_search is None else settings.local_search
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
         self.refiner: Refiner | None = problem.refiner(self.stop.flag)

@@ -202,6 +202,12 @@ def _with_spare(pool: Executor, n_threads: int) -> Iterator[None]:
         _spare.threads = before
 
 
+def n_spare_threads() -> int:
+    """Return the number of threads that help the calling one in `in_spare_threads`."""
+    threads = getattr(_spare, "threads", None)
+    return 0 if threads is None else int(threads[1])
+
+
 def in_spare_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Return what a function returns for every item, in their order; threads that have nothing to do help.
 

@@ -79,8 +79,8 @@ def test_any_table_is_read_or_refused(block, tmp_path):
         check_case(seed, tmp_path, learns=False)
 
 
-# rows that are impossible with an edge and without it; whole numbers beyond int64
-@pytest.mark.parametrize("seed", [2100, 12600])
+# rows that are impossible with an edge and without it; whole numbers beyond int64; the largest numbers
+@pytest.mark.parametrize("seed", [2100, 12600, 51480])
 def test_tables_that_have_failed_before(tmp_path, seed):
     check_case(seed, tmp_path, learns=True)
 

@@ -457,7 +457,10 @@ class RepeatedValues:
 def _steps(distinct: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the widths of the values that are nearer to each distinct value than to others, float64 (n_distinct,)."""
     gaps = np.diff(distinct)
-    return np.asarray((np.concatenate((gaps[:1], gaps)) + np.concatenate((gaps, gaps[-1:]))) / 2, np.float64)
+    before, after = np.concatenate((gaps[:1], gaps)), np.concatenate((gaps, gaps[-1:]))
+    with np.errstate(over="ignore"):
+        sums = before + after
+    return np.asarray(np.where(np.isinf(sums), before / 2 + after / 2, sums / 2), np.float64)
 
 
 def _shape_of_ranks(values: NDArray[np.float64], distinct: NDArray[np.float64]) -> Shape:

@@ -2,9 +2,11 @@
 
 `scale-screening` prints for every search the seconds to its best network and in all, and the score above the generating
 network. Peers get the same seconds: hill climbing of pyAgrum and pybnesian and tabu search end with their best network,
-others end without one. `scale-learn` and `scale-screening` need the extra "peers".
+others end without one. `scale-threads` prints what several threads gain at equal evaluations. `scale-learn` and
+`scale-screening` need the extra "peers".
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertNetwork, ParetoBayesNetLearner
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.learning import EdgeSearch, Scoring
-from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.peers import run_peer
@@ -198,6 +200,52 @@ def our_result(
     return SearchResult(f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, ""))
 
 
+def threads(options: Options) -> Sheet:
+    """Return the seconds of searches of the same evaluations with one thread and with all of them, in turn.
+
+    Every fourth column of a random graph of lines and waves is discrete. The result must be the same.
+    """
+    frame = _lines_and_waves(options.rows, options.variables)
+    expert = ExpertNetwork.from_edges([("c0", "c1"), ("c1", "c2")])
+    common: dict[str, Any] = {"max_seconds": None, "patience": None, "random_state": 1}
+    searches: dict[str, tuple[type[Any], dict[str, Any]]] = {
+        "learn": (BayesNetLearner, {}),
+        "learn, bins alone": (BayesNetLearner, {"curves": "none", "density": "bins"}),
+        "front": (ParetoBayesNetLearner, {}),
+        "front with an expert": (ParetoBayesNetLearner, {"expert": expert}),
+    }
+    rows: list[tuple[object, ...]] = []
+    for name, (kind, given) in searches.items():
+        seconds: dict[int, list[float]] = {1: [], options.jobs: []}
+        results = set()
+        for turn in range(options.repeats + 1):
+            for n_jobs, of_jobs in seconds.items():
+                learner = kind(**common, **given, n_jobs=n_jobs, max_evaluations=options.evaluations)
+                began = perf_counter()
+                learner.fit(frame)
+                # the first one makes the process warm
+                of_jobs += [perf_counter() - began] if turn else []
+                results.add(learner.score_ if kind is BayesNetLearner else learner.front_.run_hash)
+        alone, together = (float(np.median(of_jobs)) for of_jobs in seconds.values())
+        is_same = "same" if len(results) == 1 else "DIFFERENT"
+        rows.append((name, f"{alone:.2f}", f"{together:.2f}", f"{alone / together:.2f}", is_same))
+    size = f"{options.rows:,} rows, {options.variables} columns, {options.evaluations:,} evaluations"
+    columns = ("", "s, one thread", f"s, {options.jobs} threads", "speed-up", "result")
+    return sheet(f"{size}, medians of {options.repeats}", columns, rows)
+
+
+def _lines_and_waves(n_rows: int, n_columns: int) -> pd.DataFrame:
+    """Return columns that are sums of lines and sines of two earlier ones, every fourth one cut at 0."""
+    generator = np.random.default_rng(1)
+    values = [generator.normal(size=n_rows)]
+    for child in range(1, n_columns):
+        parents = generator.choice(child, size=min(child, 2), replace=False).tolist()
+        means = [np.sin(values[p]) if (p + child) % 2 else 0.8 * values[p] for p in parents]
+        values.append(np.sum(means, axis=0) + 0.4 * generator.normal(size=n_rows))
+    frame = pd.DataFrame(np.array(values).T, columns=[f"c{i}" for i in range(n_columns)])
+    return frame.assign(**{f"c{i}": np.where(frame[f"c{i}"] > 0, "p", "n") for i in range(0, n_columns, 4)})
+
+
 _NETS = {"nets": Option(1, "Number of networks, or of samples of each network.", least=1)}
 _SEARCH = {
     "seconds": Option(590.0, "Limit of our search."),
@@ -241,5 +289,19 @@ EXPERIMENTS = (
         },
         split=("networks",),
         prepare=compile_kernels,
+    ),
+    tabulated(
+        "scale-threads",
+        "Seconds of searches with one thread and with several, at equal evaluations",
+        "ParetoBayesNetLearner and BayesNetLearner.",
+        threads,
+        {
+            "jobs": Option(os.cpu_count() or 1, "Number of threads.", least=1),
+            "rows": Option(2_000, "Number of rows.", least=1),
+            "variables": Option(12, "Number of columns.", least=3),
+            "evaluations": Option(60_000, "Evaluations of a search.", least=1),
+            "repeats": Option(3, "Number of timed searches.", least=1),
+        },
+        prepare=compile_front_kernels,
     ),
 )
