@@ -240,7 +240,7 @@ class _RowHashes:
         return cls(hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell)
 
 
-def _are_most(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _are_most(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
     """Return which values have several times as many rows as every other value, bool (n_values,).
 
     At least two values are not among them.
