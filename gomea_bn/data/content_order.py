@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -131,6 +131,10 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
 _SEED = 20240219
 # share of equal pairs by chance above which all rows count: coarse values then make equal rows
 MOST_CHANCE = 0.5
+# how many times as many rows a heaped value has as every value that is not heaped
+_HEAP_RATIO = 5
+# share of the rows from which on a value may be heaped though its rows are all equal
+_HEAP_SHARE = 0.1
 
 
 def counted_rows(table: Table) -> NDArray[np.int64] | None:
@@ -138,22 +142,27 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
 
     Of k equal rows count 1 + (k - 1) * c, rounded, where c is the share of equal pairs that chance explains
     (`chance_of_copies`). All rows count if that is more than a half, in tables of discrete columns alone, and where
-    weights repeat rows.
+    weights repeat rows. Equal rows whose numbers are all missing or heaped, such as zeros, are no sign of copies: of
+    these count as many in proportion as of the other rows.
     """
     if table.weighted or not any(column.is_continuous for column in table.columns):
         return None
-    hashes, steps = _hashes(table)
-    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    rows = _RowHashes.of(table)
+    _, inverse, counts = np.unique(rows.hashes, return_inverse=True, return_counts=True)
     if len(counts) == table.n_rows:
         return None
-    chance = _chance(hashes, steps)
+    chance = _chance(rows)
     if chance > MOST_CHANCE:
         return None
     order = np.argsort(inverse, kind="stable")
     # number of equal rows before each
     before = np.empty(table.n_rows, np.int64)
     before[order] = np.arange(table.n_rows) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = np.flatnonzero(before <= np.round((counts[inverse] - 1) * chance))
+    n_equal = counts[inverse]
+    is_kept = before <= np.round((n_equal - 1) * chance)
+    share = is_kept[rows.tell].mean()
+    is_kept = np.where(rows.tell, is_kept, before < np.maximum(np.round(n_equal * share), 1))
+    kept = np.flatnonzero(is_kept)
     return kept if len(kept) < table.n_rows else None
 
 
@@ -164,17 +173,18 @@ def chance_of_copies(table: Table, weights: NDArray[np.float64] | None = None) -
 
     Where a density is smooth over one step between neighbouring values, two independent rows are as often equal as they
     differ by one step up in one continuous column alone. The number of such pairs is the largest one of all continuous
-    columns; without any the share is 1.
+    columns; without any the share is 1. Rows whose numbers are all missing or heaped do not take part. A value is
+    heaped if it has at least five times as many rows as every value that is not, and stands in different rows or in a
+    tenth of them.
     """
-    return _chance(*_hashes(table), weights)
+    return _chance(_RowHashes.of(table, weights), weights)
 
 
-def _chance(
-    hashes: NDArray[np.uint64], steps: NDArray[np.uint64], weights: NDArray[np.float64] | None = None
-) -> float:
-    """Return `chance_of_copies` from what `_hashes` returns."""
+def _chance(rows: _RowHashes, weights: NDArray[np.float64] | None = None) -> float:
+    """Return `chance_of_copies` of rows with their hashes."""
+    hashes, steps = rows.hashes[rows.tell], rows.steps[:, rows.tell]
     distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    counts = np.bincount(inverse, weights)
+    counts = np.bincount(inverse, None if weights is None else weights[rows.tell])
     n_equal = float((counts * (counts - 1)).sum()) / 2
     if not n_equal:
         return 1.0
@@ -188,23 +198,56 @@ def _chance(
     return min(max(n_by_step) / (2 * n_equal), 1.0)
 
 
-def _hashes(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return a hash of every row, and by how much it changes with the next larger value of every continuous column.
+@dataclass(frozen=True)
+class _RowHashes:
+    """Hashes of rows, and whether equal rows tell of copies.
 
     A hash is the sum of random words of the values, so that a change of one value changes it by a difference. NaN are
-    equal, and neither they nor the largest value have a next one: the change is 0. The arrays are uint64 (n_rows,) and
-    (n_continuous, n_rows).
+    equal, and neither they nor the largest value have a next one: the change is 0.
     """
-    generator = np.random.default_rng(_SEED)
-    hashes = np.zeros(table.n_rows, np.uint64)
-    steps = []
-    for column in table.columns:
-        distinct, codes = np.unique(column.values, return_inverse=True)
-        words = generator.integers(0, 2**64, len(distinct), np.uint64)
-        hashes += words[codes]
-        if column.is_continuous:
-            differences = np.append(words[1:] - words[:-1], np.uint64(0))
-            if np.isnan(distinct[-1]):
-                differences[-2:] = 0
-            steps.append(differences[codes])
-    return hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows)
+
+    # uint64 (n_rows,)
+    hashes: NDArray[np.uint64]
+    # by how much they change with the next larger value of every continuous column, uint64 (n_continuous, n_rows)
+    steps: NDArray[np.uint64]
+    # whether a number of the row is neither missing nor heaped, bool (n_rows,)
+    tell: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, table: Table, weights: NDArray[np.float64] | None = None) -> _RowHashes:
+        """Return the hashes of the rows of a table, which stand in it as often as their weights say."""
+        generator = np.random.default_rng(_SEED)
+        hashes = np.zeros(table.n_rows, np.uint64)
+        continuous, steps = [], []
+        for column in table.columns:
+            distinct, codes = np.unique(column.values, return_inverse=True)
+            words = generator.integers(0, 2**64, len(distinct), np.uint64)
+            hashes += words[codes]
+            if column.is_continuous:
+                differences = np.append(words[1:] - words[:-1], np.uint64(0))
+                if np.isnan(distinct[-1]):
+                    differences[-2:] = 0
+                steps.append(differences[codes])
+                continuous.append((distinct, codes))
+        _, first = np.unique(hashes, return_index=True)
+        tell = np.zeros(table.n_rows, np.bool_)
+        for distinct, codes in continuous:
+            n_values = np.count_nonzero(~np.isnan(distinct))
+            counts = np.bincount(codes, weights)[:n_values]
+            is_wide = np.bincount(codes[first], minlength=len(distinct))[:n_values] > 1
+            is_heaped = _are_most(counts) & (is_wide | (counts >= _HEAP_SHARE * counts.sum()))
+            tell |= np.append(~is_heaped, np.False_)[np.minimum(codes, n_values)]
+        return cls(hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell)
+
+
+def _are_most(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
+    """Return which values have several times as many rows as every other value, bool (n_values,).
+
+    At least two values are not among them.
+    """
+    order = np.argsort(-counts, kind="stable")
+    ordered = counts[order]
+    ends = np.flatnonzero(ordered[:-2] >= _HEAP_RATIO * ordered[1:-1])
+    are_most = np.zeros(len(counts), np.bool_)
+    are_most[order[: ends[-1] + 1 if len(ends) else 0]] = True
+    return are_most

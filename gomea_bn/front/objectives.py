@@ -207,8 +207,9 @@ class OwnObjective:
         Name in the front; it must differ from the names of the standard objectives.
     function : callable
         ``function(edges, cut_points) -> float``, with edges as (parent, child) names, and inner cuts by continuous
-        column. Edges of variables with a single bin are left out unless they are required. It is called for every
-        evaluated network, and the search waits for it.
+        column. Edges of variables with a single bin are left out unless they are required. Cuts are those of the
+        search, which mean nothing for a column that only curves need: networks are shown in others, see `curves` of
+        `ParetoBayesNetLearner`. It is called for every evaluated network, and the search waits for it.
     label : str
         Description for tables and pictures; by default the name.
     unit : str

@@ -210,9 +210,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
     continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
-    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. With weights every
-    row counts as they say. Of networks of complete tables whose left-out density is within one standard error of that
-    of the best score, the one with the fewest edges is then kept (`Averaged`);
+    pairs that chance explains. Rows whose numbers are all missing or one frequent value, such as 0, are no sign of
+    copies, and count in proportion to the other rows. ``network_.metadata["left_out_copies"]`` is the number of rows
+    that do not count. With weights every row counts as they say. Of networks of complete tables whose left-out density
+    is within one standard error of that of the best score, the one with the fewest edges is then kept (`Averaged`);
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
 

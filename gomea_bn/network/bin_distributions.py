@@ -146,7 +146,7 @@ class BinDistributions:
         left, right = curve.densities[:-1], curve.densities[1:]
         masses = widths * (left + right) / 2
         # the integral of x f(x) over a piece on which the density f is linear
-        moments = starts * masses + widths**2 * (left + 2 * right) / 6
+        moments = starts * masses + widths * (widths * (left + 2 * right) / 6)
         bins = np.searchsorted(self._cuts, curve.values[1:], side="left")
         totals, sums = np.zeros((2, len(self._cuts) + 1))
         np.add.at(totals, bins, masses)

@@ -114,3 +114,13 @@ def test_the_table_of_a_front_is_exported_without_building_networks(here, front,
     monkeypatch.setattr(NetworkParts, "network", None)
     ok("export", "front", "--to", "csv", "-o", tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text() == expected.to_csv(lineterminator="\n")
+
+
+def test_export_says_that_a_folder_keeps_no_curves(here, front, tmp_path):
+    network = front[3].network
+    curves = {"curves": {network.names[0]: {"nats": 3.0, "table_parents": []}}}
+    network.with_metadata(**curves).to_json(tmp_path / "curves.json")
+    said = ok("export", tmp_path / "curves.json", "-o", tmp_path / "copy.json").stderr
+    assert f"not the curves of {network.names[0]!r}" in said
+    assert "average_families" in said
+    assert "curves" not in ok("export", "front", "--network", "3", "-o", tmp_path / "plain.json").stderr

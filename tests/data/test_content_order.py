@@ -130,9 +130,28 @@ def table_of(rows):
     return read_table(pd.DataFrame(rows, columns=["x", "y", "k"]), kinds=CONTINUOUS)
 
 
+def rows_that_tell(rows):
+    """Return whether a number of each row is not heaped, by comparing counts of values one by one."""
+    tell = [False] * len(rows)
+    for column in (0, 1):
+        values = [row[column] for row in rows]
+        ordered = sorted(set(values), key=lambda value: (-values.count(value), value))
+        heaped = set()
+        for n in range(1, len(ordered) - 1):
+            if values.count(ordered[n - 1]) >= 5 * values.count(ordered[n]):
+                heaped = set(ordered[:n])
+        for position, value in enumerate(values):
+            is_wide = len({row for row in rows if row[column] == value}) > 1
+            if value not in heaped or not (is_wide or values.count(value) >= 0.1 * len(rows)):
+                tell[position] = True
+    return tell
+
+
 def twin_of_chance(rows):
-    """Compare all pairs of rows."""
-    pairs = list(combinations(rows, 2))
+    """Compare all pairs of rows that tell of copies."""
+    pairs = list(
+        combinations([row for row, tells in zip(rows, rows_that_tell(rows), strict=True) if tells], 2)
+    )
     n_equal = sum(a == b for a, b in pairs)
     if not n_equal:
         return 1.0
@@ -160,12 +179,17 @@ def test_chance_is_that_of_all_pairs(rows):
     table = table_of(rows)
     assert chance_of_copies(table) == pytest.approx(twin_of_chance(rows))
     kept = counted_rows(table)
-    share = twin_of_chance(rows)
-    expected = []
-    for position, row in enumerate(rows):
-        n_before, n_equal = rows[:position].count(row), rows.count(row)
-        if share > 0.5 or n_before <= round((n_equal - 1) * share):
-            expected.append(position)
+    chance, tell = twin_of_chance(rows), rows_that_tell(rows)
+    before = [rows[:position].count(row) for position, row in enumerate(rows)]
+    counts = [rows.count(row) for row in rows]
+    is_kept = [b <= round((k - 1) * chance) for b, k in zip(before, counts, strict=True)]
+    share = np.mean([k for k, tells in zip(is_kept, tell, strict=True) if tells])
+    expected = [
+        position
+        for position, tells in enumerate(tell)
+        if chance > 0.5
+        or (is_kept[position] if tells else before[position] < max(np.round(counts[position] * share), 1))
+    ]
     assert (list(range(len(rows))) if kept is None else kept.tolist()) == expected
 
 
@@ -195,8 +219,52 @@ def test_missing_values_are_equal():
     assert len(kept) == 50
 
 
+def zeros(n_rows, n_columns):
+    """Return exact amounts that are mostly zero together, and a level."""
+    rng = np.random.default_rng(3)
+    amounts = rng.gamma(2, size=(n_rows, n_columns)) * (rng.random((n_rows, 1)) < 0.3)
+    return pd.DataFrame(amounts, columns=list("xyz")[:n_columns]).assign(k=rng.choice(list("ab"), n_rows))
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_equal_rows_of_zeros_or_missing_values_all_count(value):
+    frame = zeros(300, 2).replace(0.0, value)
+    assert frame.duplicated().sum() > 150
+    assert counted_rows(read_table(frame, missing="keep")) is None
+
+
+def test_a_record_of_zeros_counts_as_often_as_it_stands():
+    frame = zeros(300, 2).drop(columns="k")
+    assert len(frame[frame.x == 0].drop_duplicates()) == 1
+    assert counted_rows(read_table(frame)) is None
+
+
+def test_a_copied_record_counts_once():
+    frame = rounded(300, 0.001)
+    kept = counted_rows(read_table(pd.concat([frame, *[frame.iloc[:1]] * 9], ignore_index=True)))
+    assert kept is not None
+    assert len(kept) == 300
+
+
+def test_zeros_of_a_copied_table_count_in_proportion():
+    frame = zeros(300, 2)
+    kept = counted_rows(read_table(pd.concat([frame] * 3, ignore_index=True)))
+    assert kept is not None
+    of_kept = pd.concat([frame] * 3, ignore_index=True).iloc[kept]
+    assert (of_kept.x == 0).sum() == (frame.x == 0).sum()
+    assert sorted(of_kept.x) == sorted(frame.x)
+
+
 def test_rows_of_discrete_columns_all_count():
     assert counted_rows(read_table(pd.DataFrame({"a": list("xyxyxy") * 3, "b": list("uvuvuv") * 3}))) is None
+
+
+def test_the_learner_knows_how_often_a_value_is_zero():
+    frame = zeros(300, 2)
+    network = BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=1).fit(frame).network_
+    share = float(np.exp(network.log_density(pd.DataFrame({"x": [0.0]}), of="x"))[0])
+    assert share == pytest.approx((frame.x == 0).mean(), abs=0.03)
+    assert "left_out_copies" not in network.metadata
 
 
 def test_the_learner_learns_from_counted_rows():

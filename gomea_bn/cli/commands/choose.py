@@ -47,6 +47,7 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _TABLE_FORMATS = ("csv", "parquet")
 
@@ -195,6 +196,7 @@ def export(
     with failing(UNUSABLE_DATA):
         only_network = named_network(source, None if data is None else loaded_rows(data, reading))
     deliver(network_text(only_network, ending, cpdag=cpdag), out)
+    _say_tables_alone(only_network)
 
 
 def accept(
@@ -224,6 +226,7 @@ def accept(
         front = read_front(folder)
         chosen = accept_decision(front, made)
     deliver(network_text(chosen, ending), out)
+    _say_tables_alone(chosen)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
@@ -307,3 +310,14 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     with failing(WRONG_USE):
         chosen = candidate(front, network)
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
+    _say_tables_alone(chosen.network)
+
+
+def _say_tables_alone(network: DiscretizedBayesNet) -> None:
+    """Say that a network was learned with curves of which its folder keeps only tables."""
+    if (curves := network.metadata.get("curves")) and network.conditionals is None:
+        say(
+            f"The folder of the front keeps tables of this network alone, not the curves of "
+            f"{listed(map(repr, curves), 5)}. They come back from the rows, in Python: "
+            "gomea_bn.average_families(network, frame)"
+        )

@@ -485,7 +485,7 @@ def _search_space(
             [
                 Option("max_complexity"),
                 f" must be at least {least:g}, the number of free parameters without any edge and with the fewest "
-                f"bins, got {learner.max_complexity!r}.",
+                f"bins that the search begins with, got {learner.max_complexity!r}.",
             ]
         )
     else:

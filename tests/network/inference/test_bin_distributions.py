@@ -9,6 +9,7 @@ from shape_oracles import slow_mass
 from shaped_examples import point_at_a_cut, random_network
 
 from gomea_bn.network.bin_distributions import BinDistributions
+from gomea_bn.problems.cuts.shape import Shape
 
 PLAIN = one_column([1.0, 4.0], (0.0, 10.0), [0.2, 0.5, 0.3])
 
@@ -92,3 +93,14 @@ def test_uniform_bins_by_hand():
 def test_means_of_huge_bins_are_finite():
     network = one_column([], (8e307, 1.6e308), [1.0])
     assert BinDistributions(network, "x").means()[0] == pytest.approx(1.2e308)
+
+
+def test_means_of_huge_shapes_scale_with_their_unit():
+    shape = Shape([0.0, 1.0, 3.0], [1.5, 0.75], [1.5, 0.75])
+    means = []
+    for unit in (1.0, 2.0**1000, 2.0**-1000):
+        scaled = Shape(shape.edges * unit, shape.left, shape.right)
+        network = one_column([unit], (0.0, 3 * unit), [0.4, 0.6]).changed(shapes={"x": scaled})
+        means.append(BinDistributions(network, "x").means() / unit)
+    np.testing.assert_array_equal(means[1:], [means[0]] * 2)
+    assert means[0].tolist() == pytest.approx([0.5, 2.0])
