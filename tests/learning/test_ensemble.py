@@ -245,7 +245,9 @@ def test_a_search_that_the_limit_ends_leaves_its_graph_to_the_next_one(frame, mo
 
 
 @pytest.mark.parametrize(("first", "n_networks"), [(0, 1), (2, 2)])
-def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(frame, monkeypatch, first, n_networks):
+def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(
+    frame, fitted, monkeypatch, first, n_networks
+):
     count, real = itertools.count(), ensemble.average_families
 
     def interrupted(*arguments, **options):
@@ -262,6 +264,10 @@ def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(frame, mo
     has_tables_alone = any("networks_ has tables alone" in str(warning.message) for warning in caught)
     assert has_tables_alone == (first == 0)
     assert [network.conditionals is None for network in model.networks_] == [first == 0] * n_networks
+    assert len(model.edge_frequency())
+    monkeypatch.setattr(ensemble, "average_families", real)
+    whole = fitted if first == 0 else clone(model).set_params(n_networks=n_networks).fit(frame)
+    assert model.networks_ == whole.networks_[:n_networks]
 
 
 @pytest.mark.parametrize(("interrupted", "n_networks"), [(0, 1), (2, 2)])
