@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -281,9 +280,3 @@ def test_a_frame_gives_the_tables_of_its_table(tmp_path):
         DiscretizedBayesNet.from_table(frame[["age", "w"]], [], {"agee": [1]})
     with pytest.raises(GomeaBnError, match=r"must be a Table, .*got int"):
         DiscretizedBayesNet.from_table(untyped(3), [], {})
-
-
-def test_pyagrum_agrees_on_the_blanket():
-    model = NET.to_pyagrum()
-    blanket = pyagrum.MarkovBlanket(model, "c")
-    assert {model.variable(node).name() for node in blanket.nodes()} - {"c"} == set(NET.markov_blanket("c"))
