@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
+from network_examples import simple_network
 from shaped_examples import shaped_table
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -111,16 +112,7 @@ def test_the_same_seed_gives_the_same_networks(frame, fitted):
 
 def test_edge_frequencies_by_hand(fitted):
     def net(*edges):
-        return DiscretizedBayesNet(
-            list("xyz"),
-            edges,
-            cut_points={},
-            support={},
-            levels=dict.fromkeys("xyz", (0, 1)),
-            tables={
-                name: np.full((2,) * (1 + sum(child == name for _, child in edges)), 0.5) for name in "xyz"
-            },
-        )
+        return simple_network({"x": 2, "y": 2, "z": 2}, edges)
 
     made = BayesNetEnsemble()
     made.networks_ = [net(("x", "y")), net(("y", "x"), ("y", "z")), net(("x", "y"), ("x", "z")), net()]

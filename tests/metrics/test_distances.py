@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import one_column, with_parts
+from oracles import all_dags
 from shaped_examples import point_at_a_cut
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_table
@@ -24,23 +25,6 @@ def random_dag(n: int, density: float, rng: np.random.Generator) -> np.ndarray:
 
 def edges_of(adjacency: np.ndarray) -> list[tuple[str, str]]:
     return [(f"v{i}", f"v{j}") for i, j in np.argwhere(adjacency)]
-
-
-def all_dags(n: int) -> list[np.ndarray]:
-    import networkx as nx
-
-    pairs = list(itertools.combinations(range(n), 2))
-    graphs = []
-    for marks in itertools.product((0, 1, 2), repeat=len(pairs)):
-        adjacency = np.zeros((n, n), dtype=np.int8)
-        for (i, j), mark in zip(pairs, marks):
-            if mark == 1:
-                adjacency[i, j] = 1
-            elif mark == 2:
-                adjacency[j, i] = 1
-        if nx.is_directed_acyclic_graph(nx.from_numpy_array(adjacency, create_using=nx.DiGraph)):
-            graphs.append(adjacency)
-    return graphs
 
 
 def equivalence_key(dag: np.ndarray) -> tuple[bytes, frozenset]:
@@ -76,7 +60,11 @@ def with_tables(network: DiscretizedBayesNet, edges, rng: np.random.Generator) -
 
 @pytest.mark.parametrize(("n", "n_dags"), [(2, 3), (3, 25), (4, 543)])
 def test_cpdag_is_the_union_of_all_markov_equivalent_graphs(n, n_dags):
-    dags = all_dags(n)
+    graphs = all_dags(n)
+    dags = np.zeros((len(graphs), n, n), np.int8)
+    for dag, edges in zip(dags, graphs, strict=True):
+        for edge in edges:
+            dag[edge] = 1
     assert len(dags) == n_dags
     union: dict[tuple, np.ndarray] = {}
     for dag in dags:
