@@ -192,21 +192,16 @@ def test_a_grid_is_refined_down_to_neighbouring_values():
         assert values[values <= truth].max() < cut < values[values > truth].min()
 
 
-def families(text: str) -> list[tuple[str, str]]:
-    """Edges of families written parents first: "AB" is A -> B, "ABC" is A -> C and B -> C."""
-    return [(parent, family[-1]) for family in text.split() for parent in family[:-1]]
-
-
-MPG = (published_tables.auto_mpg, "BC CE EA AECG CD DF")
-WINE = (published_tables.wine, "HA AK AD AB HG AN HDAI AC AHM NAF ADE AL HFJ")
-HOUSING = (published_tables.housing, "EB EH EBC CEBI EBG ICBJ ICJK GM JL MN NAF")
+MPG = (published_tables.auto_mpg, published_tables.AUTO_FAMILIES)
+WINE = (published_tables.wine, published_tables.WINE_FAMILIES)
+HOUSING = (published_tables.housing, published_tables.HOUSING_FAMILIES)
 
 
 def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
-    load, text = case
+    load, families = case
     frame, kinds = load()
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
-    fitted = learner.fit(frame, network=families(text))
+    fitted = learner.fit(frame, network=published_tables.edges_of(families))
     assert fitted.stopped_by_ == "fixpoint"
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
