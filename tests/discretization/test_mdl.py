@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdl_oracles import slow_information, slow_partition
 from processor_time import at_most
+from table_examples import copied_codes
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import MDLDiscretizer, description_length, discretizer
@@ -243,14 +244,8 @@ def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target):
 def exploded(n_rows: int, seed: int, n_fine: int = 5) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """A chain A -> B -> C of four values, each value then drawn as one of `n_fine` neighbouring ones."""
     generator = np.random.default_rng(seed)
-
-    def copied(values: np.ndarray) -> np.ndarray:
-        return np.where(generator.random(n_rows) < 0.6, values, generator.integers(0, 4, n_rows))
-
-    a = generator.integers(0, 4, n_rows)
-    b = copied(a)
-    c = copied(b)
-    fine = {name: v * n_fine + generator.integers(0, n_fine, n_rows) for name, v in zip("ABC", (a, b, c))}
+    codes = copied_codes(generator, n_rows, 4, 0.6)
+    fine = {name: v * n_fine + generator.integers(0, n_fine, n_rows) for name, v in zip("ABC", codes)}
     return pd.DataFrame(fine), [("A", "B"), ("B", "C")]
 
 

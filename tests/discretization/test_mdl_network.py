@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import all_dags
 from processor_time import at_most
+from table_examples import copied_codes
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.data import Table
@@ -68,14 +69,7 @@ def test_parameters_of_configurations_that_never_occur_count():
 
 def chain(n_rows: int, seed: int) -> list[np.ndarray]:
     """A -> B -> C of four values each."""
-    generator = np.random.default_rng(seed)
-
-    def copied(values: np.ndarray) -> np.ndarray:
-        return np.where(generator.random(n_rows) < 0.7, values, generator.integers(0, 4, n_rows))
-
-    a = generator.integers(0, 4, n_rows)
-    b = copied(a)
-    return [a, b, copied(b)]
+    return list(copied_codes(np.random.default_rng(seed), n_rows, 4, 0.7))
 
 
 @pytest.mark.parametrize("seed", range(4))

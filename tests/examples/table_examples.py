@@ -47,6 +47,15 @@ def curved_rows(seed=0, n_rows=150):
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
 
 
+def copied_codes(rng, n_rows, n_levels, share, n_columns=3):
+    """Return columns of which each follows the one before it in a share of the rows."""
+    columns = [rng.integers(0, n_levels, n_rows)]
+    while len(columns) < n_columns:
+        fresh = rng.integers(0, n_levels, n_rows)
+        columns.append(np.where(rng.random(n_rows) < share, columns[-1], fresh))
+    return columns
+
+
 def patients(n=60, seed=0):
     """Return a frame with two continuous and two discrete columns."""
     rng = np.random.default_rng(seed)
