@@ -153,6 +153,22 @@ def padded(network: DiscretizedBayesNet, name: str) -> np.ndarray:
     return full
 
 
+def check_tables_of_pyagrum(
+    network: DiscretizedBayesNet, loaded: Any, ids: Sequence[str], *, atol: float
+) -> dict[str, str]:
+    """Compare the tables of a network that pyAgrum has loaded, and return its variables by name."""
+    safe = dict(zip(network.names, ids, strict=True))
+    assert set(loaded.names()) == set(ids)
+    for name in network.names:
+        tensor = loaded.cpt(safe[name])
+        axes = [safe[other] for other in (*network.parents(name), name)]
+        assert set(tensor.names) == set(axes)
+        order = [list(reversed(tensor.names)).index(axis) for axis in axes]
+        table = np.array(tensor.toarray()).transpose(order)
+        np.testing.assert_allclose(table, padded(network, name), atol=atol, rtol=0)
+    return safe
+
+
 def all_states(network: DiscretizedBayesNet):
     """Yield every combination of codes, as a dict by name."""
     ranges = [range(network.cardinality(name)) for name in network.names]
