@@ -144,9 +144,7 @@ def test_samples_follow_the_mixture(frame, fitted):
 
 def test_rows_of_different_networks_are_mixed():
     def always(level):
-        return DiscretizedBayesNet(
-            ["x"], [], cut_points={}, support={}, levels={"x": (0, 1, 2)}, tables={"x": np.eye(3)[level]}
-        )
+        return simple_network({"x": (0, 1, 2)}, [], x=np.eye(3)[level])
 
     mixture = BayesNetEnsemble()
     mixture.networks_ = [always(0), always(1), always(2)]

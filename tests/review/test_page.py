@@ -5,7 +5,7 @@ import hashlib
 import re
 
 import pytest
-from network_examples import network_with
+from network_examples import network_with, with_parts
 from review_examples import HOSTILE_NAMES, Elements, edges_in, example_front, learned_table, page_data
 from wrong_input import untyped
 
@@ -45,16 +45,10 @@ def test_a_front_of_one_network_has_no_landmarks():
 def test_expert_in_another_column_order_is_matched_by_name():
     front = example_front()
     names = list(front.expert.names)[::-1]
-    turned = DiscretizedBayesNet(
-        names,
-        [],
-        cut_points=front.expert.cut_points,
-        support=front.expert.support,
-        levels=front.expert.levels,
-        tables={
-            name: front.expert.tables[name].reshape(-1, front.expert.cardinality(name))[0] for name in names
-        },
-    )
+    tables = {
+        name: front.expert.tables[name].reshape(-1, front.expert.cardinality(name))[0] for name in names
+    }
+    turned = with_parts(front.expert.in_order(names), edges=[], tables=tables)
     reordered = Front(
         front.objectives, front.values, [c.network for c in front], table=front.table, expert=turned
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables, plain_line
+from network_examples import with_parts
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
@@ -147,15 +148,8 @@ def test_mixed_shapes_and_points() -> None:
 def test_a_wider_support_than_the_rows_is_kept() -> None:
     frame = linear_frame(100)
     network = network_of(frame, [("x", "y")], shaped=False)
-    wide = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support={name: (low - 1, high + 1) for name, (low, high) in network.support.items()},
-        levels=network.levels,
-        tables=network.tables,
-        pseudo_count=network.pseudo_count,
-    )
+    support = {name: (low - 1, high + 1) for name, (low, high) in network.support.items()}
+    wide = with_parts(network, support=support, pseudo_count=network.pseudo_count)
     averaged = average_families(wide, frame)
     assert averaged.support == wide.support
     beyond = frame[:1].assign(y=wide.support["y"][1])
