@@ -359,8 +359,9 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     assert page.locator("#histogram line.cut.yours").count() == 2 * len(front.expert.cut_points[name])
     rows = network.tables[name].reshape(-1, network.cardinality(name))
     assert page.locator("#probabilities tbody tr").count() == len(rows)
-    first = page.locator("#probabilities tbody tr").first.locator("td.share").all_inner_texts()
-    assert [float(text) for text in first] == pytest.approx(rows[0].tolist(), abs=0.0051)
+    for row, shown in zip(rows, page.locator("#probabilities tbody tr").all(), strict=True):
+        texts = shown.locator("td.share").all_inner_texts()
+        assert [float(text) for text in texts] == pytest.approx(row.tolist(), abs=0.0051)
     counts = page.locator("#probabilities tbody td.muted").all_inner_texts()
     assert sum(int(text) for text in counts) == front.table.n_rows
     children = {child for parent, child in network.edges if parent == name}
