@@ -26,10 +26,9 @@ from oracles import (
 )
 from processor_time import at_most, interrupt_the_next_run
 from scipy.stats import fisher_exact, ks_2samp
-from search_examples import NoLinkage
+from search_examples import NoLinkage, shared_last_generations
 from wrong_input import untyped
 
-from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree
@@ -220,25 +219,13 @@ def test_a_full_cache_does_not_change_the_result() -> None:
         assert len(scorer.caches.shared.keys) == 8
 
 
-def test_threads_share_a_generation_that_a_limit_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared: list[int] = []
-    sure_blocks = DiscreteRun._sure_blocks
-
-    def noted(run: DiscreteRun, population: Any, turn: Turn, blocks: range) -> range:
-        sure = sure_blocks(run, population, turn, blocks)
-        if turn.left < UNLIMITED and len(sure) > 1:
-            shared.append(len(sure))
-        return sure
-
-    monkeypatch.setattr(DiscreteRun, "_sure_blocks", noted)
+@shared_last_generations()
+def test_threads_share_a_generation_that_a_limit_ends() -> None:
     for limit in range(20_000, 20_400, 23):
-        runs = [
-            GOMEA().run(example("ccdc"), Limits(max_evaluations=limit), random_state=3, n_jobs=n_threads)
-            for n_threads in (1, 3)
-        ]
+        limits = Limits(max_evaluations=limit)
+        runs = [GOMEA().run(example("ccdc"), limits, random_state=3, n_jobs=n) for n in (1, 3)]
         assert same(*runs)
         assert runs[0].n_eval == limit
-    assert shared
 
 
 @pytest.mark.sample(1)

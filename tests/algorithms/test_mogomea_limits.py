@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
 from processor_time import at_most, interrupt_the_next_run
+from search_examples import shared_last_generations
 
-from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
@@ -55,27 +55,13 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(case: str, variant: in
     )
 
 
-def test_threads_share_a_generation_that_a_limit_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared: list[int] = []
-    sure_blocks = DiscreteRun._sure_blocks
-
-    def noted(run: DiscreteRun, population: Any, turn: Turn, blocks: range) -> range:
-        sure = sure_blocks(run, population, turn, blocks)
-        if turn.left < UNLIMITED and len(sure) > 1:
-            shared.append(len(sure))
-        return sure
-
-    monkeypatch.setattr(DiscreteRun, "_sure_blocks", noted)
+@shared_last_generations()
+def test_threads_share_a_generation_that_a_limit_ends() -> None:
     for limit in range(20_000, 20_200, 50):
-        runs = [
-            MOGOMEA().run(
-                CASES["networks"](), Limits(max_evaluations=limit), random_state=3, n_jobs=n_threads
-            )
-            for n_threads in (1, 3)
-        ]
+        limits = Limits(max_evaluations=limit)
+        runs = [MOGOMEA().run(CASES["networks"](), limits, random_state=3, n_jobs=n) for n in (1, 3)]
         assert same(*runs)
         assert runs[0].n_eval == limit
-    assert shared
 
 
 @pytest.mark.sample(1)

@@ -59,6 +59,7 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert record["confidence"]["n_bin_sets"] == 2
     stored = json.loads((out / "confidence.json").read_text())
     network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert network.conditionals is not None
     assert network.metadata["edge_probabilities"]["pairs"] == stored["pairs"]
     assert "Learned again 2 times" in result.stdout
     assert network.metadata["stability_in_words"][0] in result.stdout
@@ -70,14 +71,6 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert not (out / "stability.json").exists()
     ok("learn", table, *FURTHER, "--out", out)
     assert {path.name for path in out.iterdir()} == RUN_FILES
-
-
-def test_a_network_with_conditionals_records_the_probabilities(table, tmp_path):
-    out = tmp_path / "run"
-    ok("learn", table, *FURTHER, "--confidence", "--out", out)
-    network = DiscretizedBayesNet.from_json(out / "network.json")
-    assert network.conditionals is not None
-    assert network.metadata["edge_probabilities"]
 
 
 @pytest.mark.sample(1)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from table_examples import assert_same_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, GomeaBnError, read_table
-from gomea_bn.data import Table
 from gomea_bn.data.frames import require_pyarrow
 
 N = 24
@@ -33,13 +33,6 @@ def gappy() -> pd.DataFrame:
     with_gaps.loc[5, "sold"] = pd.NA
     with_gaps.loc[7, "town"] = pd.NA
     return with_gaps
-
-
-def assert_same(table: Table, expected: Table) -> None:
-    assert table.names == expected.names
-    for column, other in zip(table.columns, expected.columns, strict=True):
-        assert column.levels == other.levels
-        np.testing.assert_array_equal(column.values, other.values)
 
 
 def polars_frame(rows: pd.DataFrame) -> Any:
@@ -69,14 +62,14 @@ def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
 
 @pytest.mark.parametrize("source_of", [polars_frame, arrow_table, Capsule])
 def test_sources_with_missing_values_give_the_table_of_the_frame(source_of):
-    assert_same(read_table(source_of(gappy()), missing="keep"), read_table(gappy(), missing="keep"))
+    assert_same_table(read_table(source_of(gappy()), missing="keep"), read_table(gappy(), missing="keep"))
 
 
 @pytest.mark.parametrize(
     "source_of", [polars_frame, arrow_table, Capsule, columns_of, lambda f: f.to_records(index=False)]
 )
 def test_every_source_gives_the_table_of_the_frame(source_of):
-    assert_same(read_table(source_of(frame())), read_table(frame()))
+    assert_same_table(read_table(source_of(frame())), read_table(frame()))
 
 
 class Interchange:
@@ -91,7 +84,7 @@ class Interchange:
 
 def test_the_dataframe_interchange_is_read():
     numbers = frame()[["weight", "rooms"]]
-    assert_same(read_table(Interchange(numbers)), read_table(numbers))
+    assert_same_table(read_table(Interchange(numbers)), read_table(numbers))
 
 
 def test_the_columns_of_an_array_are_numbered():
@@ -138,7 +131,7 @@ def test_arrow_files_are_read(tmp_path, ending):
             stream.write_table(table)
     else:
         feather.write_feather(arrow_table(gappy()), str(path))
-    assert_same(read_table(path, missing="keep"), read_table(gappy(), missing="keep"))
+    assert_same_table(read_table(path, missing="keep"), read_table(gappy(), missing="keep"))
     path.write_bytes(b"junk")
     with pytest.raises(GomeaBnError, match="not a readable Arrow file"):
         read_table(path)
@@ -156,16 +149,16 @@ def test_spreadsheets_are_read(tmp_path, ending, package):
         rows.to_excel(writer, sheet_name="rows", index=False)
         second.to_excel(writer, sheet_name="more", index=True)
     table = read_table(path)
-    assert_same(table, read_table(rows))
+    assert_same_table(table, read_table(rows))
     assert table.names[-1] == "day [days since 1970-01-01]"
     assert "Sheet 'rows' is read, not 'cover', 'more'; sheet names another." in table.describe()
     with pytest.warns(
         UserWarning, match=r"Left out columns without a name, counted from 0: column 0 \(a running"
     ):
         chosen = read_table(path, sheet="more", missing="drop")
-    assert_same(chosen, read_table(second, missing="drop"))
+    assert_same_table(chosen, read_table(second, missing="drop"))
     assert chosen.dropped_rows == (0,)
-    assert_same(read_table(path, sheet=2, missing="drop"), chosen)
+    assert_same_table(read_table(path, sheet=2, missing="drop"), chosen)
     with pytest.raises(GomeaBnError, match=r"sheet: .* has no sheet 'row'; .* Did you mean 'rows'\?"):
         read_table(path, sheet="row")
     with pytest.raises(GomeaBnError, match="has no cells in 'cover'"):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_examples import assert_same_table, column_of
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError, read_table
@@ -36,12 +37,6 @@ def decoded(column):
     if column.is_continuous:
         return column.values.tolist()
     return [column.levels[code] for code in column.values]
-
-
-def column_of(values, **options):
-    return read_table(
-        pd.DataFrame({"x": values, "other": np.linspace(0, 1, len(values))}), **options
-    ).columns[0]
 
 
 @pytest.mark.parametrize(
@@ -260,11 +255,7 @@ def test_files_give_the_same_table_as_the_frame(tmp_path, frame, ending):
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, sep="," if "csv" in ending.lower() else "\t")
-    table, expected = read_table(path), read_table(frame)
-    assert table.names == expected.names
-    for column, other in zip(table.columns, expected.columns):
-        assert column.levels == other.levels
-        np.testing.assert_array_equal(column.values, other.values)
+    assert_same_table(read_table(path), read_table(frame))
 
 
 def test_whole_numbers_next_to_missing_ones_stay_whole(tmp_path):

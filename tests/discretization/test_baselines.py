@@ -4,7 +4,6 @@ import builtins
 import itertools
 import math
 import warnings
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import published_tables as published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import slow_entropy
 from processor_time import at_most
 from published_tables import assert_cuts
 from sklearn.preprocessing import KBinsDiscretizer
@@ -20,10 +20,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from gomea_bn import GomeaBnError
 from gomea_bn.discretization import MDLP, EqualFrequency, EqualWidth, KMeans, discretizer
 from gomea_bn.problems.cuts.policies import policy_library
-
-
-def slow_entropy(classes):
-    return -sum(n / len(classes) * math.log2(n / len(classes)) for n in Counter(classes).values())
 
 
 def slow_mdlp(values, classes):

@@ -430,21 +430,6 @@ def test_published_densities_and_score_of_auto_mpg():
     assert scorer.graph_score(parents) == pytest.approx(-3515.973982, abs=5e-7)
 
 
-def fitted_published(table, families, **options):
-    frame, kinds = table
-    edges, order = published.published_graph(families)
-    order = [name for name in reversed(order) if kinds[name] == "continuous"]
-    return BayesianDiscretizer(kinds=kinds, order=order, **options).fit(frame, network=edges)
-
-
-WINE_FAMILIES = [
-    (8,), (8, 1), (1, 11), (1, 4), (1, 2), (8, 7), (1, 14), (8, 4, 1, 9), (1, 3), (1, 8, 13), (14, 1, 6), (1, 4, 5),
-    (1, 12), (8, 6, 10),
-]  # fmt: skip
-HOUSING_FAMILIES = [
-    (5,), (5, 2), (5, 8), (5, 2, 3), (3, 5, 2, 9), (5, 2, 7), (9, 3, 2, 10), (9, 3, 10, 11), (7, 13), (1,), (10, 12),
-    (13, 14), (4,), (14, 1, 6),
-]  # fmt: skip
 WINE_CUTS = {
     "B": "12.745 13.54", "C": "1.42 2.235", "D": "2.03 2.605 3.07", "E": "17.9 23.25", "F": "88.5 135",
     "G": "2.105 2.58 3.01", "H": ".975 1.885 2.31 3.355", "I": ".395", "J": "1.185 1.655",
@@ -453,33 +438,20 @@ WINE_CUTS = {
 
 
 def test_published_cuts_of_wine():
-    fitted = fitted_published(published.wine(), WINE_FAMILIES)
+    fitted = published.fitted(published.wine(), published.WINE_FAMILIES)
     assert fitted.n_cycles_ == 3
     assert_cuts(fitted.cut_points_, WINE_CUTS)
-    blanket = fitted_published(published.wine(), WINE_FAMILIES, cardinality_over="blanket")
+    blanket = published.fitted(published.wine(), published.WINE_FAMILIES, cardinality_over="blanket")
     assert 476.0 not in blanket.cut_points_["N"]
 
 
 def test_published_interval_counts_of_housing():
-    fitted = fitted_published(published.housing(), HOUSING_FAMILIES)
+    fitted = published.fitted(published.housing(), published.HOUSING_FAMILIES)
     assert fitted.n_cycles_ == 4
     counts = {name: len(cuts) + 1 for name, cuts in fitted.cut_points_.items()}
     assert counts == dict(zip("ABCEFGHJKLMN", (3, 4, 8, 14, 4, 3, 6, 8, 5, 4, 6, 6)))
 
 
 def test_published_cuts_of_iris():
-    fitted = fitted_published(published.iris(), [(5,), (5, 1), (5, 2), (5, 3), (5, 4)])
+    fitted = published.fitted(published.iris(), published.IRIS_FAMILIES)
     assert_cuts(fitted.cut_points_, {"A": "5.45 6.15", "B": "2.95 3.35", "C": "2.45 4.75", "D": ".8 1.75"})
-
-
-def test_numbers_of_cuts_of_the_papers_synthetic_table():
-    # paper: 5.8 cuts of X at n = 500 in the mean, 6 at n = 700; true cuts 2, 3, 4, 4.5, 5, 6
-    counts = []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        p, q = rng.integers(0, 2, (2, 500))
-        low, high = np.array([[2, 1], [4, 4.5]])[p, q], np.array([[6, 3], [5, 7.5]])[p, q]
-        table = pd.DataFrame({"p": p, "q": q, "x": rng.uniform(low, high)})
-        network = [("p", "x"), ("q", "x")]
-        counts.append(len(BayesianDiscretizer().fit(table, network=network).cut_points_["x"]))
-    assert 5.2 <= np.mean(counts) <= 6.2

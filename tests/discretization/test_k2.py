@@ -1,14 +1,12 @@
 """K2, alone against a slow twin and coupled with Bayesian discretization against published results."""
 
-import math
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 import published_tables as published
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracles import slow_score_of_codes
 from processor_time import at_most
 from published_tables import assert_cuts
 
@@ -17,24 +15,16 @@ from gomea_bn.discretization import K2, LDBN, EqualFrequency
 from gomea_bn.simulation import random_network
 
 
-def slow_family_score(rows, child, parents, cardinality):
-    """ln of the K2 marginal likelihood of one column given others, by counting tuples."""
-    cells = Counter((tuple(row[p] for p in parents), row[child]) for row in rows)
-    parent_states = Counter(tuple(row[p] for p in parents) for row in rows)
-    score = sum(math.lgamma(cardinality) - math.lgamma(n + cardinality) for n in parent_states.values())
-    return score + sum(math.lgamma(n + 1) for n in cells.values())
-
-
-def slow_k2(rows, cardinalities, order, max_indegree):
+def slow_k2(columns, cardinalities, order, max_indegree):
     """Parents by column and the total score."""
     families, total = {}, 0.0
     for position, child in enumerate(order):
         parents: list[int] = []
-        score = slow_family_score(rows, child, parents, cardinalities[child])
+        score = slow_score_of_codes(columns, cardinalities, child, parents, "k2")
         while len(parents) < max_indegree:
             options = [
                 (
-                    slow_family_score(rows, child, [*parents, new], cardinalities[child]),
+                    slow_score_of_codes(columns, cardinalities, child, [*parents, new], "k2"),
                     -order.index(new),
                     new,
                 )
@@ -63,8 +53,8 @@ def test_k2_finds_what_a_slow_twin_finds(seed, max_indegree):
     frame = pd.DataFrame(dict(zip("abcde", columns)))
     order = rng.permutation(5).tolist()
     fitted = K2(order=["abcde"[v] for v in order], max_indegree=max_indegree).fit(frame)
-    rows = frame.to_numpy().tolist()
-    expected, total = slow_k2(rows, [frame[name].nunique() for name in frame], order, max_indegree)
+    cards = [frame[name].nunique() for name in frame]
+    expected, total = slow_k2(frame.to_numpy().T, cards, order, max_indegree)
     assert fitted.score_ == pytest.approx(total, abs=1e-8)
     assert {
         v: sorted("abcde".index(p) for p, c in fitted.edges_ if c == "abcde"[v]) for v in order

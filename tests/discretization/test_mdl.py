@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdl_oracles import slow_information, slow_partition
 from processor_time import at_most
+from table_examples import copied_codes
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import MDLDiscretizer, description_length, discretizer
@@ -192,21 +193,16 @@ def test_a_grid_is_refined_down_to_neighbouring_values():
         assert values[values <= truth].max() < cut < values[values > truth].min()
 
 
-def families(text: str) -> list[tuple[str, str]]:
-    """Edges of families written parents first: "AB" is A -> B, "ABC" is A -> C and B -> C."""
-    return [(parent, family[-1]) for family in text.split() for parent in family[:-1]]
-
-
-MPG = (published_tables.auto_mpg, "BC CE EA AECG CD DF")
-WINE = (published_tables.wine, "HA AK AD AB HG AN HDAI AC AHM NAF ADE AL HFJ")
-HOUSING = (published_tables.housing, "EB EH EBC CEBI EBG ICBJ ICJK GM JL MN NAF")
+MPG = (published_tables.auto_mpg, published_tables.AUTO_FAMILIES)
+WINE = (published_tables.wine, published_tables.WINE_FAMILIES)
+HOUSING = (published_tables.housing, published_tables.HOUSING_FAMILIES)
 
 
 def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
-    load, text = case
+    load, families = case
     frame, kinds = load()
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
-    fitted = learner.fit(frame, network=families(text))
+    fitted = learner.fit(frame, network=published_tables.edges_of(families))
     assert fitted.stopped_by_ == "fixpoint"
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
@@ -248,14 +244,8 @@ def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target):
 def exploded(n_rows: int, seed: int, n_fine: int = 5) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """A chain A -> B -> C of four values, each value then drawn as one of `n_fine` neighbouring ones."""
     generator = np.random.default_rng(seed)
-
-    def copied(values: np.ndarray) -> np.ndarray:
-        return np.where(generator.random(n_rows) < 0.6, values, generator.integers(0, 4, n_rows))
-
-    a = generator.integers(0, 4, n_rows)
-    b = copied(a)
-    c = copied(b)
-    fine = {name: v * n_fine + generator.integers(0, n_fine, n_rows) for name, v in zip("ABC", (a, b, c))}
+    codes = copied_codes(generator, n_rows, 4, 0.6)
+    fine = {name: v * n_fine + generator.integers(0, n_fine, n_rows) for name, v in zip("ABC", codes)}
     return pd.DataFrame(fine), [("A", "B"), ("B", "C")]
 
 

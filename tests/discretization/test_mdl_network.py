@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import all_dags
 from processor_time import at_most
+from table_examples import copied_codes
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.data import Table
@@ -32,13 +34,9 @@ CHAINS = {"A->B B->C", "B->A B->C", "B->A C->B"}  # one and the same distributio
 @cache
 def three_node_graphs() -> tuple[ColumnGraph, ...]:
     """All 25 directed graphs without cycles over A, B, C."""
-    graphs = []
-    pairs = [("A", "B"), ("A", "C"), ("B", "C")]
-    for kinds in itertools.product(range(3), repeat=3):
-        edges = [pair if kind == 1 else pair[::-1] for pair, kind in zip(pairs, kinds) if kind]
-        if sorted(edges) not in ([("A", "B"), ("B", "C"), ("C", "A")], [("A", "C"), ("B", "A"), ("C", "B")]):
-            graphs.append(ColumnGraph.of(edges, ("A", "B", "C")))
-    return tuple(graphs)
+    return tuple(
+        ColumnGraph.of([("ABC"[i], "ABC"[j]) for i, j in graph], tuple("ABC")) for graph in all_dags(3)
+    )
 
 
 def arrows(edges: Any) -> str:
@@ -71,19 +69,7 @@ def test_parameters_of_configurations_that_never_occur_count():
 
 def chain(n_rows: int, seed: int) -> list[np.ndarray]:
     """A -> B -> C of four values each."""
-    generator = np.random.default_rng(seed)
-
-    def copied(values: np.ndarray) -> np.ndarray:
-        return np.where(generator.random(n_rows) < 0.7, values, generator.integers(0, 4, n_rows))
-
-    a = generator.integers(0, 4, n_rows)
-    b = copied(a)
-    return [a, b, copied(b)]
-
-
-def test_there_are_25_graphs_of_three_nodes():
-    assert len(three_node_graphs()) == 25
-    assert len({graph.parents for graph in three_node_graphs()}) == 25
+    return list(copied_codes(np.random.default_rng(seed), n_rows, 4, 0.7))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from processor_time import at_most
 from sklearn.base import clone
-from table_examples import truncated_gaussians
+from table_examples import copied_codes, truncated_gaussians
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.discretization import MGCDiscretizer, discretizer
@@ -41,10 +41,7 @@ def test_a_blanket_tells_apart_what_one_column_alone_hides():
 def chain(n, seed):
     """Rows of a -> b -> c, each of three separate Gaussians, and a lone d."""
     rng = np.random.default_rng(seed)
-    codes = [rng.integers(0, 3, n)]
-    for _ in range(2):
-        codes.append(np.where(rng.random(n) < 0.7, codes[-1], rng.integers(0, 3, n)))
-    codes.append(rng.integers(0, 2, n))
+    codes = [*copied_codes(rng, n, 3, 0.7), rng.integers(0, 2, n)]
     return pd.DataFrame({name: rng.normal(code, 0.18) for name, code in zip("abcd", codes)})
 
 

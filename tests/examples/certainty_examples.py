@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from oracles import is_acyclic
 
 from gomea_bn import DiscretizedBayesNet, read_table
 from lab.published.judge import codes_and_cards, family_score
@@ -53,17 +54,11 @@ def graphs(n: int, max_indegree: int) -> list[Graph]:
         ]
         for v in range(n)
     ]
-    return [graph for graph in itertools.product(*sets) if _is_acyclic(graph)]
-
-
-def _is_acyclic(graph: Graph) -> bool:
-    left = set(range(len(graph)))
-    while left:
-        roots = {v for v in left if not left & set(graph[v])}
-        if not roots:
-            return False
-        left -= roots
-    return True
+    return [
+        graph
+        for graph in itertools.product(*sets)
+        if is_acyclic(n, [(parent, v) for v, parents in enumerate(graph) for parent in parents])
+    ]
 
 
 def scored_graphs(

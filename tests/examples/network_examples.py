@@ -99,6 +99,32 @@ def network_with(
     return DiscretizedBayesNet(names, edges, cut_points=cut_points, support=support, levels=levels, **parts)
 
 
+def simple_network(
+    levels: Mapping[str, Any],
+    edges: Iterable[tuple[str, str]],
+    rng: np.random.Generator | None = None,
+    *,
+    cuts: Mapping[str, Sequence[float]] = NOTHING,
+    **tables: Any,
+) -> DiscretizedBayesNet:
+    """Return a network of columns with cuts between 0 and 10 and then of columns with numbers or names of levels.
+
+    Tables that are not given are random or uniform.
+    """
+    edges = list(edges)
+    texts = {
+        name: tuple(f"{name}{code}" for code in range(given)) if isinstance(given, int) else tuple(given)
+        for name, given in levels.items()
+    }
+    cards = {name: len(of_name) + (name in cuts) for name, of_name in [*cuts.items(), *texts.items()]}
+    for name in cards:
+        shape = [*(cards[parent] for parent in cards if (parent, name) in edges), cards[name]]
+        cells = np.ones(shape) if rng is None else rng.random(shape) + 0.01
+        tables.setdefault(name, cells / cells.sum(axis=-1, keepdims=True))
+    support = dict.fromkeys(cuts, (0.0, 10.0))
+    return network_with(list(cards), edges, cut_points=cuts, support=support, levels=texts, tables=tables)
+
+
 def one_column(
     cuts: Any, support: Any, table: Any, *, shape: Shape | None = None, name: str = "x", **parts: Any
 ) -> DiscretizedBayesNet:
@@ -125,6 +151,22 @@ def padded(network: DiscretizedBayesNet, name: str) -> np.ndarray:
     full[(*inner[:-1], slice(None))] = 0.0
     full[inner] = table
     return full
+
+
+def check_tables_of_pyagrum(
+    network: DiscretizedBayesNet, loaded: Any, ids: Sequence[str], *, atol: float
+) -> dict[str, str]:
+    """Compare the tables of a network that pyAgrum has loaded, and return its variables by name."""
+    safe = dict(zip(network.names, ids, strict=True))
+    assert set(loaded.names()) == set(ids)
+    for name in network.names:
+        tensor = loaded.cpt(safe[name])
+        axes = [safe[other] for other in (*network.parents(name), name)]
+        assert set(tensor.names) == set(axes)
+        order = [list(reversed(tensor.names)).index(axis) for axis in axes]
+        table = np.array(tensor.toarray()).transpose(order)
+        np.testing.assert_allclose(table, padded(network, name), atol=atol, rtol=0)
+    return safe
 
 
 def all_states(network: DiscretizedBayesNet):

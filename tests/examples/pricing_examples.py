@@ -12,11 +12,11 @@ from oracles import slow_family_score
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.data import Table
 from gomea_bn.learning import plain_options
-from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
-from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -40,6 +40,18 @@ def tied_variables(
         else:
             variables.append(ScoredVariable(f"v{i}", (x > 0).astype(np.int32) + (x > 1), 3))
     return variables
+
+
+def curved_column(name: str, values: NDArray[np.float64]) -> ScoredVariable:
+    """A continuous column with quantile bins and a shape, as curves need it."""
+    return ScoredVariable(name, values, 0, policy_library(values, "equal-frequency", 4), fit_shape(values))
+
+
+def curves_scorer(variables: list[ScoredVariable]) -> FamilyScorer:
+    """A scorer of tables, curves and logits."""
+    method = scoring_method("density-bd")
+    rule = score_rule(method, len(variables[0].values), n_variables=len(variables))
+    return FamilyScorer(variables, method, rule, curves=curve_data(variables))
 
 
 def growing_scorer(

@@ -9,8 +9,22 @@ from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
 from gomea_bn.discretization import BayesianDiscretizer
 
 LETTERS = "ABCDEFGHIJKLMN"
-# the published graph of Auto-MPG
-AUTO_GRAPH = [(edge[0], edge[1]) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
+# families of the published graphs, each with its child last
+AUTO_FAMILIES = ["B", "BC", "CE", "EA", "AECG", "CD", "DF", "H"]
+K2_FAMILIES = ["B", "BC", "CBE", "EBA", "ABG", "CBD", "DEF", "CBH"]
+WINE_FAMILIES = ["H", "HA", "AK", "AD", "AB", "HG", "AN", "HDAI", "AC", "AHM", "NAF", "ADE", "AL", "HFJ"]
+HOUSING_FAMILIES = [
+    "E", "EB", "EH", "EBC", "CEBI", "EBG", "ICBJ", "ICJK", "GM", "A", "JL", "MN", "D", "NAF",
+]  # fmt: skip
+IRIS_FAMILIES = ["E", "EA", "EB", "EC", "ED"]
+
+
+def edges_of(families: list[str]) -> list[tuple[str, str]]:
+    """Return the edges of a graph, family by family."""
+    return [(parent, family[-1]) for family in families for parent in family[:-1]]
+
+
+AUTO_GRAPH = edges_of(AUTO_FAMILIES)
 
 
 def auto_mpg() -> tuple[pd.DataFrame, dict[str, str]]:
@@ -37,12 +51,6 @@ def iris() -> tuple[pd.DataFrame, dict[str, str]]:
     return _named(np.column_stack((x, y)), "E")
 
 
-def published_graph(families: list[tuple[int, ...]]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return edges and the columns in order; a family lists 1-based positions, its child last."""
-    edges = [(LETTERS[p - 1], LETTERS[child - 1]) for *parents, child in families for p in parents]
-    return edges, [LETTERS[family[-1] - 1] for family in families]
-
-
 def _named(rows: np.ndarray, discrete: str) -> tuple[pd.DataFrame, dict[str, str]]:
     frame = pd.DataFrame(rows, columns=list(LETTERS[: rows.shape[1]]))
     return frame, {name: "discrete" if name in discrete else "continuous" for name in map(str, frame)}
@@ -57,8 +65,16 @@ def assert_cuts(cut_points: dict[str, np.ndarray], expected: dict[str, str]) -> 
         )
 
 
+def fitted(
+    table: tuple[pd.DataFrame, dict[str, str]], families: list[str], **options: Any
+) -> BayesianDiscretizer:
+    """Return the Bayesian discretizer with a graph, in the published order of visits."""
+    frame, kinds = table
+    order = [family[-1] for family in reversed(families) if kinds[family[-1]] == "continuous"]
+    learner = BayesianDiscretizer(**{"kinds": kinds, "order": order, **options})
+    return learner.fit(frame, network=edges_of(families))
+
+
 def fitted_auto_mpg(**options: Any) -> BayesianDiscretizer:
     """Return the Bayesian discretizer after at most 8 cycles on Auto-MPG, with the published graph and order."""
-    frame, kinds = auto_mpg()
-    options = {"order": list("FDAEC"), "max_cycles": 8, **options}
-    return BayesianDiscretizer(kinds=kinds, **options).fit(frame, network=AUTO_GRAPH)
+    return fitted(auto_mpg(), AUTO_FAMILIES, **{"max_cycles": 8, **options})

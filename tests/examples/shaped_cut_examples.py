@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,7 @@ class Example:
     def values(self) -> NDArray[np.float64]:
         return np.asarray(self.x.values, np.float64)
 
-    def problem(self, method: str, penalty: str | float = "bic") -> CutProblem:
+    def problem(self, method: str = "density-bic", penalty: str | float = "bic") -> CutProblem:
         chosen = scoring_method(method)
         score = IntervalScore(chosen, score_rule(chosen, len(self.x.values), penalty=penalty))
         coded = [CodedColumn(v.values.astype(np.uint8), v.n_levels) for v in self.variables[:-1]]
@@ -57,7 +58,7 @@ class Example:
         ]
 
     def slow_value(
-        self, cuts: tuple[float, ...], method: str, penalty: str | float = "bic", shaped: bool | None = None
+        self, cuts: Sequence[float], method: str, penalty: str | float = "bic", shaped: bool | None = None
     ) -> float:
         variables = [*self.variables[:-1], with_cuts(self.x, *cuts)]
         own, *of_children = self.families()
@@ -68,7 +69,7 @@ class Example:
         """The largest score over all sets of mid-points and measures that the limits allow."""
         scores = [
             self.slow_value(cuts, method, penalty, shaped)
-            for shaped in self.x.shape.measures
+            for shaped in (self.x.shape.measures if self.x.shape else (False,))
             for cuts in self.allowed_cuts(limits, shaped=shaped)
         ]
         return max(scores, default=-math.inf)
@@ -78,16 +79,31 @@ class Example:
         values, shape = self.values, self.x.shape
         distinct = np.unique(values)
         middles = (distinct[:-1] + np.diff(distinct) / 2).tolist()
-        least = max(limits.min_width * np.ptp(values), shape.min_uniform_width)
+        resolution, least = (shape.resolution, shape.min_uniform_width) if shape else (0.0, 0.0)
+        least = max(limits.min_width * np.ptp(values), least)
         allowed = []
         for k in range(limits.min_bins - 1, min(limits.max_bins or 99, len(distinct))):
             for cuts in itertools.combinations(middles, k):
                 rows = np.bincount(bin_codes(values, np.array(cuts)), minlength=k + 1)
                 if k and rows.min() < limits.min_bin_count:
                     continue
-                if shaped or not slow_is_too_narrow(values.tolist(), cuts, shape.resolution, least):
+                if shaped or not slow_is_too_narrow(values.tolist(), cuts, resolution, least):
                     allowed.append(cuts)
         return allowed
+
+
+def plain_example(
+    values: NDArray[np.float64],
+    discrete: Sequence[NDArray[np.int64]] = (),
+    parents: Sequence[int] = (),
+    children: Sequence[tuple[int, list[int]]] = (),
+) -> Example:
+    """A column whose bins are uniform inside, without a shape."""
+    variables = [
+        ScoredVariable(str(d), codes.astype(np.int32), int(codes.max()) + 1)
+        for d, codes in enumerate(discrete)
+    ]
+    return Example([*variables, ScoredVariable("x", values, 0)], list(parents), list(children))
 
 
 def random_example(

@@ -154,13 +154,6 @@ def check_case(seed, originals, folder):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", range(3))
-def test_any_damaged_file_is_read_or_refused(block, originals, tmp_path):
-    for seed in range(60 * block, 60 * block + 60):
-        check_case(seed, originals, tmp_path)
-
-
-@pytest.mark.long
-def test_many_damaged_files(originals, tmp_path):
+def test_any_damaged_file_is_read_or_refused(originals, tmp_path):
     for seed in range(FIRST, FIRST + n_long(3000)):
         check_case(seed, originals, tmp_path)

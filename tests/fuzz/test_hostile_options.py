@@ -26,12 +26,6 @@ def check_case(seed, originals, folder):
 
 @pytest.mark.long
 def test_any_options_are_used_or_refused(originals, tmp_path):
-    for seed in range(100):
-        check_case(seed, originals, tmp_path)
-
-
-@pytest.mark.long
-def test_many_options(originals, tmp_path):
     for seed in range(FIRST, FIRST + n_long(3000)):
         check_case(seed, originals, tmp_path)
 

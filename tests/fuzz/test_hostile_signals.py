@@ -90,12 +90,5 @@ def check_signal(seed, number, rows, folder):
 @pytest.mark.long
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_loses_no_network(number, rows, tmp_path):
-    for seed in range(2):
-        check_signal(seed, number, rows, tmp_path / str(seed))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("number", CODES)
-def test_many_signals_lose_no_network(number, rows, tmp_path):
     for seed in range(FIRST, FIRST + n_long(100)):
         check_signal(seed, number, rows, tmp_path / str(seed))

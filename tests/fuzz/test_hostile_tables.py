@@ -87,11 +87,5 @@ def test_tables_that_have_failed_before(tmp_path, seed):
 
 @pytest.mark.long
 def test_any_table_is_learned_from_or_refused(tmp_path):
-    for seed in range(1000, 1030):
-        check_case(seed, tmp_path, learns=True)
-
-
-@pytest.mark.long
-def test_many_tables(tmp_path):
     for seed in range(FIRST, FIRST + n_long(3000)):
-        check_case(seed, tmp_path, learns=seed % 20 == 0)
+        check_case(seed, tmp_path, learns=seed % 16 == 0)

@@ -155,11 +155,15 @@ def test_published_tables_and_graphs_fit_together() -> None:
             seen.add(family[-1])
 
 
-def test_the_published_cuts_of_auto_are_found_from_the_graph_here() -> None:
+def test_the_published_cuts_and_density_of_auto_are_found_from_the_graph_here() -> None:
     frame, kinds = published_table("auto")
     order = [family[-1] for family in reversed(FAMILIES["auto"]) if kinds[family[-1]] == "continuous"]
-    fitted = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=family_edges(FAMILIES["auto"]))
-    assert fitted.cut_points_["F"].tolist() == [12.35, 13.75, 16.05, 22.85]
+    edges = family_edges(FAMILIES["auto"])
+    cuts = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=edges).cut_points_
+    assert cuts["F"].tolist() == [12.35, 13.75, 16.05, 22.85]
+    # one more per cell
+    network = chen.laplace_network(frame, kinds, edges, cuts, 0.0)
+    assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
 
 
 def test_laplace_tables_are_counts_plus_one() -> None:
@@ -173,15 +177,6 @@ def test_laplace_tables_are_counts_plus_one() -> None:
             ((low & has_level).sum() + 1) / (has_level.sum() + 2)
         )
     assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
-
-
-def test_one_more_per_cell_gives_the_published_density_of_auto() -> None:
-    frame, kinds = published_table("auto")
-    order = [family[-1] for family in reversed(FAMILIES["auto"]) if kinds[family[-1]] == "continuous"]
-    edges = family_edges(FAMILIES["auto"])
-    cuts = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=edges).cut_points_
-    network = chen.laplace_network(frame, kinds, edges, cuts, 0.0)
-    assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
 
 
 @pytest.mark.long

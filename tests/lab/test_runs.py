@@ -1,5 +1,6 @@
 """Experiments as tasks on processes: resumed, repeated, failing, interrupted, refused."""
 
+import itertools
 import json
 import os
 import signal
@@ -26,6 +27,8 @@ from lab.runner.cluster import attempt
 from lab.runner.experiment import Measured, Plan, plain, task_key
 from lab.runner.results import ResultFolder
 from lab.runner.run import report_only, run_experiment
+
+TASKS = toy().expand(toy().plan)
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +144,7 @@ def test_another_description_is_refused_unless_accepted(tmp_path, scheduler) -> 
 def test_keys_depend_on_the_content_alone() -> None:
     assert task_key({"a": 1, "b": [1, 2]}) == task_key({"b": [1, 2], "a": 1})
     assert task_key({"a": 1}) != task_key({"a": 2})
-    keys = [task_key(task) for task in toy().expand(toy().plan)]
-    assert len(set(keys)) == 12
+    assert len(set(map(task_key, TASKS))) == 12
 
 
 @pytest.mark.long
@@ -201,13 +203,18 @@ def test_evaluations_replace_the_clock() -> None:
     assert toy().planned(evaluations=5, seconds=2.0).limits == {"seconds": 2.0, "evaluations": 5}
 
 
-def test_tasks_that_failed_are_missing_like_those_without_a_row(tmp_path) -> None:
-    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
+def results_of(folder: ResultFolder, tasks: list[dict], *versions: str) -> ResultFolder:
+    """Add a result of every task to a folder of the toy experiment, made by given versions in turn."""
     folder.open(toy().describe(toy().plan))
-    rows = [{"key": task_key(task), "task": task} for task in tasks[:2]]
-    folder.add({**rows[0], "measured": {}, "seconds": {}})
-    folder.add({**rows[1], "error": "ValueError"})
-    assert folder.missing(tasks) == tasks[1:]
+    for task, version in zip(tasks, itertools.cycle(versions or [""]), strict=False):
+        folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}, "version": version})
+    return folder
+
+
+def test_tasks_that_failed_are_missing_like_those_without_a_row(tmp_path) -> None:
+    folder = results_of(ResultFolder(tmp_path / "own"), TASKS[:1])
+    folder.add({"key": task_key(TASKS[1]), "task": TASKS[1], "error": "ValueError"})
+    assert folder.missing(TASKS) == TASKS[1:]
 
 
 def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
@@ -269,11 +276,9 @@ def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:
     folder = ResultFolder(tmp_path / "own")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / ".description.json.00.part").write_text("{")  # killed before anything was there
-    task = toy().expand(toy().plan)[0]
-    folder.open(toy().describe(toy().plan))
-    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
-    (tmp_path / "own" / "tasks" / f".{task_key(task)}.json.00.part").write_text("{")
-    assert len(folder.merge([task])) == 1
+    results_of(folder, TASKS[:1])
+    (tmp_path / "own" / "tasks" / f".{task_key(TASKS[0])}.json.00.part").write_text("{")
+    assert len(folder.merge(TASKS[:1])) == 1
     assert not (tmp_path / "own" / "tasks").exists()
 
 
@@ -350,20 +355,15 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
 
 
 def test_damaged_rows_are_named(tmp_path) -> None:
-    folder = ResultFolder(tmp_path / "own")
-    folder.open(toy().describe(toy().plan))
-    folder.add({"key": "a", "task": {}, "measured": {}})
+    folder = results_of(ResultFolder(tmp_path / "own"), TASKS[:1])
     (Path(tmp_path) / "own" / "tasks" / "b.json").write_text("{")
     with pytest.raises(GomeaBnError, match=r"b\.json' is damaged"):
         folder.rows()
 
 
 def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
-    folder = ResultFolder(tmp_path / "own")
-    task = toy().expand(toy().plan)[0]
-    folder.open(toy().describe(toy().plan))
-    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
-    folder.merge([task])
+    folder = results_of(ResultFolder(tmp_path / "own"), TASKS[:1])
+    folder.merge(TASKS[:1])
     with (tmp_path / "own" / "rows.jsonl").open("a") as rows:
         rows.write('{"key": "half')
     with pytest.raises(GomeaBnError, match=r"Line 2 of .*rows\.jsonl' is damaged .* delete that line"):
@@ -380,11 +380,8 @@ def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
 
 @pytest.mark.parametrize("n_writes", range(4))
 def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes) -> None:
-    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
-    folder.open(toy().describe(toy().plan))
-    for task in tasks:
-        folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
-    folder.merge(tasks[:3])  # sets the others aside
+    folder = results_of(ResultFolder(tmp_path / "own"), TASKS)
+    folder.merge(TASKS[:3])  # sets the others aside
     left, write = n_writes, results.write_text
 
     def killed(path: Path, text: str) -> None:
@@ -396,11 +393,11 @@ def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes
 
     monkeypatch.setattr(results, "write_text", killed)
     with pytest.raises(MemoryError):
-        folder.merge(tasks[2:6])
+        folder.merge(TASKS[2:6])
     assert left == 0
     monkeypatch.undo()
-    assert set(folder.rows()) == set(map(task_key, tasks))
-    assert len(folder.merge(tasks)) == len(tasks)
+    assert set(folder.rows()) == set(map(task_key, TASKS))
+    assert len(folder.merge(TASKS)) == len(TASKS)
     assert sorted(path.name for path in folder.path.iterdir()) == [
         "description.json",
         "rows.csv",
@@ -439,11 +436,7 @@ def test_a_scheduler_without_workers_is_a_plain_error(tmp_path, monkeypatch) -> 
 
 
 def test_rows_of_several_versions_are_reported(tmp_path) -> None:
-    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
-    folder.open(toy().describe(toy().plan))
-    for position, task in enumerate(tasks):
-        row = {"key": task_key(task), "task": task, "measured": {"value": 1}, "version": f"0.{position % 2}"}
-        folder.add(row)
+    folder = results_of(ResultFolder(tmp_path / "own"), TASKS, "0.0", "0.1")
     report_only(toy(), folder.path)
     sentence = "The rows were made by versions 0.0 and 0.1 of this package."
     assert sentence in (folder.path / "report.md").read_text()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
+from network_examples import simple_network
 from shaped_examples import shaped_table
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -111,16 +112,7 @@ def test_the_same_seed_gives_the_same_networks(frame, fitted):
 
 def test_edge_frequencies_by_hand(fitted):
     def net(*edges):
-        return DiscretizedBayesNet(
-            list("xyz"),
-            edges,
-            cut_points={},
-            support={},
-            levels=dict.fromkeys("xyz", (0, 1)),
-            tables={
-                name: np.full((2,) * (1 + sum(child == name for _, child in edges)), 0.5) for name in "xyz"
-            },
-        )
+        return simple_network({"x": 2, "y": 2, "z": 2}, edges)
 
     made = BayesNetEnsemble()
     made.networks_ = [net(("x", "y")), net(("y", "x"), ("y", "z")), net(("x", "y"), ("x", "z")), net()]
@@ -152,9 +144,7 @@ def test_samples_follow_the_mixture(frame, fitted):
 
 def test_rows_of_different_networks_are_mixed():
     def always(level):
-        return DiscretizedBayesNet(
-            ["x"], [], cut_points={}, support={}, levels={"x": (0, 1, 2)}, tables={"x": np.eye(3)[level]}
-        )
+        return simple_network({"x": (0, 1, 2)}, [], x=np.eye(3)[level])
 
     mixture = BayesNetEnsemble()
     mixture.networks_ = [always(0), always(1), always(2)]
@@ -245,7 +235,9 @@ def test_a_search_that_the_limit_ends_leaves_its_graph_to_the_next_one(frame, mo
 
 
 @pytest.mark.parametrize(("first", "n_networks"), [(0, 1), (2, 2)])
-def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(frame, monkeypatch, first, n_networks):
+def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(
+    frame, fitted, monkeypatch, first, n_networks
+):
     count, real = itertools.count(), ensemble.average_families
 
     def interrupted(*arguments, **options):
@@ -262,6 +254,10 @@ def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(frame, mo
     has_tables_alone = any("networks_ has tables alone" in str(warning.message) for warning in caught)
     assert has_tables_alone == (first == 0)
     assert [network.conditionals is None for network in model.networks_] == [first == 0] * n_networks
+    assert len(model.edge_frequency())
+    monkeypatch.setattr(ensemble, "average_families", real)
+    whole = fitted if first == 0 else clone(model).set_params(n_networks=n_networks).fit(frame)
+    assert model.networks_ == whole.networks_[:n_networks]
 
 
 @pytest.mark.parametrize(("interrupted", "n_networks"), [(0, 1), (2, 2)])

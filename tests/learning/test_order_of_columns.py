@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_examples import curved_rows
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, ParetoBayesNetLearner
 
@@ -16,12 +16,8 @@ COLUMNS = ("a", "b", "c", "d", "e")
 
 def rows(has_gaps, n_rows=150):
     """Return three continuous columns that follow each other, of which two have no ties, and two discrete ones."""
-    rng = np.random.default_rng(8)
-    a = rng.normal(size=n_rows)
-    b = np.sin(2 * a) + rng.normal(scale=0.4, size=n_rows)
-    c = (a * 0.7 + b**2 + rng.normal(scale=0.6, size=n_rows)).round(1)
-    d = np.where(c + rng.normal(size=n_rows) > 0.5, "high", "low")
-    frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": rng.integers(0, 3, n_rows).astype(str)})
+    rng = np.random.default_rng(9)
+    frame = curved_rows(8, n_rows).assign(e=rng.integers(0, 3, n_rows).astype(str))
     return frame.mask(rng.random(frame.shape) < 0.1) if has_gaps else frame
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
+from network_examples import simple_network
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.learning import stability
 from gomea_bn.network.recorded import recorded_stability
 from gomea_bn.review.page_data import network_data
@@ -13,15 +13,7 @@ from gomea_bn.review.page_data import network_data
 
 def network(edges, **cuts):
     """Return a network over a, b and c with given edges and cuts on [0, 10]."""
-    names = ["a", "b", "c"]
-    cut_points = {name: cuts.get(name, [5.0]) for name in names}
-    cards = {name: len(cut_points[name]) + 1 for name in names}
-    tables = {}
-    for name in names:
-        parents = [parent for parent in names if (parent, name) in edges]
-        tables[name] = np.full([*(cards[parent] for parent in parents), cards[name]], 1 / cards[name])
-    support = dict.fromkeys(names, (0.0, 10.0))
-    return DiscretizedBayesNet(names, edges, cut_points=cut_points, support=support, levels={}, tables=tables)
+    return simple_network({}, edges, cuts={"a": [5.0], "b": [5.0], "c": [5.0], **cuts})
 
 
 def example():
@@ -113,11 +105,8 @@ def test_a_column_without_cuts_is_described():
 def test_other_variables_are_refused():
     with pytest.raises(GomeaBnError, match="at least one network"):
         stability(network([]), [])
-    other = DiscretizedBayesNet(
-        ["z"], [], cut_points={}, support={}, levels={"z": ("u", "v")}, tables={"z": np.full(2, 0.5)}
-    )
     with pytest.raises(GomeaBnError, match=r"repeated\[0\] must have the variables"):
-        stability(network([]), [other])
+        stability(network([]), [simple_network({"z": 2}, [])])
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import networkx as nx
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_entropy, slow_similarity, slow_upgma
+from search_examples import random_population
 from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
@@ -22,16 +24,6 @@ from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, OneMax, Trap
 from gomea_bn.runtime.limits import Limits
 
 
-def dependent(rng: np.random.Generator, n: int, n_genes: int, largest: int) -> NDArray[np.int16]:
-    """Genes of which some follow an earlier one, with noise; alphabets of up to `largest`."""
-    columns = [rng.integers(0, largest, n)]
-    for _ in range(n_genes - 1):
-        fresh = rng.integers(0, rng.integers(1, largest + 1), n)
-        base = columns[int(rng.integers(len(columns)))]
-        columns.append(np.where(rng.random(n) < rng.choice([0.2, 1.0]), fresh, base))
-    return np.array(columns, np.int16).T.copy()
-
-
 def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:
     largest: NDArray[np.int64] = genotypes.max(axis=0).astype(np.int64)
     return largest + 1
@@ -41,7 +33,7 @@ def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 64, 100]), st.sampled_from([2, 3, 15]))
 def test_corrected_similarity_equals_its_definition(seed: int, n: int, largest: int) -> None:
     rng = np.random.default_rng(seed)
-    genotypes = dependent(rng, n, 5, largest)
+    genotypes = random_population(rng, n, 5, largest)
     similarities = LinkageTree("corrected").similarities(genotypes, cardinalities(genotypes) + 1)
     assert (similarities == similarities.T).all()
     for g, h in itertools.combinations(range(5), 2):
@@ -87,37 +79,15 @@ def test_correction_finds_narrow_pairs_among_wide_genes_in_small_populations() -
 def test_a_size_limit_leaves_out_large_subsets_only(
     seed: int, n_genes: int, limit: int, measure: str
 ) -> None:
-    genotypes = dependent(np.random.default_rng(seed), 30, n_genes, 3)
+    genotypes = random_population(np.random.default_rng(seed), 30, n_genes, 3)
     alphabet = cardinalities(genotypes)
     every = LinkageTree(measure).learn(genotypes, alphabet, np.random.default_rng(1)).subsets()
     limited = LinkageTree(measure, max_set_size=limit).learn(genotypes, alphabet, np.random.default_rng(1))
     assert limited.subsets() == [s for s in every if len(s) <= limit]
 
 
-def slow_partition(genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], largest: int) -> float:
-    """Bits of the description that greedy merging by definition ends with."""
-    n = len(genotypes)
-
-    def bits(cluster: frozenset[int]) -> float:
-        rows = [tuple(row) for row in genotypes[:, sorted(cluster)].tolist()]
-        table: float = math.prod(alphabet[sorted(cluster)].tolist()) - 1
-        return table * math.log2(n + 1) + n * float(slow_entropy(rows))
-
-    clusters = {frozenset([g]) for g in range(genotypes.shape[1])}
-    while True:
-        options = [
-            (bits(a) + bits(b) - bits(a | b), a, b)
-            for a, b in itertools.combinations(clusters, 2)
-            if len(a | b) <= largest
-        ]
-        best = max(options, key=lambda option: option[0], default=(0.0, frozenset(), frozenset()))
-        if best[0] <= 1e-9:
-            return sum(bits(c) for c in clusters)
-        clusters = clusters - {best[1], best[2]} | {best[1] | best[2]}
-
-
 def description_bits(
-    subsets: list[frozenset[int]], genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]
+    subsets: Iterable[frozenset[int]], genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]
 ) -> float:
     n = len(genotypes)
     total = 0.0
@@ -128,6 +98,25 @@ def description_bits(
     return total
 
 
+def slow_partition(genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], largest: int) -> float:
+    """Bits of the description that greedy merging by definition ends with."""
+
+    def bits(*clusters: frozenset[int]) -> float:
+        return description_bits(clusters, genotypes, alphabet)
+
+    clusters = {frozenset([g]) for g in range(genotypes.shape[1])}
+    while True:
+        options = [
+            (bits(a, b) - bits(a | b), a, b)
+            for a, b in itertools.combinations(clusters, 2)
+            if len(a | b) <= largest
+        ]
+        best = max(options, key=lambda option: option[0], default=(0.0, frozenset(), frozenset()))
+        if best[0] <= 1e-9:
+            return bits(*clusters)
+        clusters = clusters - {best[1], best[2]} | {best[1] | best[2]}
+
+
 @pytest.mark.long
 @settings(max_examples=40)
 @given(
@@ -135,7 +124,7 @@ def description_bits(
 )
 def test_the_partition_is_the_greedy_one(seed: int, n: int, n_genes: int, limit: int) -> None:
     rng = np.random.default_rng(seed)
-    genotypes = dependent(rng, n, n_genes, 3)
+    genotypes = random_population(rng, n, n_genes, 3)
     alphabet = cardinalities(genotypes)
     subsets = MarginalProduct(limit).learn(genotypes, alphabet, rng).subsets()
     assert sorted(gene for subset in subsets for gene in subset) == list(range(n_genes))

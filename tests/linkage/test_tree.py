@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import as_lists, slow_entropy, slow_similarity, slow_upgma
 from scipy.stats import chisquare
+from search_examples import random_population
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.kernels import tree_slices, upgma
@@ -21,16 +22,6 @@ X, Y, Z = ([int(c) for c in word] for word in ("00112220", "00111110", "01010101
 
 
 def population(columns: list[list[int]]) -> NDArray[np.int16]:
-    return np.array(columns, np.int16).T.copy()
-
-
-def random_population(rng: np.random.Generator, n: int, n_genes: int, largest: int) -> NDArray[np.int16]:
-    """Genes that copy, coarsen or ignore each other, some of them constant."""
-    columns = [rng.integers(0, rng.integers(1, largest + 1), n)]
-    for _ in range(n_genes - 1):
-        base = columns[int(rng.integers(len(columns)))]
-        fresh = rng.integers(0, rng.integers(1, largest + 1), n)
-        columns.append([base, base // 2, np.where(rng.random(n) < 0.3, fresh, base), fresh][rng.integers(4)])
     return np.array(columns, np.int16).T.copy()
 
 

@@ -2,26 +2,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import small_network, with_parts
+from network_examples import simple_network, small_network, with_parts
 from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
-from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, compare
+from gomea_bn import ExpertNetwork, GomeaBnError, compare
 from gomea_bn.metrics import shd
 
 
 def network_of(edges, cuts, levels=None):
-    """Return a network with uniform tables; every variable has bins between 0 and 10, or levels."""
-    levels = levels or {}
-    names = [*cuts, *levels]
-    cards = {name: len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names}
-    tables = {}
-    for name in names:
-        parents = [other for other in names if (other, name) in edges]
-        tables[name] = np.full([cards[member] for member in (*parents, name)], 1 / cards[name])
-    return DiscretizedBayesNet(
-        names, edges, cut_points=cuts, support=dict.fromkeys(cuts, (0, 10)), levels=levels, tables=tables
-    )
+    return simple_network(levels or {}, edges, cuts=cuts)
 
 
 A = network_of(
@@ -176,9 +166,7 @@ def test_every_edge_is_counted_once_and_swapping_mirrors(first, second, size_a, 
 
 def test_the_order_of_the_variables_has_no_influence_on_the_hamming_distance():
     def bare(*names):
-        levels = dict.fromkeys(names, (0, 1))
-        tables = {name: [0.5, 0.5] for name in names}
-        return DiscretizedBayesNet(names, [], cut_points={}, support={}, levels=levels, tables=tables)
+        return simple_network(dict.fromkeys(names, 2), [])
 
     assert compare(bare("a", "b"), bare("b", "a")).shd == 0
     assert compare(bare("a", "b"), bare("a", "c")).shd is None

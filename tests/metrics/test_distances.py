@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inference_examples import slow_joint
 from network_examples import one_column, with_parts
+from oracles import all_dags
 from shaped_examples import point_at_a_cut
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_table
@@ -26,23 +28,6 @@ def edges_of(adjacency: np.ndarray) -> list[tuple[str, str]]:
     return [(f"v{i}", f"v{j}") for i, j in np.argwhere(adjacency)]
 
 
-def all_dags(n: int) -> list[np.ndarray]:
-    import networkx as nx
-
-    pairs = list(itertools.combinations(range(n), 2))
-    graphs = []
-    for marks in itertools.product((0, 1, 2), repeat=len(pairs)):
-        adjacency = np.zeros((n, n), dtype=np.int8)
-        for (i, j), mark in zip(pairs, marks):
-            if mark == 1:
-                adjacency[i, j] = 1
-            elif mark == 2:
-                adjacency[j, i] = 1
-        if nx.is_directed_acyclic_graph(nx.from_numpy_array(adjacency, create_using=nx.DiGraph)):
-            graphs.append(adjacency)
-    return graphs
-
-
 def equivalence_key(dag: np.ndarray) -> tuple[bytes, frozenset]:
     """Skeleton and v-structures, which define Markov equivalence (Verma and Pearl 1990)."""
     skeleton = dag | dag.T
@@ -53,15 +38,6 @@ def equivalence_key(dag: np.ndarray) -> tuple[bytes, frozenset]:
         if not skeleton[a, b]
     )
     return skeleton.tobytes(), colliders
-
-
-def joint(network: DiscretizedBayesNet) -> np.ndarray:
-    """The joint distribution of the bins, one axis per variable in the order of `names`."""
-    names = list(network.names)
-    operands: list = []
-    for name in names:
-        operands += [network.tables[name], [names.index(v) for v in (*network.parents(name), name)]]
-    return np.einsum(*operands, range(len(names)))
 
 
 def with_tables(network: DiscretizedBayesNet, edges, rng: np.random.Generator) -> DiscretizedBayesNet:
@@ -76,7 +52,11 @@ def with_tables(network: DiscretizedBayesNet, edges, rng: np.random.Generator) -
 
 @pytest.mark.parametrize(("n", "n_dags"), [(2, 3), (3, 25), (4, 543)])
 def test_cpdag_is_the_union_of_all_markov_equivalent_graphs(n, n_dags):
-    dags = all_dags(n)
+    graphs = all_dags(n)
+    dags = np.zeros((len(graphs), n, n), np.int8)
+    for dag, edges in zip(dags, graphs, strict=True):
+        for edge in edges:
+            dag[edge] = 1
     assert len(dags) == n_dags
     union: dict[tuple, np.ndarray] = {}
     for dag in dags:
@@ -248,7 +228,7 @@ def test_divergence_equals_exact_enumeration_on_shared_bins(seed):
     truth = random_network(4, discrete_fraction=0.5, random_state=seed)
     other_edges = [(b, a) for a, b in truth.edges] if seed % 2 else truth.edges[1:]
     learned = with_tables(truth, other_edges, rng)
-    p, q = joint(truth), joint(learned)
+    p, q = (slow_joint(network, {}, list(truth.names)) for network in (truth, learned))
     exact = float((p * np.log(p / q)).sum())
     estimate = metrics.kl_divergence(truth, learned, n_rows=40_000, random_state=seed)
     assert exact > 0.01

@@ -111,20 +111,6 @@ def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
     pd.testing.assert_frame_equal(frame, before)
 
 
-def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
-    tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
-    network = network_with(
-        ["x", "y"], [("x", "y")], cut_points={"x": [-0.377, 0.5], "y": [10.01]},
-        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)}, tables=tables,
-    )  # fmt: skip
-    x = np.linspace(-2, 1, 1501)
-    y = np.linspace(5, 11, 1501)
-    middle_x, middle_y = np.meshgrid((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2)
-    frame = pd.DataFrame({"x": middle_x.ravel(), "y": middle_y.ravel()})
-    total = np.exp(network.log_density(frame)).sum() * (x[1] - x[0]) * (y[1] - y[0])
-    assert total == pytest.approx(1.0, abs=2e-3)
-
-
 def test_from_table_counts_rows():
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(

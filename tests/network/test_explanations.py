@@ -10,23 +10,17 @@ from averaged_examples import averaged_example
 from hypothesis import given
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import small_network
+from network_examples import slow_code, small_network
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.bin_distributions import BinDistributions
-
-
-def bin_of(network: DiscretizedBayesNet, name: str, value: Any) -> int:
-    if name in network.levels:
-        return network.levels[name].index(value)
-    return int(np.searchsorted(network.cut_points[name], value))
 
 
 def slow_answer(network: DiscretizedBayesNet, target: str, state: object, findings: dict[str, Any]) -> float:
     """Return the mean of a continuous target or the probability of a level, by enumeration of a network of tables."""
     likelihoods = {name: np.ones(network.cardinality(name)) for name in network.names}
     for name, value in findings.items():
-        likelihoods[name] = np.eye(network.cardinality(name))[bin_of(network, name, value)]
+        likelihoods[name] = np.eye(network.cardinality(name))[slow_code(network, name, value)]
     shares = slow_joint(network, likelihoods, [target])
     shares = shares / shares.sum()
     if target in network.levels:

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import network_with, small_network
+from network_examples import simple_network, small_network
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, compare, read_table
@@ -78,14 +77,9 @@ def test_a_cycle_is_an_error_that_names_it_along_its_edges(order, parents, cycle
 
 def of_edges(names: str, edges: list[str], **tables: object) -> DiscretizedBayesNet:
     """A network of two-level variables with one-letter names; edges are "ab" for a → b."""
-    graph = {name: sorted(edge[0] for edge in edges if edge[1] == name) for name in names}
-    rng = np.random.default_rng(0)
-    random = {name: rng.dirichlet([1, 1], size=(2,) * len(graph[name])) for name in names}
-    return network_with(
-        list(names),
-        [(edge[0], edge[1]) for edge in edges],
-        levels={name: ["no", "yes"] for name in names},
-        tables={**random, **untyped(tables)},
+    pairs = [(edge[0], edge[1]) for edge in edges]
+    return simple_network(
+        dict.fromkeys(names, ("no", "yes")), pairs, np.random.default_rng(0), **untyped(tables)
     )
 
 
@@ -281,9 +275,3 @@ def test_a_frame_gives_the_tables_of_its_table(tmp_path):
         DiscretizedBayesNet.from_table(frame[["age", "w"]], [], {"agee": [1]})
     with pytest.raises(GomeaBnError, match=r"must be a Table, .*got int"):
         DiscretizedBayesNet.from_table(untyped(3), [], {})
-
-
-def test_pyagrum_agrees_on_the_blanket():
-    model = NET.to_pyagrum()
-    blanket = pyagrum.MarkovBlanket(model, "c")
-    assert {model.variable(node).name() for node in blanket.nodes()} - {"c"} == set(NET.markov_blanket("c"))

@@ -18,6 +18,8 @@ from gomea_bn import (
 
 N_ROWS = 400
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
+
 
 def some_rows() -> pd.DataFrame:
     rng = np.random.default_rng(2)
@@ -51,7 +53,6 @@ def expected_widths(frame: pd.DataFrame, network: DiscretizedBayesNet) -> np.nda
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
 def test_steps_divide_the_probabilities_of_points_by_widths_of_bins():
     frame = some_rows()
     network = shaped_network(frame)
@@ -66,7 +67,6 @@ def test_steps_divide_the_probabilities_of_points_by_widths_of_bins():
     assert averaged.score(frame, resolution="steps") == pytest.approx((of_averaged - widths).mean())
 
 
-@pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
 def test_steps_count_in_the_columns_whose_density_is_wanted():
     frame = some_rows()
     network = shaped_network(frame)
@@ -81,7 +81,6 @@ def test_steps_count_in_the_columns_whose_density_is_wanted():
         network.log_density(frame, resolution="bins")
 
 
-@pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
 def test_learners_and_ensembles_take_a_resolution():
     frame = some_rows().drop(columns=["third", "rain"])
     learner = BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
+from averaged_examples import conditionals_of, plain_line
 from conditional_oracles import slow_transform
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,10 +59,8 @@ def test_averaged_tables_equal_those_counted_from_all_rows(averaged):
     second = rows(300, 3)
     updated = averaged.update(second)
     frame = pd.concat([rows(400, 0), second])
-    assert averaged.conditionals is not None
-    assert updated.conditionals is not None
     position = {name: v for v, name in enumerate(averaged.names)}
-    for before, copy in zip(averaged.conditionals.copies, updated.conditionals.copies, strict=True):
+    for before, copy in zip(conditionals_of(averaged).copies, conditionals_of(updated).copies, strict=True):
         codes = [
             np.searchsorted(copy.cut_points[name], frame[name], side="left").astype(np.int32)
             if name in copy.cut_points
@@ -78,8 +77,7 @@ def test_averaged_tables_equal_those_counted_from_all_rows(averaged):
 
 def ridge_of_rows(network: DiscretizedBayesNet, line: FamilyLine, name: str, frame: pd.DataFrame):
     """Return coefficients, scales and freedom of a line from single rows: a slow twin in plain NumPy."""
-    known = network.conditionals
-    assert known is not None
+    known = conditionals_of(network)
     assert line.sums is not None
     n_groups = len(line.scales)
 
@@ -155,8 +153,7 @@ def test_lines_equal_a_regression_of_all_rows(averaged, n_further):
     if n_further:
         further = rows(250, 4)[:n_further]
         frame, network = pd.concat([frame, further]), averaged.update(further)
-    assert network.conditionals is not None
-    lines = network.conditionals.lines
+    lines = {name: plain_line(network, name) for name in conditionals_of(network).lines}
     assert set(lines) == {"b", "c"}
     # several groups, and a surface or curves
     assert len(lines["b"].scales) == 3
@@ -176,16 +173,16 @@ def test_further_rows_of_the_same_law_raise_the_density_of_others(averaged):
 def test_one_update_equals_two_in_turn(averaged):
     further = rows(200, 7)
     for options in ({}, {"weight": 0.5}, {"forget": 100.0}):
-        at_once = averaged.update(further, **options).conditionals
-        in_turn = averaged.update(further[:50], **options).update(further[50:], **options).conditionals
-        assert at_once is not None
-        assert in_turn is not None
-        for first, second in zip(at_once.copies, in_turn.copies, strict=True):
+        at_once = averaged.update(further, **options)
+        in_turn = averaged.update(further[:50], **options).update(further[50:], **options)
+        of_both = (conditionals_of(network).copies for network in (at_once, in_turn))
+        for first, second in zip(*of_both, strict=True):
             for name in averaged.names:
                 np.testing.assert_allclose(first.tables[name], second.tables[name], atol=1e-9)
-        for name, line in at_once.lines.items():
-            np.testing.assert_allclose(line.coefficients, in_turn.lines[name].coefficients, atol=1e-8)
-            np.testing.assert_allclose(line.scales, in_turn.lines[name].scales, rtol=1e-8)
+        for name in conditionals_of(at_once).lines:
+            line, other = (plain_line(network, name) for network in (at_once, in_turn))
+            np.testing.assert_allclose(line.coefficients, other.coefficients, atol=1e-8)
+            np.testing.assert_allclose(line.scales, other.scales, rtol=1e-8)
 
 
 def test_a_weight_of_two_equals_rows_that_are_given_twice():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mo_oracles import SlowArchive, SlowClusters, SlowSearch, SlowSolution, evaluated, network_problem
 from oracles import as_lists
+from search_examples import mixing_rules
 
 from gomea_bn.algorithms.archive import ElitistArchive, new_archive
 from gomea_bn.algorithms.discrete_run import UNLIMITED, new_population, new_work
@@ -32,7 +33,6 @@ from gomea_bn.operators.mixing import (
     FINISHED,
     NOT_RUN,
     STATUS,
-    MixingRules,
 )
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.multi_objective import (
@@ -117,17 +117,7 @@ class Bench:
             weights=np.zeros(m),
             clock=np.zeros(2, np.int64),
         )
-        self.rules = MixingRules(
-            alphabet=problem.alphabet,
-            allowed=problem.allowed,
-            ordinal=problem.ordinal,
-            max_tries=problem.allowed.shape[1],
-            stall_limit=0,
-            forced_improvement=forced,
-            local_search=climb,
-            search_donors=donors,
-            immediate_elite=immediate,
-        )
+        self.rules = mixing_rules(problem, 0, forced=forced, climb=climb, donors=donors, immediate=immediate)
         self.slow_archive = SlowArchive(m)
         self.twins: list[SlowSearch] = []
         for first, _ in self.blocks:

@@ -17,7 +17,9 @@ from oracles import (
     random_knowledge,
     random_variables,
 )
+from search_examples import mixing_rules
 
+from gomea_bn.algorithms.discrete_run import new_population, new_work
 from gomea_bn.linkage.models import Custom, Linkage, LinkageModel, LinkageTree, Univariate
 from gomea_bn.operators.mixing import (
     COPIES,
@@ -29,8 +31,6 @@ from gomea_bn.operators.mixing import (
     TOUCHED,
     Elite,
     MixingRules,
-    MixingWork,
-    PopulationData,
     initialise_range,
     vary_range,
 )
@@ -44,20 +44,13 @@ class Bench:
     """A population on one thread, varied generation by generation through the compiled kernels."""
 
     def __init__(self, problem: StructureProblem, parents: NDArray[np.int16], rng: Rng) -> None:
-        n = len(parents)
         solutions = [evaluated(problem, genotype, rng) for genotype in parents]
         self.problem, self.rng = problem, rng
-        genotypes = np.array([s.genotype for s in solutions])
-        self.population = PopulationData(
-            parents=genotypes.copy(),
-            genotypes=genotypes,
-            terms=np.array([s.terms for s in solutions]),
-            aux=np.array([s.aux for s in solutions]).reshape(n, problem.n_aux),
-            objectives=np.array([s.objectives for s in solutions]),
-            violations=np.zeros(n),
-            stalls=np.zeros(n, np.int64),
-            tallies=np.zeros((n, 4), np.int64),
-        )
+        self.population = new_population(problem, np.array([s.genotype for s in solutions]))
+        self.population.violations[:] = 0.0
+        for i, solution in enumerate(solutions):
+            for name in ("terms", "aux", "objectives"):
+                getattr(self.population, name)[i] = getattr(solution, name)
         self.elite = Elite(
             genotype=np.zeros(problem.n_variables, np.int16),
             objectives=np.full(1, np.inf),
@@ -65,16 +58,9 @@ class Bench:
         )
         self.set_elite(int(np.argmin(self.values)))
         journal, self.journal_kept = guarded_journal(problem)
-        n_genes = problem.n_variables
-        self.work = MixingWork(
-            journal=journal,
-            subsets=np.zeros(2 * n_genes + 1, np.int64),
-            genes=np.zeros(n_genes, np.int64),
-            donors=np.zeros(n, np.int64),
-            budget=np.full(1, UNLIMITED),
-            stop=np.zeros(1, np.uint8),
-            target=np.full(1, -np.inf),
-        )
+        donors, budget = np.zeros(len(parents), np.int64), np.full(1, UNLIMITED)
+        work = new_work(problem, np.zeros(1, np.uint8))
+        self.work = work._replace(journal=journal, donors=donors, budget=budget)
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -85,27 +71,8 @@ class Bench:
         self.elite.objectives[:] = self.population.objectives[i]
         self.elite.violation[:] = 0.0
 
-    def rules(
-        self,
-        *,
-        stall_limit: int = 1,
-        forced: bool = False,
-        climb: bool = False,
-        donors: bool = False,
-        immediate: bool = False,
-    ) -> MixingRules:
-        problem = self.problem
-        return MixingRules(
-            alphabet=problem.alphabet,
-            allowed=problem.allowed,
-            ordinal=problem.ordinal,
-            max_tries=problem.allowed.shape[1],
-            stall_limit=stall_limit,
-            forced_improvement=forced,
-            local_search=climb,
-            search_donors=donors,
-            immediate_elite=immediate,
-        )
+    def rules(self, *, stall_limit: int = 1, **options: bool) -> MixingRules:
+        return mixing_rules(self.problem, stall_limit, **options)
 
     def generation(self, linkage: Linkage, rules: MixingRules) -> None:
         """One generation; afterwards the offspring are the parents."""

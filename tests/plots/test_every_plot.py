@@ -5,14 +5,13 @@ import warnings
 
 import matplotlib
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from network_examples import HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_NAMES, simple_network, small_network
 from plot_examples import FIRST
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.plots import (
     plot_conditional_density,
     plot_density,
@@ -27,21 +26,8 @@ HOSTILE = ["$\\frac{", "a_b^c", "_x", "100% $5 and $6", "v" * 300, "two\nlines",
 
 
 def hostile_network():
-    edges = list(itertools.pairwise(HOSTILE))
-    cards = dict.fromkeys(HOSTILE, 2) | {HOSTILE[0]: len(HOSTILE)}
-    parents = dict.fromkeys(HOSTILE, ()) | {child: (parent,) for parent, child in edges}
-    continuous = HOSTILE[1:]
-    return DiscretizedBayesNet(
-        HOSTILE,
-        edges,
-        cut_points={name: [0.5] for name in continuous},
-        support=dict.fromkeys(continuous, (0.0, 1.0)),
-        levels={HOSTILE[0]: HOSTILE},
-        tables={
-            name: np.full([cards[member] for member in (*parents[name], name)], 1 / cards[name])
-            for name in HOSTILE
-        },
-    )
+    cuts = {name: [0.5] for name in HOSTILE[1:]}
+    return simple_network({HOSTILE[0]: HOSTILE}, itertools.pairwise(HOSTILE), cuts=cuts)
 
 
 def test_hostile_names_are_drawn_as_they_are():
@@ -58,11 +44,11 @@ def test_hostile_names_are_drawn_as_they_are():
         for ax in drawings:
             ax.figure.canvas.draw()
     titles = [text.get_text() for text in drawings[0].texts][::2]
-    for name, title in zip(HOSTILE, titles, strict=True):
+    for name, title in zip(network.names, titles, strict=True):
         if name in ("$\\frac{", "a_b^c", "_x", "100% $5 and $6", "two\nlines", "<&>", "$a$"):
             assert title == name
-    assert titles[HOSTILE.index("tab\there\\")] == "tab\\there\\"
-    long = titles[HOSTILE.index("v" * 300)].replace("\n", "")
+    assert titles[network.names.index("tab\there\\")] == "tab\\there\\"
+    long = titles[network.names.index("v" * 300)].replace("\n", "")
     assert len(long) == 48
     assert set(long) == {"v", "…"}
     assert drawings[2].get_xlabel() == "a_b^c"

@@ -8,24 +8,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from network_examples import small_network
+from network_examples import simple_network, small_network
 from wrong_input import untyped
 
-from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
+from gomea_bn import ExpertNetwork, GomeaBnError
 from gomea_bn.plots import edge_marks, plot_network
 from gomea_bn.simulation import random_network
 
 
 def two_networks():
-    names = ["a", "b", "c", "d"]
-    cuts, support = {name: [0.5] for name in names}, dict.fromkeys(names, (0.0, 1.0))
-
-    def build(edges):
-        parents = {name: sum(child == name for _, child in edges) for name in names}
-        tables = {name: np.full([2] * (parents[name] + 1), 0.5) for name in names}
-        return DiscretizedBayesNet(names, edges, cut_points=cuts, support=support, levels={}, tables=tables)
-
-    return build([("a", "b"), ("b", "c"), ("a", "d")]), build([("a", "b"), ("c", "b"), ("c", "d")])
+    cuts = {name: [0.5] for name in "abcd"}
+    graphs = [("a", "b"), ("b", "c"), ("a", "d")], [("a", "b"), ("c", "b"), ("c", "d")]
+    return tuple(simple_network({}, edges, cuts=cuts) for edges in graphs)
 
 
 def test_edges_are_marked_against_a_reference():

@@ -50,6 +50,11 @@ def classifier() -> BayesNetClassifier:
 
 
 @pytest.fixture(scope="module")
+def averaged() -> BayesNetClassifier:
+    return BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(*classes())
+
+
+@pytest.fixture(scope="module")
 def regressor() -> BayesNetRegressor:
     return BayesNetRegressor(learner(density="averaged"), structure="free", random_state=1).fit(*numbers())
 
@@ -69,29 +74,20 @@ def test_probabilities_are_those_of_the_network(classifier):
     np.testing.assert_allclose(classifier.predict_proba(x), expected)
 
 
-def test_averaged_probabilities_are_ratios_of_joint_densities():
-    x, y = classes()
-    model = BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(x, y)
-    joint = np.column_stack(
-        [
-            np.exp(
-                model.network_.log_density(x.assign(bought=pd.Categorical([label] * len(x), ["no", "yes"])))
-            )
-            for label in ("no", "yes")
-        ]
-    )
-    np.testing.assert_allclose(model.predict_proba(x), joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(x[::-1]), model.predict_proba(x)[::-1])
+def test_averaged_probabilities_are_ratios_of_joint_densities(averaged):
+    x, _ = classes()
+    labels = [pd.Categorical([label] * len(x), ["no", "yes"]) for label in ("no", "yes")]
+    joint = np.exp(np.column_stack([averaged.network_.log_density(x.assign(bought=of)) for of in labels]))
+    probabilities = averaged.predict_proba(x)
+    np.testing.assert_allclose(probabilities, joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(averaged.predict_proba(x[::-1]), probabilities[::-1])
 
 
-def test_missing_cells_are_summed_out(classifier):
+def test_missing_cells_are_summed_out(classifier, averaged):
     x, _ = classes()
     gaps = x.assign(a=np.nan)
     marginal = classifier.network_.predict_proba(gaps, "bought").to_numpy()
     np.testing.assert_allclose(classifier.predict_proba(gaps), marginal)
-    averaged = BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(
-        *classes()
-    )
     mixed = x.copy()
     mixed.loc[:9, "a"] = np.nan
     answers = averaged.predict_proba(mixed)

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import network_with, with_parts
+from network_examples import network_with, simple_network, with_parts
 from playwright.sync_api import Page, expect
 from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
@@ -29,19 +29,6 @@ ASK = """([network, questions]) => new Promise((resolve, reject) => {
   for (const family of network.families) family.t = Float64Array.from(family.t);
   worker.postMessage({ ticket: 1, network, questions });
 })"""
-
-
-def discrete(levels: dict[str, int], edges: list[tuple[str, str]], rng: np.random.Generator | None = None):
-    """Return a network of discrete variables with random or uniform tables."""
-    names = list(levels)
-    tables = {}
-    for name in names:
-        parents = [parent for parent in names if (parent, name) in edges]
-        shape = (*(levels[parent] for parent in parents), levels[name])
-        cells = np.ones(shape) if rng is None else rng.random(shape) + 0.01
-        tables[name] = cells / cells.sum(axis=-1, keepdims=True)
-    texts = {name: tuple(f"{name}{code}" for code in range(count)) for name, count in levels.items()}
-    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=texts, tables=tables)
 
 
 def as_message(network: DiscretizedBayesNet) -> dict:
@@ -127,7 +114,7 @@ def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
     for _ in range(10):
         names = [f"v{position}" for position in range(9)]
         edges = [pair for pair in combinations(names, 2) if rng.random() < 0.45]
-        network = discrete({name: int(rng.integers(2, 4)) for name in names}, edges, rng)
+        network = simple_network({name: int(rng.integers(2, 4)) for name in names}, edges, rng)
         tables = {}
         for name, table in network.tables.items():
             sparse = table * (rng.random(table.shape) < 0.6)
@@ -239,7 +226,7 @@ def test_typed_values_are_evidence_and_wrong_ones_are_named(shown):
 
 @pytest.mark.long
 def test_impossible_evidence_is_said_with_what_to_remove(shown):
-    network = discrete({"a": 2, "b": 2, "c": 2}, [("a", "b")])
+    network = simple_network({"a": 2, "b": 2, "c": 2}, [("a", "b")])
     tables = dict(network.tables) | {"b": np.eye(2)}
     certain = with_parts(network, cut_points={}, support={}, tables=tables)
     with pytest.raises(GomeaBnError, match="probability 0"):
@@ -263,7 +250,7 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(shown, browser, t
     for first, second in combinations(roots, 2):
         levels[f"{first}{second}"] = 2
         edges += [(first, f"{first}{second}"), (second, f"{first}{second}")]
-    network = discrete(levels, edges, np.random.default_rng(1))
+    network = simple_network(levels, edges, np.random.default_rng(1))
     with shown(network, "#shows=answers") as page:
         expect(page.locator("#answer-words")).to_contain_text("Estimated from 20,000 drawn cases")
         for position, share in enumerate(shares(page)):
@@ -282,7 +269,7 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(shown, browser, t
         expect(page.locator("#answer-words")).not_to_contain_text("Estimated", timeout=30_000)
         expect(page.locator("#answer-words")).to_contain_text("This finding has probability")
     monkeypatch.setattr(pools, "_MOST_WHOLE", 100)
-    wide = discrete({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")], np.random.default_rng(1))
+    wide = simple_network({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")], np.random.default_rng(1))
     network_report(wide, None, tmp_path / "wide.html")
     with opened(browser, tmp_path / "wide.html", "#shows=answers") as page:
         expect(page.locator("#answer-words")).to_contain_text("rare rows of it are replaced by their mean")
@@ -330,7 +317,7 @@ def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
 
 @pytest.mark.long
 def test_bars_take_the_room_that_labels_leave_and_have_ticks_only_with_evidence(shown):
-    network = discrete({"short": 2, "other": 2}, [("short", "other")], np.random.default_rng(1))
+    network = simple_network({"short": 2, "other": 2}, [("short", "other")], np.random.default_rng(1))
     with shown(network, "#shows=answers") as page:
         page.wait_for_selector("body[data-answered]:not([data-answered=''])")
         widths = page.locator(".card .track").evaluate_all("all => all.map(one => one.clientWidth)")

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from network_examples import simple_network
 from playwright.sync_api import Page, expect
 from review_browser import name_size, opened
 from review_examples import example_front, learned_table, random_candidate
@@ -25,15 +26,9 @@ def small_network() -> DiscretizedBayesNet:
 
 def network_of_levels(counts: list[int]) -> DiscretizedBayesNet:
     """Return discrete columns with numbers of levels, each the parent of the next two."""
-    rng = np.random.default_rng(1)
     names = [f"column {number}" for number in range(len(counts))]
     edges = [(names[i], names[j]) for j in range(len(names)) for i in range(max(0, j - 2), j)]
-    tables = {}
-    for j, name in enumerate(names):
-        cells = rng.random((*counts[max(0, j - 2) : j], counts[j])) + 0.01
-        tables[name] = cells / cells.sum(axis=-1, keepdims=True)
-    levels = {name: tuple(f"level {code}" for code in range(count)) for name, count in zip(names, counts)}
-    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=levels, tables=tables)
+    return simple_network(dict(zip(names, counts, strict=True)), edges, np.random.default_rng(1))
 
 
 def shares(page: Page, variable: int) -> list[float]:

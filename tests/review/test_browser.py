@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import network_with
+from network_examples import simple_network
 from playwright.sync_api import expect
 from review_browser import (
     CHROMIUM,
@@ -262,9 +262,7 @@ def test_decision_holds_what_was_decided_and_is_accepted(page, front):
 
 def test_the_last_parent_varies_fastest_in_a_table(shown):
     levels = {"p": ("a", "b"), "q": ("x", "y", "z"), "child": ("no", "yes")}
-    tables = {"p": np.full(2, 1 / 2), "q": np.full(3, 1 / 3), "child": np.full((2, 3, 2), 1 / 2)}
-    network = network_with(list(levels), [("p", "child"), ("q", "child")], levels=levels, tables=tables)
-    with shown(network) as page:
+    with shown(simple_network(levels, [("p", "child"), ("q", "child")])) as page:
         page.locator(".node[data-variable='2']").press("Enter")
         rows = page.locator("#probabilities tbody tr").all()
         parents = [row.locator("th").all_inner_texts() for row in rows]
@@ -354,16 +352,16 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
         for variable in network.cut_points
         if network.parents(variable) and len(network.cut_points[variable])
     )
-    page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
-    page.keyboard.press("Enter")
+    page.locator(f".node[data-variable='{network.names.index(name)}']").press("Enter")
     assert page.locator(".variable-name").inner_text() == name
     assert page.locator("#histogram .bar").count() > 5
     assert page.locator("#histogram line.cut.this").count() == 2 * len(network.cut_points[name])
     assert page.locator("#histogram line.cut.yours").count() == 2 * len(front.expert.cut_points[name])
     rows = network.tables[name].reshape(-1, network.cardinality(name))
     assert page.locator("#probabilities tbody tr").count() == len(rows)
-    first = page.locator("#probabilities tbody tr").first.locator("td.share").all_inner_texts()
-    assert [float(text) for text in first] == pytest.approx(rows[0].tolist(), abs=0.0051)
+    for row, shown in zip(rows, page.locator("#probabilities tbody tr").all(), strict=True):
+        texts = shown.locator("td.share").all_inner_texts()
+        assert [float(text) for text in texts] == pytest.approx(row.tolist(), abs=0.0051)
     counts = page.locator("#probabilities tbody td.muted").all_inner_texts()
     assert sum(int(text) for text in counts) == front.table.n_rows
     children = {child for parent, child in network.edges if parent == name}
@@ -508,19 +506,10 @@ def test_values_that_differ_differ_in_the_table(shown):
 
 @pytest.mark.long
 def test_reversed_edges_are_split_by_whether_they_contradict(shown, browser, tmp_path):
-    levels = dict.fromkeys("abc", ("0", "1"))
-
-    def network(edges):
-        sizes = {name: sum(child == name for _, child in edges) for name in levels}
-        tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
-        return network_with(list(levels), edges, levels=levels, tables=tables)
-
+    graphs = ("ab bc", "ba cb", "ab cb", "ba bc ac", "ba ca")
     networks = [
-        network([("a", "b"), ("b", "c")]),
-        network([("b", "a"), ("c", "b")]),
-        network([("a", "b"), ("c", "b")]),
-        network([("b", "a"), ("b", "c"), ("a", "c")]),
-        network([("b", "a"), ("c", "a")]),
+        simple_network({"a": 2, "b": 2, "c": 2}, [(edge[0], edge[1]) for edge in graph.split()])
+        for graph in graphs
     ]
     objectives = example_front(n_networks=2).objectives[:2]
     front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)

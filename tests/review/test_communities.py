@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from network_examples import simple_network
 from review_browser import opened
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -29,12 +30,7 @@ def wide_network() -> DiscretizedBayesNet:
     names = [f"c{number}" for number in range(28)]
     edges = [(names[at - 1], names[at]) for at in range(1, 27)]
     edges += [(names[at - 2], names[at]) for at in range(2, 27) if at % 9 > 1]
-    tables = {}
-    for name in names:
-        n_parents = sum(child == name for _, child in edges)
-        tables[name] = np.full((2,) * (n_parents + 1), 0.5)
-    levels = dict.fromkeys(names, ("no", "yes"))
-    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=levels, tables=tables)
+    return simple_network(dict.fromkeys(names, 2), edges)
 
 
 def test_cliques_are_found_whatever_the_order_of_the_nodes():

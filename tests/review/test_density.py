@@ -78,8 +78,7 @@ def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
     network_report(averaged, path=path)
     curve = marginal_density(averaged, "b").curve
     with opened(browser, path) as page:
-        page.locator(".node[data-variable='3']").focus()
-        page.keyboard.press("Enter")
+        page.locator(".node[data-variable='3']").press("Enter")
         (points,) = page.eval_on_selector_all(
             "#histogram polyline.density.averaged",
             "nodes => nodes.map((node) => node.getAttribute('points'))",
@@ -181,8 +180,7 @@ def test_positions_on_the_page_are_exact_for_the_range(offset, scale, shaped):
 def test_bins_far_from_zero_are_drawn_and_named_apart(shown):
     table = offset_table(1e9, 1e-3)
     with shown(offset_network(table), table=table) as page:
-        page.locator(".node[data-variable='0']").focus()
-        page.keyboard.press("Enter")
+        page.locator(".node[data-variable='0']").press("Enter")
         width = float(page.locator("#histogram").get_attribute("width"))
         points = page.locator("#histogram polyline.density.this").get_attribute("points")
         drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
@@ -209,8 +207,7 @@ def test_cuts_between_integers_keep_their_decimal(shown):
     expected = [["≤ 4.5", "4.5 \u2013 6.5", "6.5 \u2013 123.3", "> 123.3"], ["≤ 0.1235", "> 0.1235"]]
     with shown(network, table=table) as page:
         for position, texts in enumerate(expected):
-            page.locator(f".node[data-variable='{position}']").focus()
-            page.keyboard.press("Enter")
+            page.locator(f".node[data-variable='{position}']").press("Enter")
             page.click("summary:text('Bins as a table')")
             rows = page.locator("#panel details table").first.locator("tbody th")
             assert rows.all_inner_texts() == texts
@@ -223,8 +220,7 @@ def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path,
     network_report(network, TABLE, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         for position, name in enumerate(network.names):
-            page.locator(f".node[data-variable='{position}']").focus()
-            page.keyboard.press("Enter")
+            page.locator(f".node[data-variable='{position}']").press("Enter")
             assert page.locator(".variable-name").inner_text() == name
             points = page.locator("#histogram polyline.density.this").get_attribute("points")
             drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
@@ -264,15 +260,13 @@ def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
     }
     with opened(browser, tmp_path / "page.html") as page:
         for name, text in expected.items():
-            page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
-            page.keyboard.press("Enter")
+            page.locator(f".node[data-variable='{network.names.index(name)}']").press("Enter")
             assert page.locator(".inside").all_inner_texts() == [text]
     monkeypatch.setattr(pools, "_MOST_CELLS", 1)
     monkeypatch.setattr(pools, "_MOST_SAMPLED", 0)
     network_report(network, TABLE, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
-        page.locator(f".node[data-variable='{network.names.index('rain')}']").focus()
-        page.keyboard.press("Enter")
+        page.locator(f".node[data-variable='{network.names.index('rain')}']").press("Enter")
         assert page.locator("#histogram polyline").count() == 0
         assert page.locator("#histogram rect.bar").count() > 5
         assert "its density takes too long to compute" in page.locator(".inside").inner_text()
@@ -280,8 +274,7 @@ def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
 
 def test_the_expert_s_density_is_drawn_too(shown):
     with shown(shaped_front(), "#network=2") as page:
-        page.locator(".node[data-variable='0']").focus()
-        page.keyboard.press("Enter")
+        page.locator(".node[data-variable='0']").press("Enter")
         assert page.locator("#histogram polyline").count() == 2
         assert page.locator("#histogram polyline").last.get_attribute("class") == "density this"
         assert page.locator("#histogram line.cut.yours").count() == 2 * 2
@@ -290,8 +283,7 @@ def test_the_expert_s_density_is_drawn_too(shown):
 def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(shown):
     network = point_at_a_cut()
     with shown(network) as page:
-        page.locator(".node[data-variable='0']").focus()
-        page.keyboard.press("Enter")
+        page.locator(".node[data-variable='0']").press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
         top = float(page.locator("#histogram line.stem").get_attribute("y1"))
         (mass,) = marginal_density(network, "x").curve.points.values()
@@ -306,8 +298,7 @@ def test_stems_of_a_column_of_few_values_fill_the_drawing(shown):
     table = read_table(pd.DataFrame({"x": counts}), kinds={"x": "continuous"})
     network = DiscretizedBayesNet.from_table(table, [], {"x": [1.5, 3.5]}, shapes={"x": shape})
     with shown(network, table=table) as page:
-        page.locator(".node[data-variable='0']").focus()
-        page.keyboard.press("Enter")
+        page.locator(".node[data-variable='0']").press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
         stems = page.locator("#histogram line.stem")
         masses = marginal_density(network, "x").curve.points

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import network_with, with_parts
+from network_examples import simple_network, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
@@ -186,51 +186,45 @@ def test_spoilt_columns_of_a_record_give_no_histogram(columns):
         [0, 1],
     ],
 )
-def test_a_damaged_histogram_is_left_out_and_said_to_be(histogram):
+def test_damaged_histograms_and_counts_are_left_out_and_said_to_be(histogram):
     columns = column_summary(example_front().table)
-    index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
+    kinds = [column["kind"] for column in columns]
+    index, of_levels = kinds.index("continuous"), kinds.index("discrete")
     columns[index]["histogram"] = histogram
+    columns[of_levels]["counts"][0] = "many"
     front = example_front(keep_table=False, record={"columns": columns})
     variables = page_data(review_page(front))["variables"]
-    assert variables[index]["histogram"] is None
-    assert [variable["damaged"] for variable in variables].index(True) == index
-    assert sum(variable["damaged"] for variable in variables) == 1
+    assert variables[index]["histogram"] is variables[of_levels]["counts"] is None
+    assert {at for at, variable in enumerate(variables) if variable["damaged"]} == {index, of_levels}
 
 
-def test_damaged_counts_of_levels_are_left_out_and_said_to_be():
-    columns = column_summary(example_front().table)
-    index = next(index for index, variable in enumerate(columns) if variable["kind"] == "discrete")
-    columns[index]["counts"][0] = "many"
-    front = example_front(keep_table=False, record={"columns": columns})
-    variables = page_data(review_page(front))["variables"]
-    assert variables[index]["counts"] is None
-    assert [variable["name"] for variable in variables if variable["damaged"]] == [columns[index]["name"]]
+def front_of_a_short_expert() -> tuple[Front, list[str]]:
+    """Return a front whose expert gave an edge and the cuts of its child, with these columns and a further one."""
+    plain = example_front()
+    names = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(names[0], names[1])], cut_points={names[1]: [0.5]}).fitted(
+        plain.table
+    )
+    networks = [candidate.network for candidate in plain]
+    return Front(plain.objectives, plain.values, networks, table=plain.table, expert=expert), names
 
 
 def test_what_the_expert_did_not_say_is_marked():
-    plain = example_front()
-    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
-    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
-    front = Front(
-        plain.objectives, plain.values, [entry.network for entry in plain], table=plain.table, expert=expert
-    )
+    front, (first, second, third) = front_of_a_short_expert()
     unsaid = {entry["name"]: entry["unsaid"] for entry in page_data(review_page(front))["variables"]}
     assert unsaid.pop(first) == "bins"
     assert unsaid.pop(second) is None
     assert third in unsaid
     assert set(unsaid.values()) == {"variable"}
-    assert {entry["unsaid"] for entry in page_data(review_page(plain))["variables"]} == {None}
+    assert {entry["unsaid"] for entry in page_data(review_page(example_front()))["variables"]} == {None}
 
 
 def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
     """Return a network whose last table has 5**n_parents rows."""
-    rng = np.random.default_rng(0)
-    names = [f"p{number}" for number in range(n_parents)] + ["child"]
-    levels = {name: tuple("abcde") for name in names[:-1]} | {"child": (0, 1)}
-    tables = {name: rng.dirichlet(np.ones(5)) for name in names[:-1]}
-    tables["child"] = rng.dirichlet(np.ones(2), size=(5,) * n_parents)
-    edges = [(name, "child") for name in names[:-1]]
-    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=levels, tables=tables)
+    levels = {f"p{number}": 5 for number in range(n_parents)}
+    return simple_network(
+        {**levels, "child": 2}, [(name, "child") for name in levels], np.random.default_rng(0)
+    )
 
 
 def test_long_tables_are_cut_and_say_which_rows_are_kept():
@@ -274,16 +268,13 @@ def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeyp
 
 @pytest.mark.parametrize("n_rows", [MOST_TABLE_ROWS, MOST_TABLE_ROWS + 1])
 def test_a_table_is_cut_from_one_row_above_the_limit(n_rows):
-    levels = {"parent": tuple(range(n_rows)), "child": (0, 1)}
-    tables = {"parent": np.full(n_rows, 1 / n_rows), "child": np.full((n_rows, 2), 0.5)}
-    network = network_with(["parent", "child"], [("parent", "child")], levels=levels, tables=tables)
+    network = simple_network({"parent": n_rows, "child": 2}, [("parent", "child")])
     family = page_data(network_report(network))["families"][1][0]
     assert family["i"] == (None if n_rows == MOST_TABLE_ROWS else list(range(MOST_TABLE_ROWS)))
 
 
 def test_long_tables_keep_the_rows_with_most_data():
     frame = wide_network().sample(900, 1)
-    frame["child"] = frame["child"].astype(int)
     table = read_table(frame)
     network = DiscretizedBayesNet.from_table(table, [(f"p{number}", "child") for number in range(4)], {})
     family = page_data(network_report(network, table))["families"][-1][0]
@@ -325,16 +316,8 @@ def test_tables_of_numbers_show_the_parents_that_add_most():
 
 @pytest.mark.long
 def test_bins_that_the_expert_did_not_give_are_not_called_theirs(shown):
-    plain = example_front()
-    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
-    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
-    front = Front(
-        plain.objectives,
-        plain.values,
-        [candidate.network for candidate in plain],
-        table=plain.table,
-        expert=expert,
-    )
+    front, (first, second, third) = front_of_a_short_expert()
+    expert = front.expert
     with shown(front) as page:
         text = page.locator("#panel").inner_text()
         assert f"You gave no bins: {first}." in text

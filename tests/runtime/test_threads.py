@@ -62,21 +62,16 @@ def test_work_that_would_exceed_the_deadline_raises_the_flag():
 
 
 @pytest.mark.parametrize("inline", [True, False])
-def test_only_certain_blocks_are_run_under_a_raised_flag(inline):
-    stop = StopFlag(None)
-    stop.raise_for("interrupt")
-    blocks = []
-    with Workers(2, stop) as workers:
-        workers.run(lambda _thread, block: blocks.append(block), 5, n_threads=2, inline=inline, n_certain=2)
-    assert sorted(blocks) == [0, 1]
-
-
-@pytest.mark.parametrize("inline", [True, False])
-def test_every_block_is_run_once(inline):
-    blocks = []
-    with Workers(3, StopFlag(None)) as workers:
-        workers.run(lambda _thread, block: blocks.append(block), 20, n_threads=3, inline=inline, n_certain=0)
-    assert sorted(blocks) == list(range(20))
+@pytest.mark.parametrize(("reason", "n_certain", "n_run"), [("interrupt", 2, 2), ("", 0, 20)])
+def test_every_block_is_run_once_but_under_a_raised_flag_only_certain_ones(inline, reason, n_certain, n_run):
+    stop, blocks = StopFlag(None), []
+    if reason:
+        stop.raise_for(reason)
+    with Workers(3, stop) as workers:
+        workers.run(
+            lambda _thread, block: blocks.append(block), 20, n_threads=3, inline=inline, n_certain=n_certain
+        )
+    assert sorted(blocks) == list(range(n_run))
 
 
 def test_a_call_in_the_background_gives_its_result_or_its_error():
@@ -171,22 +166,13 @@ def test_the_usual_pace_returns_after_an_error():
     assert gc.get_threshold() == usual
 
 
-def test_a_pace_that_is_rarer_stays():
+@pytest.mark.parametrize("threshold", [(10**6, 3), (0, 10)])
+def test_a_pace_that_is_rarer_or_none_stays(threshold):
     usual = gc.get_threshold()
-    gc.set_threshold(10**6, 3, 4)
+    gc.set_threshold(*threshold)
     try:
         with rare_collections():
-            assert gc.get_threshold()[:2] == (10**6, 3)
-    finally:
-        gc.set_threshold(*usual)
-
-
-def test_garbage_that_is_never_looked_for_stays_so():
-    usual = gc.get_threshold()
-    gc.set_threshold(0)
-    try:
-        with rare_collections():
-            assert gc.get_threshold()[0] == 0
+            assert gc.get_threshold()[:2] == threshold
     finally:
         gc.set_threshold(*usual)
 

@@ -2,24 +2,15 @@ import math
 from collections import Counter
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import one_column
+from network_examples import one_column, simple_network
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, simulated_expert
+from gomea_bn import GomeaBnError, read_table, simulated_expert
 from gomea_bn.simulation.random_networks import random_network as ground_truth
-
-
-def is_acyclic(edges, names):
-    left = set(names)
-    while left:
-        free = {name for name in left if not any(child == name and parent in left for parent, child in edges)}
-        if not free:
-            return False
-        left -= free
-    return True
 
 
 @settings(max_examples=60)
@@ -44,7 +35,7 @@ def test_simulated_experts_know_their_share_of_the_true_edges(
     expert = simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed)
     assert expert.names == truth.names
     assert expert.network is None
-    assert is_acyclic(expert.edges, expert.names)
+    assert nx.is_directed_acyclic_graph(nx.DiGraph(expert.edges))
     right = [edge for edge in expert.edges if edge in true_edges]
     wrong = [edge for edge in expert.edges if edge not in true_edges]
     assert len(right) == len(wrong) == n_right
@@ -110,11 +101,7 @@ def test_wrong_edges_keep_the_limit_on_parents():
 
 def test_impossible_simulations_are_refused():
     truth = ground_truth(5, random_state=1)
-    full = DiscretizedBayesNet(
-        list("abc"), [("a", "b"), ("a", "c"), ("b", "c")], cut_points={}, support={},
-        levels=dict.fromkeys("abc", (0, 1)),
-        tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2, 2), 0.5)},
-    )  # fmt: skip
+    full = simple_network({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("a", "c"), ("b", "c")])
     cases: list[tuple[dict[str, Any], str]] = [
         ({"truth": full}, "truth allows only 0 of the 2 wrong edges: it has 3 edges, 0 pairs .* Lower known"),
         ({"truth": [("a", "b")]}, "truth must be a DiscretizedBayesNet, got list"),

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from mo_oracles import dominates
 from oracles import is_acyclic
+from shape_oracles import slow_log_density, slow_mass
 
 from gomea_bn.expert.distance import draw_expert_sample
 
@@ -83,21 +84,6 @@ def family_density(network, name, rows):
 
 def slow_log_inside(shape, value, cuts):
     """Return the log density of a value, or the log probability of a point mass, given its bin."""
-    ends = np.array([shape.low, *cuts, shape.high])
+    ends = [shape.low, *cuts, shape.high]
     code = int(np.searchsorted(cuts, value, side="left"))
-    low, high = ends[code], ends[code + 1]
-    mass = sum(share for point, share in shape.points.items() if low < point <= high)
-    if code == 0:
-        mass += shape.points.get(shape.low, 0.0)
-    span = shape.high - shape.low
-    for a, b, left, right in zip(shape.edges[:-1], shape.edges[1:], shape.left, shape.right, strict=True):
-        first, last = max(a, low), min(b, high)
-        if first < last:
-            heights = [left + (right - left) * (x - a) / (b - a) for x in (first, last)]
-            mass += (last - first) * sum(heights) / 2 / span
-    if value in shape.points:
-        return np.log(shape.points[value] / mass)
-    inside = np.clip(value, shape.low, shape.high)
-    piece = max(int(np.searchsorted(shape.edges, inside, side="left")) - 1, 0)
-    a, b, left, right = shape.edges[piece], shape.edges[piece + 1], shape.left[piece], shape.right[piece]
-    return np.log((left + (right - left) * (inside - a) / (b - a)) / span / mass)
+    return slow_log_density(shape, value) - np.log(slow_mass(shape, ends[code], ends[code + 1]))

@@ -104,6 +104,19 @@ def slow_family_score(
     return math.fsum(parts)
 
 
+def slow_score_of_codes(
+    columns: Iterable[NDArray[np.integer]],
+    cards: Iterable[int],
+    child: int,
+    parents: Iterable[int],
+    method: str,
+    **options: Any,
+) -> float:
+    """The score of a family of discrete columns."""
+    family = Family((child, 0), tuple((parent, 0) for parent in parents))
+    return slow_family_score(discrete_variables(columns, cards), family, method, **options)
+
+
 # ---------------------------------------------------------------- linkage
 
 

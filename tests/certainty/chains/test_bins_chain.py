@@ -2,8 +2,7 @@
 
 import itertools
 import json
-from collections import defaultdict
-from math import lgamma, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from certainty_examples import discrete_frame, graphs, network_of
 from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
+from oracles import slow_score_of_codes
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.certainty import EdgeProbabilities, edge_posterior, edge_probabilities
@@ -46,15 +46,6 @@ def all_cuts(values: NDArray[np.float64]) -> list[Cuts]:
     return [cuts for k in range(len(middles) + 1) for cuts in itertools.combinations(middles, k)]
 
 
-def family_score(codes: list[NDArray[np.int64]], cards: list[int], child: int, parents: Any) -> float:
-    """Return ln of the marginal likelihood of a child's codes under Dirichlet(1) rows."""
-    counts: dict[Any, NDArray[np.int64]] = defaultdict(lambda: np.zeros(cards[child], np.int64))
-    for row in zip(*codes, strict=True):
-        counts[tuple(row[p] for p in parents)][row[child]] += 1
-    r = cards[child]
-    return sum(lgamma(r) - lgamma(r + sum(n)) + sum(lgamma(k + 1) for k in n) for n in counts.values())
-
-
 def enumerated(data: pd.DataFrame, max_indegree: int, required: Any = ()) -> NDArray[np.float64]:
     """Return the probability of every edge by a sum over all graphs and all bins."""
     x, y = data["x"].to_numpy(), data["y"].to_numpy()
@@ -72,7 +63,7 @@ def enumerated(data: pd.DataFrame, max_indegree: int, required: Any = ()) -> NDA
         codes.append(z)
         cards = [len(cuts[0]) + 1, len(cuts[1]) + 1, 2]
         scores = {
-            (v, parents): family_score(codes, cards, v, parents)
+            (v, parents): slow_score_of_codes(codes, cards, v, parents, "k2")
             for v in range(3)
             for k in range(max_indegree + 1)
             for parents in itertools.combinations([u for u in range(3) if u != v], k)
@@ -151,7 +142,7 @@ def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(parents, children, ed
             cards = [len(cuts) + 1, 2, 2]
             if len(cuts) or not (of_x or children):
                 widths = np.diff(np.concatenate(([x.min()], cuts, [x.max()])))
-                score = sum(family_score(codes, cards, v, graph_of_x[v]) for v in range(3))
+                score = sum(slow_score_of_codes(codes, cards, v, graph_of_x[v], "k2") for v in range(3))
                 terms.append(
                     score - float(np.log(widths)[codes[0]].sum()) - len(cuts) * log(len(np.unique(x)) - 1)
                 )

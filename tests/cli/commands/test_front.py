@@ -127,6 +127,11 @@ def test_a_page_and_a_model_follow(folder, learned):
         (["--discretizer", "kmeans"], "discretizer must be one of"),
         (["--require", "a,z"], "unknown column 'z'"),
         (["--cut-points", "a=99"], "must lie inside the range"),
+        (["--target", "bb"], "--target must be a column of the table, got 'bb'"),
+        (
+            ["--objective", "target", "--objective", "misfit"],
+            "'target' and the option --target need each other",
+        ),
     ],
 )
 def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, message):
@@ -151,23 +156,6 @@ def test_a_target_is_predicted_listed_and_shown_on_a_page(folder):
     ok("review", out, "-o", folder / "question.html")
     assert page_data((folder / "question.html").read_text())["question"]["note"] is None
     assert "b" in ok("show", f"{out}#knee").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--target", "bb"], "--target must be a column of the table, got 'bb'"),
-        (
-            ["--objective", "target", "--objective", "misfit"],
-            "'target' and the option --target need each other",
-        ),
-    ],
-)
-def test_a_wrong_target_is_reported_before_the_search(folder, arguments, message):
-    result = invoke("front", folder / "rows.csv", *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert "Searching" not in result.stderr
 
 
 def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):

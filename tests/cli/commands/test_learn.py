@@ -392,17 +392,6 @@ def test_a_name_that_no_file_can_have_is_refused_before_the_search(table, tmp_pa
     assert "name too long" in result.stderr
 
 
-@pytest.mark.parametrize(("option", "value"), [("density", "smooth"), ("line", "yes")])
-def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, tmp_path, option, value):
-    assert f"--{option} must be one of" in refused(
-        2, "learn", tmp_path / "none.csv", *QUICK, f"--{option}", value
-    )
-    result = learn(table, *QUICK, f"--{option}", value)
-    assert result.exit_code == 2
-    assert option in result.stderr
-    assert value in result.stderr
-
-
 @pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("arguments", "message"),

@@ -32,13 +32,13 @@ def front_of(table: Table | None) -> Front:
 
 def test_misfits_are_those_of_the_networks_and_of_their_averages() -> None:
     front, test = front_of(TABLE), rows_of(1)
+    averages = [average_families(each.network, TABLE, n_copies=3, random_state=5) for each in front]
     for scored, given in ((TABLE.to_frame(), None), (test, test)):
         misfits = averaged_misfits(front, test=given, n_copies=3, random_state=5)
         assert misfits.index.tolist() == [0, 1]
         assert misfits.index.name == "id"
-        for number, row in misfits.iterrows():
+        for averaged, (number, row) in zip(averages, misfits.iterrows(), strict=True):
             network = front.network(int(str(number)))
-            averaged = average_families(network, TABLE, n_copies=3, random_state=5)
             assert row["misfit"] == pytest.approx(-network.score(scored))
             assert row["averaged_misfit"] == pytest.approx(-averaged.score(scored))
             assert row["line_weight"] == conditionals_of(averaged).mean_line_weight(averaged)

@@ -1,6 +1,5 @@
 """Conditionals learned from rows: tables, drawn cuts, lines; options, missing values and Ctrl-C of their learners."""
 
-import itertools
 import math
 import pickle
 import signal
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables, plain_line
+from network_examples import with_parts
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
@@ -148,15 +148,8 @@ def test_mixed_shapes_and_points() -> None:
 def test_a_wider_support_than_the_rows_is_kept() -> None:
     frame = linear_frame(100)
     network = network_of(frame, [("x", "y")], shaped=False)
-    wide = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support={name: (low - 1, high + 1) for name, (low, high) in network.support.items()},
-        levels=network.levels,
-        tables=network.tables,
-        pseudo_count=network.pseudo_count,
-    )
+    support = {name: (low - 1, high + 1) for name, (low, high) in network.support.items()}
+    wide = with_parts(network, support=support, pseudo_count=network.pseudo_count)
     averaged = average_families(wide, frame)
     assert averaged.support == wide.support
     beyond = frame[:1].assign(y=wide.support["y"][1])
@@ -195,10 +188,7 @@ def test_the_learned_network_has_conditionals() -> None:
     for name, table in network.tables.items():
         assert table.shape == tuple(network.cardinality(each) for each in (*network.parents(name), name))
     assert network == average_families(plain.network_, frame, random_state=1)
-    np.testing.assert_array_equal(learner.score_samples(fresh), network.log_density(fresh))
-    assert learner.score(fresh) == pytest.approx(network.score(fresh))
     assert learner.score(fresh) > plain.score(fresh)
-    pd.testing.assert_frame_equal(learner.sample(9, 3), network.sample(9, 3))
     assert pickle.loads(pickle.dumps(learner)).network_ == network
     assert BayesNetLearner().get_params()["density"] == "averaged"
     without = BayesNetLearner(density=Averaged(line="none"), **QUICK).fit(frame).network_
@@ -217,25 +207,6 @@ def test_the_former_attribute_is_the_network() -> None:
     assert not hasattr(learner, "averaged_")
 
 
-def test_the_learner_drops_rows_with_missing_values() -> None:
-    frame = linear_frame()
-    frame.loc[3, "x"] = np.nan
-    learner = BayesNetLearner(missing="drop", **QUICK).fit(frame)
-    assert conditionals_of(learner.network_).n_rows == 199
-    densities = learner.score_samples(frame)
-    assert np.flatnonzero(np.isnan(densities)).tolist() == [3]
-    assert learner.score(frame) == pytest.approx(np.nanmean(densities))
-
-
-@pytest.mark.filterwarnings("ignore:.*constant")
-def test_tables_with_a_constant_column_have_conditionals() -> None:
-    frame = linear_frame(100).assign(k=3.5)
-    learner = BayesNetLearner(**QUICK).fit(frame)
-    assert set(conditionals_of(learner.network_).copies[0].tables) == set(frame)
-    assert np.isfinite(learner.score(frame))
-    assert (learner.sample(5, 0)["k"] == 3.5).all()
-
-
 @pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
 def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
     learner = BayesNetLearner(**untyped({option: value}), **QUICK)
@@ -244,22 +215,14 @@ def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: 
             model.fit("no such file.csv")
 
 
-def interrupted_from(call: int, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
-    """Let the call of `average_families` with a number, counted from 1, end as by Ctrl-C."""
-    real, calls = average_families, itertools.count(1)
-
-    def average(*arguments: Any, **options: Any) -> DiscretizedBayesNet:
-        if next(calls) >= call:
-            signal.raise_signal(signal.SIGINT)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(f"gomea_bn.learning.{module}.average_families", average)
-
-
 def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = linear_frame(80)
     plain = BayesNetLearner(density="bins", **QUICK).fit(frame)
-    interrupted_from(1, monkeypatch, "averaging.families")
+
+    def interrupted(*_arguments: Any, **_options: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_families", interrupted)
     learner = BayesNetLearner(**QUICK)
     with pytest.warns(
         GomeaBnWarning, match="interrupted\\. network_ has tables alone, counted from the rows"
@@ -272,30 +235,6 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     assert learner.stopped_by_ == plain.stopped_by_
     assert learner.score(frame) == plain.score(frame)
     assert average_families(learner.network_, learner.table_).conditionals is not None
-
-
-@pytest.mark.long
-def test_ctrl_c_while_conditionals_are_learned_keeps_the_networks_of_an_ensemble_so_far(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    frame = linear_frame(80)
-    plain = BayesNetEnsemble(BayesNetLearner(density="bins", **QUICK), n_networks=3, random_state=1).fit(
-        frame
-    )
-    first = BayesNetEnsemble(BayesNetLearner(**QUICK), n_networks=1, random_state=1).fit(frame)
-    with monkeypatch.context() as patched:
-        interrupted_from(2, patched, "ensemble")
-        ensemble = BayesNetEnsemble(BayesNetLearner(**QUICK), n_networks=3, random_state=1).fit(frame)
-    assert ensemble.networks_ == first.networks_
-    assert ensemble.networks_[0].conditionals is not None
-    assert ensemble.stopped_by_ == "interrupt"
-    assert len(ensemble.edge_frequency())
-    # a first network without conditionals is better than none
-    interrupted_from(1, monkeypatch, "ensemble")
-    ensemble = BayesNetEnsemble(BayesNetLearner(**QUICK), n_networks=3, random_state=1)
-    with pytest.warns(GomeaBnWarning, match="interrupted. networks_ has tables alone, counted from the rows"):
-        ensemble.fit(frame)
-    assert ensemble.networks_ == plain.networks_[:1]
 
 
 @pytest.mark.parametrize("line", ["auto", "none"])

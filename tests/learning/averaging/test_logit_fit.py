@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
@@ -74,36 +78,29 @@ def test_a_level_without_rows_keeps_the_probability_of_half_a_row() -> None:
     assert np.exp(logs[1]) == pytest.approx(np.exp(logs[3]))
 
 
-def learned(x: NDArray[np.float64], codes: NDArray[np.int64], **options: object) -> DiscretizedBayesNet:
+def lines_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: object) -> Mapping[str, Any]:
     frame = pd.DataFrame({"x": x, "k": pd.Categorical(codes.astype(str))})
     cuts = {"x": np.quantile(x, [1 / 3, 2 / 3])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "k")], cuts, pseudo_count=1.0)
-    return average_families(network, frame, n_copies=2, **options)  # type: ignore[arg-type]
+    return conditionals_of(average_families(network, frame, n_copies=2, **options)).lines  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_that_do_not_depend_have_no_logit(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    network = learned(generator.normal(size=600), generator.integers(0, 2, 600))
-    assert network.conditionals is not None
-    assert network.conditionals.lines == {}
+    assert lines_of(generator.normal(size=600), generator.integers(0, 2, 600)) == {}
 
 
 def test_steps_stay_tables_and_slopes_become_logits() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(size=2_000)
     p = np.where(x > np.quantile(x, 2 / 3), 0.8, 0.2)
-    step = learned(x, (generator.random(2_000) < p).astype(np.int64))
-    assert step.conditionals is not None
-    of_step = step.conditionals.lines.get("k")
+    of_step = lines_of(x, (generator.random(2_000) < p).astype(np.int64)).get("k")
     assert of_step is None or of_step.weight < 0.5
-    slope = learned(x, (generator.logistic(size=2_000) < 6 * x).astype(np.int64))
-    assert slope.conditionals is not None
-    of_slope = slope.conditionals.lines["k"]
+    rows = (generator.logistic(size=2_000) < 6 * x).astype(np.int64)
+    of_slope = lines_of(x, rows)["k"]
     assert isinstance(of_slope, FamilyLogit)
     assert of_slope.weight > 0.6
     assert of_slope.words == "a logit of a line"
-    assert not slope.conditionals.lines["k"].in_units
-    without = learned(x, (generator.logistic(size=2_000) < 6 * x).astype(np.int64), line="none")
-    assert without.conditionals is not None
-    assert without.conditionals.lines == {}
+    assert not of_slope.in_units
+    assert lines_of(x, rows, line="none") == {}

@@ -50,6 +50,9 @@ def test_a_false_edge_goes_and_a_true_one_stays() -> None:
     assert record["edges"] == [["z", "y"]]
     assert record["nats"] <= record["error"]
     assert "Left out: z → y. The best score, 10.000 nats, has it" in simple.summary()
+    averaged = average_families(simple, frame, random_state=0)
+    assert averaged.edges == simple.edges
+    assert averaged.metadata["left_out_edges"] == record
 
 
 def test_the_loss_is_that_of_tables_counted_without_each_row() -> None:
@@ -116,11 +119,3 @@ def test_required_edges_have_no_gain_and_stay() -> None:
     assert ("z", "y") in learner.network_.edges
     entries = learner.network_.metadata["parents"].get("y", [])
     assert "z" not in [parent for parent, _ in entries]
-
-
-def test_averages_of_the_simple_network_follow_its_graph() -> None:
-    frame = rows()
-    simple = simplest_network(with_false_edge(frame), read_table(frame), line="auto", random_state=0)
-    averaged = average_families(simple, frame, random_state=0)
-    assert averaged.edges == simple.edges
-    assert averaged.metadata["left_out_edges"] == simple.metadata["left_out_edges"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 
 from gomea_bn import (
     BayesNetEnsemble,
@@ -118,6 +119,9 @@ def test_constant_columns_are_kept_without_edges_and_warned_of_once(rows, model)
     else:
         networks = getattr(model, "networks_", None) or [model.network_]
         assert np.isfinite(model.score_samples(rows)).all()
+        assert (model.sample(5, random_state=0)[["fixed", "site"]] == [2.5, "north"]).all(axis=None)
+        if not isinstance(model, BayesNetEnsemble):
+            assert set(conditionals_of(model.network_).copies[0].tables) == set(rows)
     assert max(len(network.edges) for network in networks) > 0
     assert not any(constants_of(network) for network in networks)
 

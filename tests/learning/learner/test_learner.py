@@ -316,6 +316,7 @@ def test_missing_rows_are_dropped_on_request(mixed, fitted):
     assert learner.table_.dropped_rows == (240, 241)
     assert learner.network_ == fitted.network_
     assert np.flatnonzero(np.isnan(learner.score_samples(holes))).tolist() == [240, 241]
+    assert learner.score(holes) == pytest.approx(fitted.score(mixed))
 
 
 def test_tables_of_two_columns_and_of_one_can_be_learned(mixed):

@@ -36,7 +36,7 @@ from gomea_bn.problems.row_counts import (
     scaled_log_density,
 )
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
-from gomea_bn.problems.survey import Sampled, sample_of, sampled_rows, survey
+from gomea_bn.problems.survey import Sample, Sampled, sample_of, sampled_rows, survey
 
 
 @pytest.fixture
@@ -158,15 +158,17 @@ def test_a_full_disk_under_the_cells_is_one_line(frame, monkeypatch) -> None:
         counter.code(coding(frame))
 
 
+def drawn(whole: list[FramePiece], n_rows: int, seed: int) -> Sample:
+    positions = sampled_rows([len(piece.frame) for piece in whole], n_rows, seed=seed)
+    return sample_of(whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+
+
 def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
     frame["rare"] = "usual"
     frame.loc[[17, 640], "rare"] = ["seldom", "once"]
     whole = pieces(frame, 100, 101, 500)
-    positions = sampled_rows([len(piece.frame) for piece in whole], 60, seed=4)
-    assert sum(map(len, positions)) == 60
-    sample = sample_of(
-        whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions
-    ).rows
+    assert sum(map(len, sampled_rows([len(piece.frame) for piece in whole], 60, seed=4))) == 60
+    sample = drawn(whole, 60, seed=4).rows
     assert 60 <= len(sample) < 80
     assert set(sample["rare"]) == {"usual", "seldom", "once"}
     for name in ("x", "y"):
@@ -180,8 +182,7 @@ def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
 
 def test_rows_of_a_sample_are_named_by_their_pieces(frame) -> None:
     whole = pieces(frame, 100, 101, 500)
-    positions = sampled_rows([len(piece.frame) for piece in whole], 60, seed=4)
-    sample = sample_of(whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+    sample = drawn(whole, 60, seed=4)
     ends = np.cumsum([0, *(len(piece.frame) for piece in whole)])
     of_frame = frame.iloc[ends[sample.piece_of] + sample.position_in].reset_index(drop=True)
     pd.testing.assert_frame_equal(sample.rows, of_frame)
@@ -207,11 +208,7 @@ def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
 
 def sample_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
     # a piece of up to 300 values would be kept as a whole
-    whole = pieces(frame, 3, 4)
-    positions = sampled_rows([len(piece.frame) for piece in whole], 20, seed=1)
-    return sample_of(
-        whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions
-    ).rows
+    return drawn(pieces(frame, 3, 4), 20, seed=1).rows
 
 
 @pytest.mark.parametrize(
@@ -228,7 +225,8 @@ def sample_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def test_a_sample_has_the_extremes_of_all_kinds_of_values(frame, value_of):
     frame["q"] = [value_of(v) for v in frame["x"]]
     frame.loc[7, "q"] = None
-    sample = sample_of_frame(frame)
+    # extremes of no other column
+    sample = sample_of_frame(frame[["q"]])
     others = frame.drop(index=7)
     for row in (others["x"].idxmin(), others["x"].idxmax()):
         assert frame.loc[row, "q"] in sample["q"].tolist()

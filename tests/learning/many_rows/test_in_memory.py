@@ -21,6 +21,7 @@ from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems import row_counts
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -51,9 +52,11 @@ def learner() -> BayesNetLearner:
     return BayesNetLearner(max_seconds=None, max_evaluations=800, sample_rows=1_000, random_state=2)
 
 
-def counted(network: DiscretizedBayesNet, frame: pd.DataFrame) -> DiscretizedBayesNet:
+def counted(
+    network: DiscretizedBayesNet, frame: pd.DataFrame, pseudo_count: PseudoCount = "auto"
+) -> DiscretizedBayesNet:
     return DiscretizedBayesNet.from_table(
-        read_table(frame), network.edges, network.cut_points, pseudo_count="auto"
+        read_table(frame), network.edges, network.cut_points, pseudo_count=pseudo_count
     )
 
 
@@ -254,9 +257,7 @@ def test_the_networks_of_a_front_count_all_rows(frame):
     fitted = learner.fit(frame)
     assert fitted.table_.n_rows == N_ROWS
     network = fitted.front_.network_parts(fitted.front_.knee().index).network()
-    again = DiscretizedBayesNet.from_table(
-        read_table(frame), network.edges, network.cut_points, pseudo_count=1.0
-    )
+    again = counted(network, frame, 1.0)
     assert again.tables.keys() == network.tables.keys()
     for name, table in again.tables.items():
         np.testing.assert_array_equal(network.tables[name], table)

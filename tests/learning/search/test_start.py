@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetLearner,
@@ -19,6 +20,7 @@ from gomea_bn.errors import GomeaBnWarning
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}
+POINTS_TO_FIT = r"start is no parameter of BayesNetLearner, .* fit\(rows, start=...\)"
 
 
 def rows(n=300, seed=0):
@@ -85,12 +87,24 @@ def test_a_start_that_fits_gives_no_warning(start):
         BayesNetLearner(**OPTIONS, knowledge=required).fit(rows(), start=start)
 
 
-def test_a_start_without_a_column_of_the_table_is_refused(start):
-    frame = rows().add_prefix("new_")
-    with pytest.raises(
-        GomeaBnError, match="start must share columns with the table, got a network of 'a', 'b', 'c'"
-    ):
-        BayesNetLearner(**OPTIONS).fit(frame, start=start)
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        (
+            lambda start: BayesNetLearner(**OPTIONS).fit(rows().add_prefix("new_"), start=start),
+            "start must share columns with the table, got a network of 'a', 'b', 'c'",
+        ),
+        (
+            lambda start: BayesNetLearner(**OPTIONS).fit(rows(), start=start.edges),
+            "start must be a DiscretizedBayesNet or None, got list",
+        ),
+        (lambda start: untyped(BayesNetLearner)(start=start), POINTS_TO_FIT),
+        (lambda start: BayesNetLearner().set_params(start=start), POINTS_TO_FIT),
+    ],
+)
+def test_what_is_no_start_is_refused(start, give, message):
+    with pytest.raises(GomeaBnError, match=message):
+        give(start)
 
 
 def test_the_metadata_name_the_start(start):
@@ -104,19 +118,6 @@ def test_a_checkpoint_goes_on_from_the_same_start_only(start, tmp_path):
     other = DiscretizedBayesNet.from_table(rows(), [], CUTS)
     with pytest.raises(GomeaBnError, match="started_from"):
         BayesNetLearner(**OPTIONS).fit(rows(), start=other, checkpoint=Checkpoint(tmp_path, resume=True))
-
-
-def test_another_kind_of_start_is_refused():
-    with pytest.raises(GomeaBnError, match="start must be a DiscretizedBayesNet or None, got list"):
-        BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("give", [BayesNetLearner, BayesNetLearner().set_params])
-def test_the_constructor_points_to_fit(start, give):
-    with pytest.raises(
-        GomeaBnError, match=r"start is no parameter of BayesNetLearner, .* fit\(rows, start=...\)"
-    ):
-        give(start=start)
 
 
 def test_the_score_of_the_start_is_one_evaluation():

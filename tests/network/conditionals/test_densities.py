@@ -63,22 +63,6 @@ def test_the_density_is_the_mixture_of_copies_and_lines(averaged, sampled):
     np.testing.assert_array_equal(averaged.log_density(rows[list(NAMES[::-1])].assign(other=1)), total)
 
 
-@pytest.mark.parametrize("lines", [True, False])
-@pytest.mark.parametrize("name", SUPPORT)
-def test_densities_given_parents_integrate_to_one(sampled, name, lines):
-    averaged = averaged_example() if lines else averaged_example(lines={})
-    middles, widths = grid_of(averaged, name, 6000)
-    for row in sampled[:8].to_dict("records"):
-        grid = pd.DataFrame({**row, name: middles})
-        total = float((np.exp(averaged.log_density_terms(grid)[name]) * widths).sum())
-        points = averaged.shapes[name].points if name in averaged.shapes else {}
-        for value in points:
-            total += math.exp(
-                float(averaged.log_density_terms(pd.DataFrame([{**row, name: value}]))[name][0])
-            )
-        assert total == pytest.approx(1.0, abs=1e-5)
-
-
 def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled):
     for scale in (SHAPE_OF_B, Shape([5.5, 6.9], [1.2], [0.8])):
         averaged = averaged_example(lines={"b": line_of_b(weight=1 - 1e-12)}, scales={**SHAPES, "b": scale})
@@ -170,6 +154,16 @@ def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(averaged
         averaged.sample(1, untyped("x"))
 
 
+@pytest.mark.parametrize("ask", ["cut_probabilities", "cut_intervals"])
+def test_what_is_known_of_cuts_is_that_of_continuous_columns(averaged, ask):
+    for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
+        with pytest.raises(GomeaBnError, match=message):
+            getattr(averaged, ask)(name)
+    kind = ask.removeprefix("cut_")
+    with pytest.raises(GomeaBnError, match=f"no {kind} of cuts; average_families computes them"):
+        getattr(averaged_example(**{ask: None}), ask)("b")
+
+
 def test_the_probabilities_of_cuts_are_those_given(averaged):
     frame = averaged.cut_probabilities("b")
     cuts = averaged.cut_points["b"].tolist()
@@ -178,12 +172,6 @@ def test_the_probabilities_of_cuts_are_those_given(averaged):
     assert frame["low"].tolist()[0] == 5.0
     assert frame["high"].tolist()[-1] == 7.0
     assert frame["low"].tolist()[1:] == frame["high"].tolist()[:-1]
-    for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
-        with pytest.raises(GomeaBnError, match=message):
-            averaged.cut_probabilities(name)
-    unsure = averaged_example(cut_probabilities=None)
-    with pytest.raises(GomeaBnError, match="no probabilities of cuts; average_families computes them"):
-        unsure.cut_probabilities("b")
 
 
 def test_the_intervals_of_cuts_are_those_given(averaged):
@@ -193,13 +181,7 @@ def test_the_intervals_of_cuts_are_those_given(averaged):
     np.testing.assert_array_equal(frame["cut"], cuts)
     np.testing.assert_array_equal(frame["low"], np.maximum(cuts - 0.1, 0.0))
     np.testing.assert_array_equal(frame["high"], np.minimum(cuts + 0.2, 10.0))
-    for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
-        with pytest.raises(GomeaBnError, match=message):
-            averaged.cut_intervals(name)
-    without = averaged_example(cut_intervals=None)
-    assert len(without.cut_probabilities("b"))
-    with pytest.raises(GomeaBnError, match="no intervals of cuts; average_families computes them"):
-        without.cut_intervals("b")
+    assert len(averaged_example(cut_intervals=None).cut_probabilities("b"))
 
 
 @pytest.mark.parametrize(

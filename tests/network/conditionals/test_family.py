@@ -452,14 +452,6 @@ def test_the_parts_are_read_only_copies():
         line.weight = 0.5  # type: ignore[misc]
 
 
-def test_the_content_gives_the_same_line():
-    line = two_groups(0.1 + 0.2, scales=np.array([1 / 3, 1e-3]))
-    again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
-    assert (again.weight, again.parents, again.groups) == (line.weight, ("a", "b"), ("g",))
-    for part in ("coefficients", "scales", "freedom"):
-        np.testing.assert_array_equal(getattr(again, part), getattr(line, part), strict=True)
-
-
 def test_the_terms_of_a_surface_are_positions_curves_and_products():
     terms = LineTerms((np.array([-0.5, 0.5]), np.array([0.0])), has_products=True)
     assert (terms.kind, terms.words) == ("surface", "a surface")

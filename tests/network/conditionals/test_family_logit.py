@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
+from averaged_examples import conditionals_of
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -51,8 +52,7 @@ def network() -> DiscretizedBayesNet:
 
 
 def logit_of(network: DiscretizedBayesNet) -> FamilyLogit:
-    assert network.conditionals is not None
-    line = network.conditionals.lines["grade"]
+    line = conditionals_of(network).lines["grade"]
     assert isinstance(line, FamilyLogit)
     return line
 
@@ -67,6 +67,7 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
     logs, of_tables = (net.log_density_terms(new)["grade"] for net in (network, by_tables))
     assert logit_of(network).weight > 0.6
     assert "logit of curves" in logit_of(network).words
+    assert "a logit of curves" in network.summary()
     gain = logs - of_tables
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
     assert (true_logs(new) - logs).mean() < 0.02
@@ -75,8 +76,7 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
 def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) -> None:
     from gomea_bn.network.conditionals.family_line import ProbabilityScale
 
-    logit, known, frame = logit_of(network), network.conditionals, graded_frame().iloc[:50]
-    assert known is not None
+    logit, known, frame = logit_of(network), conditionals_of(network), graded_frame().iloc[:50]
     z = ProbabilityScale(known.scales["x"], known.n_rows).of_values(frame["x"].to_numpy())
     of_tables = network.changed(conditionals=known.changed(lines={})).log_density_terms(frame)["grade"]
     logs = network.log_density_terms(frame)["grade"]
@@ -150,8 +150,7 @@ def test_damaged_files_are_refused(
 
 
 def test_logits_that_do_not_fit_the_network_are_refused(network: DiscretizedBayesNet) -> None:
-    known, logit = network.conditionals, logit_of(network)
-    assert known is not None
+    known, logit = conditionals_of(network), logit_of(network)
     for lines, message in (
         ({"x": logit}, "lines\\['x'\\] must be a FamilyLine or a FamilyMixture"),
         ({"c": logit}, "must have the continuous parents"),
@@ -177,7 +176,3 @@ def test_further_rows_move_a_logit_as_if_it_had_seen_them(network: DiscretizedBa
     logs, former = (net.log_density_terms(again)["grade"] for net in (same, network))
     assert np.abs(logs - former).mean() < 0.02
     assert_allclose(logit_of(same).information, 2 * logit_of(network).information, rtol=0.2, atol=60)
-
-
-def test_the_summary_names_the_logit(network: DiscretizedBayesNet) -> None:
-    assert "a logit of curves" in network.summary()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
+from averaged_examples import conditionals_of
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -43,8 +44,7 @@ def network() -> DiscretizedBayesNet:
 
 def mixture_of(network: DiscretizedBayesNet) -> FamilyMixture:
     """Return the mixture that y follows."""
-    assert network.conditionals is not None
-    line = network.conditionals.lines["y"]
+    line = conditionals_of(network).lines["y"]
     assert isinstance(line, FamilyMixture)
     return line
 
@@ -80,8 +80,7 @@ def units_of(network: DiscretizedBayesNet, name: str, values: NDArray[np.float64
     from gomea_bn.network.conditionals.conditionals import checked_units
     from gomea_bn.network.conditionals.family_line import ProbabilityScale
 
-    known = network.conditionals
-    assert known is not None
+    known = conditionals_of(network)
     scale: Any
     if mixture_of(network).in_units:
         scale = checked_units(known.units, network)[name]
@@ -170,7 +169,7 @@ def test_narrow_mixtures_have_cells_as_narrow_as_they_need() -> None:
     cuts = {"x": np.array([-0.5, 0.5]), "y": np.array([-0.5, 0.5])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "y")], cuts, pseudo_count=1.0)
     circle = average_families(network, frame, n_copies=1)
-    assert isinstance(circle.conditionals.lines["y"], FamilyMixture)  # type: ignore[union-attr]
+    assert mixture_of(circle)
     y = np.array([-0.9, -0.31, 0.0, 0.444, 0.97])
     ends = np.linspace(*circle.support["x"], 100_001)
     middles = (ends[:-1] + ends[1:]) / 2
@@ -264,14 +263,13 @@ def test_sums_of_no_rows_are_refused(network: DiscretizedBayesNet, factors: tupl
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
-def test_the_summary_says_what_a_column_follows(network: DiscretizedBayesNet) -> None:
-    assert f"a mixture of {len(mixture_of(network).moments)} lines" in network.summary()
-
-
-def test_the_legend_of_a_density_says_what_a_column_follows(network: DiscretizedBayesNet) -> None:
+def test_the_summary_and_the_legend_of_a_density_say_what_a_column_follows(
+    network: DiscretizedBayesNet,
+) -> None:
     from gomea_bn.plots import plot_density
 
+    words = f"a mixture of {len(mixture_of(network).moments)} lines"
+    assert words in network.summary()
     legend = plot_density(network, "y").get_legend()
     assert legend is not None
-    texts = " ".join(text.get_text() for text in legend.get_texts())
-    assert f"a mixture of {len(mixture_of(network).moments)} lines" in texts
+    assert words in " ".join(text.get_text() for text in legend.get_texts())

@@ -9,7 +9,14 @@ import pyagrum
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, padded, small_network, with_parts
+from network_examples import (
+    HOSTILE_LEVELS,
+    HOSTILE_NAMES,
+    check_tables_of_pyagrum,
+    padded,
+    small_network,
+    with_parts,
+)
 from pgmpy.readwrite import XDSLReader
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
@@ -32,16 +39,7 @@ def check_with_pyagrum(network, path, atol):
         "xdsl": distinct_names(network.names, plain_text),
         "uai": [str(position) for position in range(len(network.names))],
     }.get(ending) or [line.split()[1] for line in path.read_text().splitlines() if line.startswith("node ")]
-    safe = dict(zip(network.names, ids, strict=True))
-    assert set(loaded.names()) == set(ids)
-    for name in network.names:
-        tensor = loaded.cpt(safe[name])
-        axes = [safe[other] for other in (*network.parents(name), name)]
-        assert set(tensor.names) == set(axes)
-        order = [list(reversed(tensor.names)).index(axis) for axis in axes]
-        table = np.array(tensor.toarray()).transpose(order)
-        np.testing.assert_allclose(table, padded(network, name), atol=atol, rtol=0)
-    return loaded, safe
+    return loaded, check_tables_of_pyagrum(network, loaded, ids, atol=atol)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

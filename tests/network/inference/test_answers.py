@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.bin_distributions import BinDistributions
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def network() -> DiscretizedBayesNet:
     return DiscretizedBayesNet(
         ["x", "day", "y"],
@@ -161,15 +161,7 @@ def ends(low, high):
 
 @given(parts=ends(-10, 14), data=st.data())
 @pytest.mark.filterwarnings("ignore:Values outside")
-def test_weighted_intervals_count_by_their_values_in_any_order(parts, data):
-    network = DiscretizedBayesNet(
-        ["x", "day"],
-        [("x", "day")],
-        cut_points={"x": [1.0, 2.0]},
-        support={"x": (0.0, 4.0)},
-        levels={"day": ["mon", "tue", "wed"]},
-        tables={"x": [0.5, 0.3, 0.2], "day": [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1]]},
-    )
+def test_weighted_intervals_count_by_their_values_in_any_order(network, parts, data):
     answer = np.asarray(network.query("day", {"x": dict(parts)}))
     again = np.asarray(network.query("day", {"x": dict(data.draw(st.permutations(parts)))}))
     assert answer.tolist() == again.tolist()
@@ -233,6 +225,13 @@ def test_several_targets_have_a_joint_answer(network):
 @pytest.mark.parametrize(
     ("targets", "evidence", "words"),
     [
+        ("dya", {}, ["target: unknown variable 'dya'", "Did you mean 'day'?"]),
+        ("day", {"yy": 1.0}, ["evidence: unknown variable 'yy'", "Did you mean 'y'?"]),
+        ("day", {"day": "mon"}, ["both target and evidence"]),
+        ("day", {"x": "high"}, ["evidence['x'] must be a finite number", "'high'"]),
+        ("day", {"x": np.inf}, ["evidence['x']", "inf"]),
+        ("x", {"day": "sun"}, ["evidence['day']", "'mon', 'tue', 'wed'", "'sun'"]),
+        ("x", {"day": np.array(["mon"])}, ["evidence['day']"]),
         ([], {}, ["targets must be one or more different variables"]),
         (["x", "x"], {}, ["targets must be"]),
         ("y", {"x": (2, 1)}, ["evidence['x']", "the smaller first"]),
@@ -272,6 +271,10 @@ def test_impossible_rows_are_named(network):
         with pytest.raises(GomeaBnError, match=r"rows 1, 2 \(counted from 0\) have probability 0"):
             ask()
     assert certain.log_density(rows).tolist()[1:] == [-math.inf] * 2
+    with pytest.raises(GomeaBnError, match=r"probability 0.*x = 0\.5, day = 'tue'"):
+        certain.query("y", {"x": 0.5, "day": "tue"})
+    with pytest.raises(GomeaBnError, match="probability 0"):
+        network.changed(tables={**network.tables, "x": [0.5, 0.5, 0.0]}).query("y", {"x": 2.5})
     with pytest.raises(GomeaBnError, match=r"None of 50 draws agrees .* day = 'tue'\. Raise n_draws"):
         certain.query("y", {"day": "tue"}, method="sampling", n_draws=50)
 

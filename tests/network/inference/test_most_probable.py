@@ -9,7 +9,7 @@ from averaged_examples import averaged_example
 from hypothesis import given
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import slow_code, small_network, with_parts
+from network_examples import simple_network, slow_code, small_network, with_parts
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.inference import engine
@@ -100,10 +100,10 @@ def test_cells_inside_a_bin_are_summed(cells, n_targets):
 
 
 def test_the_best_combination_is_not_that_of_the_best_values():
-    network = DiscretizedBayesNet(
-        ["a", "b"], [("a", "b")], cut_points={}, support={}, levels={"a": ["x", "y"], "b": ["u", "v", "w"]},
-        tables={"a": [0.55, 0.45], "b": [[0.4, 0.3, 0.3], [0.0, 0.9, 0.1]]},
-    )  # fmt: skip
+    of_b = [[0.4, 0.3, 0.3], [0.0, 0.9, 0.1]]
+    network = simple_network(
+        {"a": "xy", "b": "uvw"}, [("a", "b")], a=np.array([0.55, 0.45]), b=np.array(of_b)
+    )
     best = network.most_probable(n=1)
     assert best[["a", "b"]].iloc[0].tolist() == ["y", "v"]
     assert best["probability"].iloc[0] == pytest.approx(0.405)

@@ -51,21 +51,29 @@ def gain(values: NDArray[np.float64]) -> float:
     return fit_shape(values).log_likelihood / len(values)
 
 
+def slow_kernel(
+    scaled: NDArray[np.float64], counts: NDArray[np.int64], least: float, low: float = 0.0, high: float = 1.0,
+    slope: Any = 1.0,
+) -> tuple[float, NDArray[np.float64]]:  # fmt: skip
+    """The bandwidth of the twin whose left-out likelihood is largest, and its left-out densities."""
+    n_halvings = int(2 * math.log2((high - low) / 2 / least))
+    twins = [
+        (
+            bandwidth,
+            slope * np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), bandwidth, low, high)),
+        )
+        for bandwidth in (least * 2 ** (step / 2) for step in range(n_halvings + 1))
+    ]
+    return max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin[1] + 0.01)))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_kernel_leaves_out_one_row(seed: int) -> None:
     """The bandwidth is the one of the twin whose likelihood is largest, and densities are the twin's."""
     scaled, counts, knots = scaled_example(seed)
-    least = 0.05
-    component = shape_fit._kernel(scaled, counts, least, knots)
-    n_halvings = int(2 * math.log2(0.5 / least))
-    twins = [
-        np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
-        for step in range(n_halvings + 1)
-    ]
-    likelihoods = [float(counts @ np.log(0.99 * twin + 0.01)) for twin in twins]
-    best = int(np.argmax(likelihoods))
-    assert component.left_out == pytest.approx(twins[best], rel=1e-9, abs=1e-12)
-    bandwidth = least * 2 ** (best / 2)
+    component = shape_fit._kernel(scaled, counts, 0.05, knots)
+    bandwidth, left_out = slow_kernel(scaled, counts, 0.05)
+    assert component.left_out == pytest.approx(left_out, rel=1e-9, abs=1e-12)
     centres = np.concatenate((scaled, -scaled, 2 - scaled))
     rows = np.tile(counts, 3)
 
@@ -92,13 +100,7 @@ def test_the_stretched_kernel_is_that_of_stretched_values() -> None:
     stretched = np.arcsinh((scaled - centre) / spread)
     slope = 1 / np.sqrt((scaled - centre) ** 2 + spread**2)
     low, high = math.asinh(-centre / spread), math.asinh((1 - centre) / spread)
-    twins = []
-    for step in range(int(2 * math.log2((high - low) / 2 / (least / spread))) + 1):
-        bandwidth = least / spread * 2 ** (step / 2)
-        twins.append(
-            np.array(slow_kernel_left_out(stretched.tolist(), counts.tolist(), bandwidth, low, high)) * slope
-        )
-    best = max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin + 0.01)))
+    _, best = slow_kernel(stretched, counts, least / spread, low, high, slope)
     assert component.left_out == pytest.approx(best, rel=1e-9, abs=1e-12)
     assert component.masses.sum() == pytest.approx(1.0, abs=1e-2)
 
@@ -150,13 +152,7 @@ def test_many_squares_of_kernels_stay_exact() -> None:
     scaled = np.append(scaled[:-1] * 1e-9, 1.0)
     least = 5e-11
     component = shape_fit._kernel(scaled, counts, least, knots)
-    n_halvings = int(2 * math.log2(0.5 / least))
-    twins = [
-        np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
-        for step in range(n_halvings + 1)
-    ]
-    best = max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin + 0.01)))
-    assert component.left_out == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert component.left_out == pytest.approx(slow_kernel(scaled, counts, least)[1], rel=1e-9, abs=1e-12)
 
 
 def test_an_outlier_takes_no_density_from_the_other_rows() -> None:

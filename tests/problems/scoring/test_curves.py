@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from pricing_examples import curved_column, curves_scorer
 from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
@@ -19,18 +20,12 @@ from gomea_bn.problems.curves import (
     curve_data,
     normal_scores,
 )
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")
-
-
-def continuous(name: str, values: Values) -> ScoredVariable:
-    return ScoredVariable(name, values, 0, policy_library(values, "equal-frequency", 4), fit_shape(values))
 
 
 def some_variables(n_rows: int = 60, seed: int = 0) -> list[ScoredVariable]:
@@ -40,12 +35,12 @@ def some_variables(n_rows: int = 60, seed: int = 0) -> list[ScoredVariable]:
     b = np.round(np.sin(a) + 0.3 * rng.normal(size=n_rows), 1)
     level = (rng.random(n_rows) < 0.4).astype(np.int32) * 2
     c = np.exp(b + 0.5 * level + 0.2 * rng.normal(size=n_rows))
-    return [continuous("a", a), continuous("b", b), continuous("c", c), ScoredVariable("level", level, 3)]
-
-
-def scorer_of(variables: list[ScoredVariable]) -> FamilyScorer:
-    rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
-    return FamilyScorer(variables, METHOD, rule, curves=curve_data(variables))
+    return [
+        curved_column("a", a),
+        curved_column("b", b),
+        curved_column("c", c),
+        ScoredVariable("level", level, 3),
+    ]
 
 
 def family(child: int, *parents: int) -> Family:
@@ -103,7 +98,7 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
             precisions = np.append(data.precisions[1, columns], np.ones(9))
             ratio = log_t_ratio(standardised, with_products, precisions, float(data.unexplained[2, t]))
             expected.append(data.alone[2, t] + ratio)
-    scorer = scorer_of(variables)
+    scorer = curves_scorer(variables)
     # the first policy has one cut
     own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)
     assert max(expected) - own_cost > scorer.table_scores([family(2, *parents)])[0]
@@ -113,7 +108,7 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
 
 def test_columns_without_parents_have_tables_and_cuts_are_charged_under_curves_too() -> None:
     variables = some_variables()
-    scorer = scorer_of(variables)
+    scorer = curves_scorer(variables)
     alone = [Family((v, k)) for v in range(3) for k in range(3)]
     np.testing.assert_array_equal(scorer.score(alone), scorer.table_scores(alone))
     scores = scorer.score([Family((2, k), ((1, 0), (3, 0))) for k in range(3)])
@@ -122,7 +117,7 @@ def test_columns_without_parents_have_tables_and_cuts_are_charged_under_curves_t
 
 def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_cache() -> None:
     variables = some_variables()
-    scorer = scorer_of(variables)
+    scorer = curves_scorer(variables)
     plain = FamilyScorer(variables, METHOD, scorer.rule)
     pairs = [(child, *sorted({0, 1, 2, 3} - {child, other})) for child, other in permutations(range(4), 2)]
     families = [family(child, *parents) for child, a, b in pairs for parents in ((a, b), (b, a))]
@@ -138,7 +133,7 @@ def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_c
 
 def test_policies_of_parents_have_no_influence_on_curves() -> None:
     variables = some_variables()
-    scorer = scorer_of(variables)
+    scorer = curves_scorer(variables)
     several = [Family((2, 2), ((1, parent), (3, 0))) for parent in (0, 1, 2)]
     scores = scorer.score(several)
     assert np.ptp(scorer.table_scores(several)) > 1
@@ -184,7 +179,7 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
 
     def data(transform: np.ufunc) -> CurveData:
         changed = [
-            v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64))
+            v if v.n_levels else curved_column(v.name, np.asarray(transform(v.values), np.float64))
             for v in variables
         ]
         return curve_data(
@@ -205,11 +200,11 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
 def test_scores_are_invariant_under_affine_changes(scale: float, shift: float) -> None:
     variables = some_variables()
     changed = [
-        v if v.n_levels else continuous(v.name, (np.asarray(v.values, np.float64) + shift) * scale)
+        v if v.n_levels else curved_column(v.name, (np.asarray(v.values, np.float64) + shift) * scale)
         for v in variables
     ]
     families = [family(2, 0), family(2, 1, 3), family(0, 1)]
-    before, after = scorer_of(variables).score(families), scorer_of(changed).score(families)
+    before, after = curves_scorer(variables).score(families), curves_scorer(changed).score(families)
     # fitted shapes may differ by hundredths of a nat
     np.testing.assert_allclose(after, before, atol=0.02)
 
@@ -218,9 +213,9 @@ def test_scores_are_invariant_under_affine_changes(scale: float, shift: float) -
 def test_a_copy_of_repeated_values_gains_no_more_than_their_probabilities(n_values: int) -> None:
     rng = np.random.default_rng(n_values)
     values = rng.integers(0, n_values, 600).astype(np.float64)
-    original = continuous("x", values)
+    original = curved_column("x", values)
     assert original.shape is not None
-    variables = [original, continuous("copy", values), continuous("noise", rng.normal(size=600))]
+    variables = [original, curved_column("copy", values), curved_column("noise", rng.normal(size=600))]
     data = curve_data(variables)
     shares = np.bincount(values.astype(np.int64)) / 600
     most = -600 * float(shares[shares > 0] @ np.log(shares[shares > 0]))
@@ -228,7 +223,7 @@ def test_a_copy_of_repeated_values_gains_no_more_than_their_probabilities(n_valu
     assert original.shape.shape.has_few_values
     assert np.isfinite(data.alone[:2, 0]).all()
     assert np.isneginf(data.alone[:2, 1]).all()
-    gains = scorer_of(variables).score([family(1, 0)])[0] - scorer_of(variables).score([family(1)])[0]
+    gains = curves_scorer(variables).score([family(1, 0)])[0] - curves_scorer(variables).score([family(1)])[0]
     assert 0 < gains < most + 1
 
 
@@ -236,7 +231,7 @@ def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     zero = np.where(rng.random(300) < 0.5, 0.0, x)
-    variables = [continuous("x", x), continuous("zero", zero)]
+    variables = [curved_column("x", x), curved_column("zero", zero)]
     assert variables[1].shape is not None
     assert len(variables[1].shape.shape.point_values)
     data = curve_data(variables)
@@ -250,10 +245,10 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
     rng = np.random.default_rng(0)
     x, y, other = rng.normal(size=(3, 400))
     product = (x + 2 * (not is_centred)) * y + 0.3 * rng.normal(size=400)
-    variables = [continuous(name, v) for name, v in zip("xyop", (x, y, other, product), strict=True)]
+    variables = [curved_column(name, v) for name, v in zip("xyop", (x, y, other, product), strict=True)]
     data = curve_data(variables)
     assert data.n_products == 9
-    scorer = scorer_of(variables)
+    scorer = curves_scorer(variables)
     alone, of_x, of_y, both, wrong, all_three = scorer.score(
         [family(3), *(family(3, *parents) for parents in ((0,), (1,), (0, 1), (0, 2), (0, 1, 2)))]
     )
@@ -274,16 +269,16 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
 def test_a_family_with_too_many_products_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 200))
-    variables = [continuous(n, v) for n, v in zip("xyp", (x, y, x * y + 0.3 * x), strict=True)]
+    variables = [curved_column(n, v) for n, v in zip("xyp", (x, y, x * y + 0.3 * x), strict=True)]
     data = curve_data(variables)
-    with_products = scorer_of(variables).score([family(2, 0, 1)])[0]
+    with_products = curves_scorer(variables).score([family(2, 0, 1)])[0]
     plain = data._replace(pair=np.full_like(data.pair, -1))
     rule = score_rule(METHOD, 200, n_variables=3)
     without = FamilyScorer(variables, METHOD, rule, curves=plain).score([family(2, 0, 1)])[0]
     assert with_products > without + 50
     # the work space is smaller than the 18 curves and 9 products
     monkeypatch.setattr(curves, "MOST_FUNCTIONS", 26)
-    assert scorer_of(variables).score([family(2, 0, 1)])[0] == without
+    assert curves_scorer(variables).score([family(2, 0, 1)])[0] == without
 
 
 def test_a_kink_of_many_rows_lets_nothing_through() -> None:
@@ -292,7 +287,7 @@ def test_a_kink_of_many_rows_lets_nothing_through() -> None:
     first = rng.normal(size=n_rows)
     second = first + 0.5 * rng.normal(size=n_rows)
     third = np.abs(second) + 0.2 * rng.normal(size=n_rows)
-    scorer = scorer_of([continuous(*column) for column in (("a", first), ("b", second), ("c", third))])
+    scorer = curves_scorer([curved_column(*column) for column in (("a", first), ("b", second), ("c", third))])
     alone, with_first = scorer.score([family(2, 1), family(2, 1, 0)])
     assert alone > with_first
 
@@ -336,10 +331,10 @@ def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 80))
     sum_of_both = 3 * y + 0.7 * x**2 + 0.1 * rng.normal(size=80)
-    variables = [continuous("x", x), continuous("y", y), continuous("sum", sum_of_both)]
-    both = scorer_of(variables).score([family(2, 0, 1)])[0]
+    variables = [curved_column("x", x), curved_column("y", y), curved_column("sum", sum_of_both)]
+    both = curves_scorer(variables).score([family(2, 0, 1)])[0]
     monkeypatch.setattr(curves, "MOST_FUNCTIONS", 17)
-    lines = scorer_of(variables).score([family(2, 0, 1)])[0]
+    lines = curves_scorer(variables).score([family(2, 0, 1)])[0]
     monkeypatch.setattr(curves, "MOST_FUNCTIONS", 1)
-    table = scorer_of(variables).score([family(2, 0, 1)])[0]
-    assert both > lines > table == scorer_of(variables).table_scores([family(2, 0, 1)])[0]
+    table = curves_scorer(variables).score([family(2, 0, 1)])[0]
+    assert both > lines > table == curves_scorer(variables).table_scores([family(2, 0, 1)])[0]

@@ -8,28 +8,16 @@ import numpy as np
 import pytest
 import scipy
 from numpy.typing import NDArray
+from pricing_examples import curved_column, curves_scorer
 
-from gomea_bn.problems.curves import ScoredVariable, curve_data
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]
-METHOD = scoring_method("density-bd")
-
-
-def continuous(name: str, values: Values) -> ScoredVariable:
-    return ScoredVariable(name, values, 0, policy_library(values, "equal-frequency", 4), fit_shape(values))
 
 
 def discrete(name: str, codes: NDArray[np.int64], n_levels: int) -> ScoredVariable:
     return ScoredVariable(name, codes.astype(np.int32), n_levels)
-
-
-def scorer_of(variables: list[ScoredVariable]) -> FamilyScorer:
-    rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
-    return FamilyScorer(variables, METHOD, rule, curves=curve_data(variables))
 
 
 def score(scorer: FamilyScorer, child: int, *parents: int) -> float:
@@ -50,11 +38,11 @@ def chain(n_levels: int, n_rows: int = 400, seed: int = 0) -> list[ScoredVariabl
     g = generator.integers(0, 3, n_rows)
     k = levels_of(3 * b + np.array([0.0, 1.5, -1.0])[g], n_levels, generator)
     return [
-        continuous("a", a),
-        continuous("b", b),
+        curved_column("a", a),
+        curved_column("b", b),
         discrete("g", g, 3),
         discrete("k", k, n_levels),
-        continuous("u", u),
+        curved_column("u", u),
     ]
 
 
@@ -121,7 +109,7 @@ def log_evidence(
 @pytest.mark.parametrize("n_levels", [2, 4])
 @pytest.mark.parametrize("parents", [(1,), (1, 2)])
 def test_scores_are_those_of_the_best_logit(n_levels: int, parents: tuple[int, ...]) -> None:
-    scorer = scorer_of(chain(n_levels))
+    scorer = curves_scorer(chain(n_levels))
     gain = score(scorer, 3, *parents) - score(scorer, 3) + len(parents) * scorer.rule.edge_cost
     of_priors = [
         max(log_evidence(scorer, 3, parents, prior, factor) for factor in (1.0, 0.5, 0.25, 0.125))
@@ -133,7 +121,7 @@ def test_scores_are_those_of_the_best_logit(n_levels: int, parents: tuple[int, .
 
 @pytest.mark.parametrize("n_levels", [2, 3, 5])
 def test_parents_of_parents_and_unrelated_columns_add_nothing(n_levels: int) -> None:
-    scorer = scorer_of(chain(n_levels, 3_000))
+    scorer = curves_scorer(chain(n_levels, 3_000))
     alone = score(scorer, 3, 1, 2)
     # tables let something of a through the bins of b
     families = [Family((3, 0), tuple((p, 0) for p in parents)) for parents in ((1, 2), (0, 1, 2))]
@@ -145,7 +133,7 @@ def test_parents_of_parents_and_unrelated_columns_add_nothing(n_levels: int) -> 
 
 
 def test_irrelevant_parents_make_logits_no_better_than_tables() -> None:
-    scorer = scorer_of(chain(3, 500))
+    scorer = curves_scorer(chain(3, 500))
     root = score(scorer, 3)
     assert score(scorer, 3, 4) < root
     # a discrete parent alone may be part of a logit too, so that no further parent opens the way to one
@@ -159,7 +147,7 @@ def test_levels_without_an_order_find_their_positions() -> None:
     shuffled = np.array([2, 0, 3, 1])[ordered]
     scores = []
     for codes in (ordered, shuffled):
-        scorer = scorer_of([continuous("x", x), discrete("k", codes, 4)])
+        scorer = curves_scorer([curved_column("x", x), discrete("k", codes, 4)])
         scores.append(score(scorer, 1, 0))
     assert scores[0] == pytest.approx(scores[1], abs=0.5)
 
@@ -168,12 +156,12 @@ def test_scores_hardly_depend_on_the_order_of_rows() -> None:
     variables = chain(3, 2_500)
     order = np.random.default_rng(1).permutation(2_500)
     moved = [
-        continuous(v.name, np.asarray(v.values, np.float64)[order])
+        curved_column(v.name, np.asarray(v.values, np.float64)[order])
         if not v.n_levels
         else discrete(v.name, np.asarray(v.values)[order].astype(np.int64), v.n_levels)
         for v in variables
     ]
-    first, second = (score(scorer_of(of), 3, 1, 2) for of in (variables, moved))
+    first, second = (score(curves_scorer(of), 3, 1, 2) for of in (variables, moved))
     assert first == pytest.approx(second, abs=0.5)
 
 
@@ -185,19 +173,19 @@ def test_the_last_rows_count_once() -> None:
     gains = []
     for _ in range(8):
         order = generator.permutation(33)
-        scorer = scorer_of([continuous("b", values[order]), discrete("k", codes[order], 2)])
+        scorer = curves_scorer([curved_column("b", values[order]), discrete("k", codes[order], 2)])
         gains.append(score(scorer, 1, 0) - score(scorer, 1))
     assert np.ptp(gains) < 0.02
 
 
 def test_many_rows_are_judged_by_some_of_them() -> None:
-    scorer = scorer_of(chain(2, 45_000))
+    scorer = curves_scorer(chain(2, 45_000))
     logits = scorer.rows.curves.logits
     assert len(logits.functions) == 6_000
     assert logits.weight == pytest.approx(45_000 / 6_000)
     gains = [
         score(of_rows, 3, 1, 2) - of_rows.rows.curves.logits.alone[3]
-        for of_rows in (scorer, scorer_of(chain(2, 6_000, seed=1)))
+        for of_rows in (scorer, curves_scorer(chain(2, 6_000, seed=1)))
     ]
     assert gains[0] / 45_000 == pytest.approx(gains[1] / 6_000, rel=0.06)
 
@@ -206,7 +194,7 @@ def test_columns_of_one_level_or_of_more_than_eight_have_tables_alone() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(size=300)
     one, nine = np.zeros(300, np.int64), levels_of(4 * x, 9, generator)
-    scorer = scorer_of([continuous("x", x), discrete("one", one, 2), discrete("nine", nine, 9)])
+    scorer = curves_scorer([curved_column("x", x), discrete("one", one, 2), discrete("nine", nine, 9)])
     families = [Family((child, 0), ((0, 0),)) for child in (1, 2)]
     np.testing.assert_array_equal(scorer.score(families), scorer.table_scores(families))
 
@@ -215,7 +203,7 @@ def test_rows_that_a_parent_separates_have_a_finite_score_that_rises_with_the_ro
     scores = []
     for n_rows in (50, 200, 800):
         x = np.random.default_rng(0).normal(size=n_rows)
-        scorer = scorer_of([continuous("x", x), discrete("k", (x > 0).astype(np.int64), 2)])
+        scorer = curves_scorer([curved_column("x", x), discrete("k", (x > 0).astype(np.int64), 2)])
         scores.append((score(scorer, 1, 0) - score(scorer, 1)) / n_rows)
     assert np.isfinite(scores).all()
     assert all(later > earlier for earlier, later in pairwise(scores))

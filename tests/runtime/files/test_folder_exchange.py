@@ -1,5 +1,6 @@
 """Files of a folder that are replaced together, also when the process is killed at any rename."""
 
+import itertools
 import json
 import os
 import warnings
@@ -33,20 +34,26 @@ def exchange(folder):
         fill(new, {name: text for name, text in NEW.items() if text == "new"})
 
 
+def rename_except(numbers, end):
+    """Return a replacement of `os.rename` that ends or fails at renames of some numbers."""
+    count, of_system = itertools.count(1), os.rename
+
+    def rename(source, target):
+        if next(count) not in numbers:
+            of_system(source, target)
+        elif isinstance(end, Exception):
+            raise end
+        else:
+            end()
+
+    return rename
+
+
 def killed_at(folder, rename):
     """Exchange in a process that ends without a trace before its rename of a number; return whether it was killed."""
     child = os.fork()
     if child == 0:
-        count, of_system = 0, os.rename
-
-        def counted(source, target):
-            nonlocal count
-            count += 1
-            if count == rename:
-                os._exit(9)
-            of_system(source, target)
-
-        os.rename = counted  # type: ignore[assignment]
+        os.rename = rename_except([rename], lambda: os._exit(9))
         try:
             exchange(folder)
         finally:
@@ -98,16 +105,7 @@ def test_the_next_writer_also_finishes_it(tmp_path):
 @pytest.mark.parametrize("failing", range(2, 9))
 def test_an_error_undoes_all_moves(tmp_path, monkeypatch, failing):
     fill(tmp_path, OLD)
-    count, of_system = 0, os.rename
-
-    def counted(source, target):
-        nonlocal count
-        count += 1
-        if count == failing:
-            raise OSError(28, "No space left on device")
-        of_system(source, target)
-
-    monkeypatch.setattr(os, "rename", counted)
+    monkeypatch.setattr(os, "rename", rename_except([failing], OSError(28, "No space left on device")))
     if failing == 8:
         exchange(tmp_path)
         assert files_in(tmp_path) == NEW
@@ -158,16 +156,8 @@ def test_files_of_processes_that_may_run_stay(tmp_path, kind):
 def test_an_exchange_that_cannot_be_completed_waits(tmp_path, monkeypatch, killed, failing):
     fill(tmp_path, OLD)
     assert killed_at(tmp_path, killed)
-    count, of_system = 0, os.rename
-
-    def counted(source, target):
-        nonlocal count
-        count += 1
-        if count >= failing:
-            raise PermissionError(13, "Permission denied")
-        of_system(source, target)
-
-    monkeypatch.setattr(os, "rename", counted)
+    denied = rename_except(range(failing, 100), PermissionError(13, "Permission denied"))
+    monkeypatch.setattr(os, "rename", denied)
     if killed + failing <= 8:
         with pytest.raises(GomeaBnError, match=r"Permission denied.*ready.*old"):
             finish_exchange(tmp_path, NAMES)
