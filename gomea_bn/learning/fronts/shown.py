@@ -67,7 +67,7 @@ def _some(cuts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return at most `n` of some cuts, spread evenly."""
     if len(cuts) <= n:
         return cuts
-    return np.asarray(cuts[np.linspace(0, len(cuts) - 1, n + 2)[1:-1].round().astype(int)], np.float64)
+    return np.asarray(cuts[((np.arange(n) + 0.5) * len(cuts) / max(n, 1)).astype(int)], np.float64)
 
 
 def _halves(problem: StructureProblem, v: int) -> NDArray[np.float64]:
