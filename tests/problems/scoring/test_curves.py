@@ -23,6 +23,7 @@ from gomea_bn.problems.curves import (
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.threads import spare_threads
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")
@@ -129,6 +130,25 @@ def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_c
     np.testing.assert_array_equal(scorer.table_scores(families), tables)
     assert (uncached >= tables).all()
     assert (uncached > tables).any()
+
+
+@pytest.mark.parametrize("n_families", [0, 1, 2, 3, 20])
+@pytest.mark.parametrize("use_cache", [False, True])
+def test_threads_share_the_families_of_a_call(n_families: int, use_cache: bool) -> None:
+    sets = [
+        family(child, *parents)
+        for child in range(4)
+        for n in range(4)
+        for parents in permutations(range(4), n)
+    ]
+    chosen = [one for one in sets if one.child not in one.parents][-n_families:] if n_families else []
+    alone, together = curves_scorer(some_variables()), curves_scorer(some_variables())
+    expected = alone.score(chosen, use_cache=False)
+    with spare_threads(3):
+        for _ in range(2):
+            np.testing.assert_array_equal(together.score(chosen, use_cache=use_cache), expected)
+    # what one thread has scored is known to all
+    assert together.caches.shared.used[0] >= n_families * use_cache
 
 
 def test_policies_of_parents_have_no_influence_on_curves() -> None:
