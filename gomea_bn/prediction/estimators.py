@@ -102,8 +102,6 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     _curves: str
     # multiple of the usual seconds from which on columns may follow mixtures of lines
     _times_of_mixtures: float
-    # whether numbers have a second score
-    _has_bends: bool
 
     def __init__(
         self,
@@ -162,8 +160,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
         )
         self.target_ = target
-        features = [c for c in table.columns if is_chosen and c.name != target]
-        self._scores = FeatureScores(features, bends=self._has_bends)
+        self._scores = FeatureScores([c for c in table.columns if is_chosen and c.name != target])
         choice = Choice(self.structure, Weights(), {}, 0)
         if is_chosen:
             rows = in_row_order(table)
@@ -335,11 +332,10 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         other columns have `power_`. Features that repeat each other get small ones. Empty where weights of their own
         predict no better than the power, and if the structure was given.
     slopes_ : DataFrame of shape (n_scores, n_classes)
-        What a score of a feature adds to the logarithm of the probability of a class, by "feature", "feature, bend" or
-        "feature=level": what the families around the class do not say. The score of a number is the normal score of its
-        rank, with a mean of 0 and a standard deviation of 1. Its bend is the part of it above 0, scaled alike. The
-        score of a level is 1 less its share, or minus its share. Empty where slopes predict no better, and if the
-        structure was given.
+        What a score of a feature adds to the logarithm of the probability of a class, by "feature" or "feature=level":
+        what the families around the class do not say. The score of a number is the normal score of its rank, with a
+        mean of 0 and a standard deviation of 1, and that of a level is 1 less its share, or minus its share. Empty
+        where slopes predict no better, and if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target", or "target_2" and so on where X has a
         column of that name.
@@ -366,7 +362,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     _curves = "none"
     # they take two thirds of a fit, and more folds and longer searches predict classes as well
     _times_of_mixtures = 4.0
-    _has_bends = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
@@ -482,7 +477,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     _curves = "auto"
     # the target may follow one
     _times_of_mixtures = 0.0
-    _has_bends = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.

@@ -32,14 +32,12 @@ class FeatureScores:
     """The scores of the features of a table.
 
     A number has the normal score of its rank among the rows of the table, scaled to a standard deviation of 1. Many
-    values are joined in 200 groups of neighbours. With `bends` it has a second score, by which a sum of scores may bend
-    at the middle: the part of the first one above 0, of mean 0 and standard deviation 1 too. A level has a score of its
-    own: whether a cell has it, less the share of the cells that do. The mean of the scores is 0, and missing cells have
-    the score 0. Increasing transforms of a column leave its scores. Constant columns have no scores. `labels` has
-    "column", "column, bend" or "column=level" of every score.
+    values are joined in 200 groups of neighbours. A level has a score of its own: whether a cell has it, less the share
+    of the cells that do. The mean of the scores is 0, and missing cells have the score 0. Increasing transforms of a
+    column leave its scores. Constant columns have no scores. `labels` has "column", or "column=level", of every score.
     """
 
-    def __init__(self, features: Sequence[Column], *, bends: bool = False) -> None:
+    def __init__(self, features: Sequence[Column]) -> None:
         self.labels: list[str] = []
         self._columns = [column for column in features if not column.is_constant]
         self._scores: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
@@ -47,13 +45,8 @@ class FeatureScores:
         for column in self._columns:
             known = column.values[~column.is_missing]
             if column.levels is None:
-                ends, scores = _normal_scores(known)
-                if bends:
-                    above = np.maximum(scores[np.searchsorted(ends, known)], 0.0)
-                    bent = (np.maximum(scores, 0.0) - above.mean()) / above.std()
-                    scores = np.column_stack([scores, bent])
-                self._scores[column.name] = ends, scores.reshape(len(ends), -1)
-                self.labels += [column.name, f"{column.name}, bend"][: 1 + bends]
+                self._scores[column.name] = _normal_scores(known)
+                self.labels.append(column.name)
             else:
                 self._shares[column.name] = np.bincount(known, minlength=len(column.levels)) / len(known)
                 self.labels += [f"{column.name}={level}" for level in column.levels]
@@ -66,12 +59,12 @@ class FeatureScores:
         read = read_features(network, frame, [c.name for c in self._columns if c.name in network.names])
         parts = [np.empty((len(frame), 0))]
         for column in self._columns:
-            part = np.zeros((len(frame), self._n_scores(column)))
+            part = np.zeros((len(frame), 1 if column.levels is None else len(column.levels)))
             values = read.get(column.name, np.empty(0))
             if column.levels is None:
                 known = np.flatnonzero(~np.isnan(values))
                 ends, scores = self._scores[column.name]
-                part[known] = scores[np.minimum(np.searchsorted(ends, values[known]), len(ends) - 1)]
+                part[known, 0] = scores[np.minimum(np.searchsorted(ends, values[known]), len(ends) - 1)]
             else:
                 known = np.flatnonzero(values >= 0)
                 # a level that no row of the network's table had is not in the network
@@ -80,9 +73,6 @@ class FeatureScores:
                 part[known, codes[values[known].astype(int)]] += 1.0
             parts.append(part)
         return np.concatenate(parts, axis=1)
-
-    def _n_scores(self, column: Column) -> int:
-        return self._scores[column.name][1].shape[1] if column.levels is None else len(column.levels)
 
 
 def _normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -60,19 +60,6 @@ def test_numbers_have_the_normal_scores_of_their_ranks(network):
     assert ends[:, 3].tolist() == [found.min(), found.max()]
 
 
-def test_a_bend_is_the_part_of_a_score_above_the_middle(network):
-    rows = frame()
-    known = rows["dose"].notna().to_numpy()
-    features = [column for column in read_table(rows, missing="keep").columns if column.name != "sick"]
-    scores = FeatureScores(features, bends=True)
-    assert scores.labels[3:] == ["dose", "dose, bend", "count", "count, bend"]
-    found = scores.of_rows(network, rows)
-    np.testing.assert_array_equal(found[:, [0, 1, 2, 3, 5]], scores_of(rows).of_rows(network, rows))
-    above = np.maximum(found[known, 3], 0)
-    np.testing.assert_allclose(found[known, 4], (above - above.mean()) / above.std(), atol=1e-12)
-    assert not found[~known, 3:5].any()
-
-
 def test_increasing_transforms_leave_scores(network):
     rows = frame()
     changed = rows.assign(dose=np.exp(rows["dose"]), count=rows["count"] ** 3)

@@ -81,8 +81,8 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
 def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatch):
     rng = np.random.default_rng(2)
     y = pd.Series(rng.integers(2, size=300), name="sick")
-    # classes take turns along a feature, which no slope and no bend says
-    x = pd.DataFrame({f"f{k}": 2.0 * rng.integers(3, size=300) + y + 0.8 * rng.random(300) for k in range(3)})
+    # farther from 0 in both directions, which no slope says
+    x = pd.DataFrame({f"f{k}": rng.normal(size=300) * (1 + 3 * y) for k in range(3)})
     searched, fitted = [], Budget.fitted
 
     def noting(budget: Budget, options: Any, table: Any, **how: Any) -> BayesNetLearner:
