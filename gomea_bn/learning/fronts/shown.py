@@ -120,7 +120,8 @@ def _shown(
             break
     shown = problem.genotype(edges, policies.tolist())
     curves = {}
-    scores = scorer.score(problem.families(genotype), use_cache=False)
+    # the search has them in its cache
+    scores = scorer.score(problem.families(genotype))
     for child in np.flatnonzero(follows).tolist():
         of_table, score = greedy_table_parents(
             scorer, scorer.table_scores, child, parents[child], policies.tolist(), _MOST_CELLS
