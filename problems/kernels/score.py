@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import isnan, lgamma, log
 from typing import NamedTuple
 
 import numpy as np
@@ -684,6 +684,18 @@ def best_score(
 
 
 @kernel
+def _known_value(shared: FamilyCache, writable: FamilyCache, key: np.uint64) -> float:
+    """Return the value of a key in either cache, NaN without one."""
+    slot = cache_slot(shared, key)
+    if slot >= 0 and shared.keys[slot] == key:
+        return shared.scores[slot]
+    slot = cache_slot(writable, key)
+    if slot >= 0 and writable.keys[slot] == key:
+        return writable.scores[slot]
+    return np.nan
+
+
+@kernel
 def _cached_curve_score(
     rows: RowData,
     scratch: ScoreScratch,
@@ -694,12 +706,9 @@ def _cached_curve_score(
 ) -> float:
     """Return the score by curves from the shared or the `writable` cache, where it is the same for all bins."""
     key = curve_key(rows.curves, views, n_views)
-    slot = cache_slot(shared, key)
-    if slot >= 0 and shared.keys[slot] == key:
-        return shared.scores[slot]
-    slot = cache_slot(writable, key)
-    if slot >= 0 and writable.keys[slot] == key:
-        return writable.scores[slot]
+    known = _known_value(shared, writable, key)
+    if not isnan(known):
+        return known
     score = curve_score(rows.curves, scratch.curves, views, n_views)
     cache_insert(writable, key, score)
     cache_insert(writable, ~key, float(scratch.curves.n_parameters[0]))
@@ -725,13 +734,9 @@ def n_parameters(
         score = cached_family_score(rows, rule, scratch, shared, writable, views, n_views)
         of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
         if of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[child] >= score:
-            key = ~curve_key(rows.curves, views, n_views)
-            slot = cache_slot(shared, key)
-            if slot >= 0 and shared.keys[slot] == key:
-                return shared.scores[slot]
-            slot = cache_slot(writable, key)
-            if slot >= 0 and writable.keys[slot] == key:
-                return writable.scores[slot]
+            known = _known_value(shared, writable, ~curve_key(rows.curves, views, n_views))
+            if not isnan(known):
+                return known
             curve_score(rows.curves, scratch.curves, views, n_views)
             return float(scratch.curves.n_parameters[0])
     return n_configurations(rows, views, n_views) * (rows.cardinality[child] - 1)
