@@ -259,6 +259,6 @@ def _fit_logit() -> None:
     scratch.rows[:, :2] = np.array([[1, -1], [1, 1], [1, -1], [1, 1]])
     scratch.parameters[2, 1] = 1.0
     codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
-    data = LogitData(scratch.rows[:, :1], codes, levels, shares, np.zeros(1), 1.0)
+    data = LogitData(scratch.rows[:, :1].copy(), codes, levels, shares, np.zeros(1), 1.0)
     start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4)
     logit_gain(data, scratch, 0, 1, WHOLE)

@@ -21,9 +21,10 @@ import re
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from types import CodeType
 from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
@@ -63,7 +64,7 @@ R = TypeVar("R")
 A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-_HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
+_HAS_KERNELS = re.compile(rb"^@(separate_)?kernel\b", re.MULTILINE)
 _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
@@ -147,28 +148,18 @@ class _PartLibrary(JITCodeLibrary):
         """Close the library without linking, optimising or emitting it."""
         self._raise_if_finalized()  # type: ignore[no-untyped-call]
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
         self._finalized = True
 
     def first_hand_module(self) -> Any:
         """Return the code of this kernel without that of the kernels below it."""
         return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
 
-    def libraries(self) -> list[Any]:
-        """Return this library and all below it, each after one that needs it."""
-        found: dict[int, Any] = {}
-        waiting: list[Any] = [self]
-        while waiting:
-            library = waiting.pop()
-            if id(library) not in found:
-                found[id(library)] = library
-                if isinstance(library, _PartLibrary):
-                    waiting += reversed(library._linking_libraries)
-        return list(found.values())
-
     def _get_module_for_linking(self) -> Any:
         """Return the code of this kernel with all below it, for callers that numba alone compiles."""
         whole = self.first_hand_module().clone()
-        for library in self.libraries()[1:]:
+        for library in _callers_first([self])[1:]:
             whole.link_in(_first_hand(library), preserve=True)
         return whole
 
@@ -176,11 +167,48 @@ class _PartLibrary(JITCodeLibrary):
 class _WholeLibrary(JITCodeLibrary):
     """Machine code of a kernel that Python calls, and of all kernels below it."""
 
-    def add_linking_library(self, library: Any) -> None:
-        """Link a library, and all libraries below a part."""
-        library._ensure_finalized()
-        libraries = library.libraries() if isinstance(library, _PartLibrary) else [library]
-        self._linking_libraries += [_FirstHand(each) for each in libraries]
+    def finalize(self) -> None:
+        """Link all libraries below, optimise and emit the code."""
+        self._linking_libraries = [_FirstHand(each) for each in _callers_first(self._linking_libraries)]
+        super().finalize()  # type: ignore[no-untyped-call]
+
+
+def _callers_first(libraries: Sequence[Any]) -> list[Any]:
+    """Return libraries and all below them, each after all that need it: linking drops code that nothing needs yet."""
+    seen: set[int] = set()
+    callees_first: list[Any] = []
+
+    def visit(library: Any) -> None:
+        if id(library) not in seen:
+            seen.add(id(library))
+            below_it = library._linking_libraries if isinstance(library, _PartLibrary) else []
+            for below in reversed(below_it):
+                visit(below)
+            callees_first.append(library)
+
+    for library in reversed(libraries):
+        visit(library)
+    return callees_first[::-1]
+
+
+class _SeparateLibrary:
+    """The library of a separate kernel as its callers link it: they find its machine code by its name."""
+
+    def __init__(self, kernel: KernelDispatcher, arguments: tuple[Any, ...]) -> None:
+        name = kernel.py_func.__module__, kernel.py_func.__qualname__
+        # numba calls these before it loads the machine code of a caller from a file
+        self._reload_init = {partial(_load_separate, *name, arguments)}
+
+    def _ensure_finalized(self) -> None:
+        """Do nothing: the machine code is there already."""
+
+    def _get_module_for_linking(self) -> Any:
+        return llvm.parse_assembly("")
+
+
+def _load_separate(module: str, name: str, arguments: tuple[Any, ...]) -> None:
+    """Load or compile a separate kernel for types of arguments."""
+    getattr(import_module(module), name).compile(arguments)
 
 
 class _FirstHand:
@@ -225,6 +253,14 @@ class _WholeCompiler(Compiler):
         return compiled
 
 
+class _SeparateCompiler(_WholeCompiler):
+    """Compiles a separate kernel, under a name that is the same in every process."""
+
+    def _compile_bytecode(self) -> Any:
+        self.state.func_id.unique_id = 0
+        return super()._compile_bytecode()  # type: ignore[no-untyped-call]
+
+
 class CalledKernelCompiler(Compiler):
     """Compiles a kernel for its callers alone."""
 
@@ -251,16 +287,23 @@ def _new_library(kind: type[JITCodeLibrary], codegen: Any, function: Any) -> Any
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A compiled function: `compile` is for calls from Python; calls from other kernels have a compiler of theirs."""
+    """A compiled function: `compile` is for calls from Python; calls from other kernels have a compiler of theirs.
+
+    All calls of a separate kernel use the same machine code.
+    """
 
     _cache: Any
 
-    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+    def __init__(
+        self, py_func: Any, locals: Any = None, targetoptions: Any = None, *, is_separate: bool = False
+    ) -> None:
         options = dict(targetoptions or {})
-        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)
-        self._as_part: Any = CPUDispatcher(
-            py_func, locals or {}, options, pipeline_class=CalledKernelCompiler
-        )
+        compiler = _SeparateCompiler if is_separate else _WholeCompiler
+        super().__init__(py_func, locals or {}, options, pipeline_class=compiler)
+        # what other kernels call
+        self._part: Any = None
+        if not is_separate:
+            self._part = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)
 
     def compile(self, sig: Any) -> Any:
         """Compile for a call from Python, or load what is compiled already.
@@ -281,13 +324,30 @@ class KernelDispatcher(CPUDispatcher):
             if release is not None:
                 release()
 
+    def add_overload(self, cres: Any) -> None:
+        """Take in compiled code."""
+        super().add_overload(cres)  # type: ignore[no-untyped-call]
+        if self._part is None:
+            context, key = cres.target_context, cres.entry_point
+            context.remove_user_function(key)
+            library = _SeparateLibrary(self, tuple(cres.signature.args))
+            context.insert_user_function(key, cres.fndesc, [library])
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the template of a call from another kernel."""
-        return self._as_part.get_call_template(args, kws)
+        """Return the template of a call from another kernel; constants do not count as types of their own."""
+        general = {name: _without_constants(kws[name]) for name in kws}
+        return self._called().get_call_template(tuple(map(_without_constants, args)), general)
 
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
-        return self._as_part.get_overload(sig)
+        return self._called().get_overload(sig)
+
+    def _called(self) -> Any:
+        """Return the dispatcher of calls from other kernels."""
+        return super() if self._part is None else self._part
+
+
+_without_constants: Any = types.unliteral
 
 
 @contextmanager
@@ -696,11 +756,25 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Kernels cannot allocate, because numba's reference counting is off: counting references to the dozens of arrays in
     a problem's named tuple at every inner call made a step fifteen times slower.
     """
+    return _compiled(function, is_separate=False)
+
+
+def separate_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function of a module like `kernel`, once for all kernels that call it, which cannot inline it.
+
+    That is for large kernels with several callers, where the call is a small part of the work.
+    """
+    return _compiled(function, is_separate=True)
+
+
+def _compiled(function: Callable[P, R], *, is_separate: bool) -> Callable[P, R]:
     note_source(function)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
     if getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
         return function
-    compiled = KernelDispatcher(function, targetoptions={"nopython": True, **options})
+    compiled = KernelDispatcher(
+        function, targetoptions={"nopython": True, **options}, is_separate=is_separate
+    )
     _place_cache(compiled)
     _kernels.append(compiled)
     return cast(Callable[P, R], compiled)

@@ -34,7 +34,7 @@ from gomea_bn.problems.kernels.tails import (
     scores_of_functions,
 )
 from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch, transform_gain
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
@@ -456,7 +456,7 @@ def _with_tails(
     return with_tails
 
 
-@kernel
+@separate_kernel
 def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 

@@ -35,7 +35,7 @@ from gomea_bn.problems.kernels.structure import (
     follow_changes,
 )
 from gomea_bn.problems.kernels.target import TargetRows, is_judged, target_loss
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import lowest_bit
 
 # kinds of objectives; from USER on those of the user, in order
@@ -242,7 +242,7 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
     return touched
 
 
-@kernel
+@separate_kernel
 def evaluate_front_partial(
     data: FrontData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
@@ -251,7 +251,7 @@ def evaluate_front_partial(
     return _score_marked(data, solution, journal)
 
 
-@kernel
+@separate_kernel
 def evaluate_front(
     data: FrontData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:

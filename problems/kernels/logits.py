@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import eliminate, solve_back
 
 MOST_PER_PARENT = 7
@@ -489,7 +489,7 @@ def gather_rows(
             values[i + 1] = of_row[functions[i]]
 
 
-@kernel
+@separate_kernel
 def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
     """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count
 
 # kinds of score
@@ -631,7 +631,7 @@ def _available_score(
         n_members -= 1
 
 
-@kernel
+@separate_kernel
 def family_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:

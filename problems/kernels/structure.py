@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
 from gomea_bn.problems.kernels.score import FamilyCache, RowData, ScoreRule, ScoreScratch, cached_family_score
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count, lowest_bit, random_below, shuffle
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -443,7 +443,7 @@ def build_graph(
     break_cycles(data, solution, journal, generator)
 
 
-@kernel
+@separate_kernel
 def evaluate_structure_partial(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
@@ -452,7 +452,7 @@ def evaluate_structure_partial(
     return _score_marked(data, solution, journal)
 
 
-@kernel
+@separate_kernel
 def evaluate_structure(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:

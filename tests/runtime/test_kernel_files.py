@@ -1,6 +1,7 @@
 """Compiled kernels on disk: who may have written them, what happens when they cannot be kept, and who compiles them."""
 
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -239,6 +240,69 @@ def test_kernels_call_kernels_and_functions_of_numba_alone_call_both():
     assert outer(4) == 3 * 4 + 3 * 5 + 1
     assert middle(4) == 3 * 4 + 3 * 5
     assert lowest(4) == 12
+
+
+SEPARATE = """
+from gomea_bn.runtime.jit import kernel, separate_kernel
+
+@separate_kernel
+def doubled(x: float) -> float:
+    return max(x, 1.0) * 2
+
+@separate_kernel
+def quadrupled(x: float) -> float:
+    return doubled(doubled(x))
+
+@kernel
+def eightfold(x: float) -> float:
+    return doubled(quadrupled(x))
+
+@kernel
+def least_two(x: float) -> float:
+    return max(x, 2.0)
+
+@kernel
+def for_a_way(x: float, way: int) -> float:
+    return least_two(x) if way != 1 else x
+
+@kernel
+def sixteenfold_and_more(x: float) -> float:
+    return quadrupled(quadrupled(x)) + for_a_way(x, 1) + least_two(x) + for_a_way(x, 2)
+"""
+CALL_SEPARATE = """
+import json, numba, separate
+from gomea_bn.runtime.kernel_progress import announced_kernels
+
+@numba.njit(cache=True)
+def of_numba_alone(x):
+    return separate.eightfold(x)
+
+with announced_kernels(print) as progress:
+    values = [of_numba_alone(3.0), separate.eightfold(3.0), separate.sixteenfold_and_more(1.0)]
+n_types = [len(each.signatures) for each in (separate.doubled, separate.quadrupled)]
+print(json.dumps([values, n_types, progress.n_compiled]))
+"""
+
+
+@pytest.mark.skipif(isinstance(middle, type(tripled)), reason="kernels are plain Python")
+def test_separate_kernels_are_compiled_once_for_all_that_call_them(tmp_path):
+    (tmp_path / "separate.py").write_text(SEPARATE)
+    (tmp_path / "call.py").write_text(CALL_SEPARATE)
+    setting = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def called():
+        done = subprocess.run(
+            [sys.executable, "call.py"], cwd=tmp_path, env=setting, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout.splitlines()[-1])
+
+    values = [24.0, 24.0, 16.0 + 1.0 + 2.0 + 2.0]
+    # two separate kernels and two of those that call them
+    assert called() == [values, [1, 1], 4]
+    assert called() == [values, [1, 1], 0]
+    for path in (tmp_path / "kept").rglob("separate.doubled-*.kernel"):
+        path.unlink()
+    assert called() == [values, [1, 1], 1]
 
 
 def test_nothing_is_told_of_kernels_that_are_quick():

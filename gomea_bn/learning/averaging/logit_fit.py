@@ -134,7 +134,7 @@ class _Fit:
         scratch.rows[:, 1 : size + 1] = (design - means) / self._deviations
         scratch.parameters[2, 1 : size + 1] = _PRECISION
         data = LogitData(
-            scratch.rows[:, :size],
+            np.ascontiguousarray(scratch.rows[:, :size]),
             codes[None].astype(np.uint8),
             np.array([len(counts)]),
             shares[None],
