@@ -326,7 +326,7 @@ class KernelDispatcher(CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         """Take in compiled code."""
-        super().add_overload(cres)  # type: ignore[no-untyped-call]
+        super().add_overload(cres)
         if self._part is None:
             context, key = cres.target_context, cres.entry_point
             context.remove_user_function(key)

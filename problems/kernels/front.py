@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import isnan, log
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +15,13 @@ from gomea_bn.problems.kernels.score import (
     RowData,
     ScoreScratch,
     cache_insert,
-    cache_slot,
     cached_family_score,
     configuration_number,
     count_dense,
     count_sparse,
     family_key,
     is_dense,
+    known_value,
     n_configurations,
     n_parameters,
 )
@@ -142,12 +142,9 @@ def expert_family_term(
 def _cached_expert_term(data: FrontData, views: NDArray[np.int64], n_views: int) -> float:
     structure, expert = data.structure, data.expert
     key = family_key(structure.rows, views, n_views)
-    slot = cache_slot(expert.shared, key)
-    if slot >= 0 and expert.shared.keys[slot] == key:
-        return expert.shared.scores[slot]
-    slot = cache_slot(expert.writable, key)
-    if slot >= 0 and expert.writable.keys[slot] == key:
-        return expert.writable.scores[slot]
+    known = known_value(expert.shared, expert.writable, key)
+    if not isnan(known):
+        return known
     term = expert_family_term(
         structure.rows, structure.score.prior, structure.scratch, expert, views, n_views
     )

@@ -684,7 +684,7 @@ def best_score(
 
 
 @kernel
-def _known_value(shared: FamilyCache, writable: FamilyCache, key: np.uint64) -> float:
+def known_value(shared: FamilyCache, writable: FamilyCache, key: np.uint64) -> float:
     """Return the value of a key in either cache, NaN without one."""
     slot = cache_slot(shared, key)
     if slot >= 0 and shared.keys[slot] == key:
@@ -706,7 +706,7 @@ def _cached_curve_score(
 ) -> float:
     """Return the score by curves from the shared or the `writable` cache, where it is the same for all bins."""
     key = curve_key(rows.curves, views, n_views)
-    known = _known_value(shared, writable, key)
+    known = known_value(shared, writable, key)
     if not isnan(known):
         return known
     score = curve_score(rows.curves, scratch.curves, views, n_views)
@@ -734,7 +734,7 @@ def n_parameters(
         score = cached_family_score(rows, rule, scratch, shared, writable, views, n_views)
         of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
         if of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[child] >= score:
-            known = _known_value(shared, writable, ~curve_key(rows.curves, views, n_views))
+            known = known_value(shared, writable, ~curve_key(rows.curves, views, n_views))
             if not isnan(known):
                 return known
             curve_score(rows.curves, scratch.curves, views, n_views)
@@ -757,14 +757,10 @@ def cached_family_score(
     A new score is computed and enters the latter.
     """
     key = family_key(rows, views, n_views)
-    slot = cache_slot(shared, key)
-    if slot >= 0 and shared.keys[slot] == key:
+    known = known_value(shared, writable, key)
+    if not isnan(known):
         scratch.statistics[CACHE_HITS] += 1
-        return shared.scores[slot]
-    slot = cache_slot(writable, key)
-    if slot >= 0 and writable.keys[slot] == key:
-        scratch.statistics[CACHE_HITS] += 1
-        return writable.scores[slot]
+        return known
     score = family_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
         of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, isnan, log
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,12 @@ from gomea_bn.problems.kernels.score import (
     ScoreScratch,
     best_amount,
     cache_insert,
-    cache_slot,
     configuration_number,
     count_dense,
     count_sparse,
     family_key,
     is_dense,
+    known_value,
     n_configurations,
 )
 from gomea_bn.problems.kernels.structure import ZERO, StructureData, family_views, has_arc, view_of
@@ -340,12 +340,9 @@ def target_loss(data: StructureData, solution: Solution, target: TargetRows) -> 
     are found in the shared or the writable cache, where a blanket has been judged before.
     """
     key = _blanket_key(data, solution, target.variable)
-    slot = cache_slot(target.shared, key)
-    if slot >= 0 and target.shared.keys[slot] == key:
-        return target.shared.scores[slot]
-    slot = cache_slot(target.writable, key)
-    if slot >= 0 and target.writable.keys[slot] == key:
-        return target.writable.scores[slot]
+    known = known_value(target.shared, target.writable, key)
+    if not isnan(known):
+        return known
     loss = _loss(data, solution, target)
     cache_insert(target.writable, key, loss)
     return loss

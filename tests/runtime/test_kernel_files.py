@@ -246,16 +246,16 @@ SEPARATE = """
 from gomea_bn.runtime.jit import kernel, separate_kernel
 
 @separate_kernel
-def doubled(x: float) -> float:
-    return max(x, 1.0) * 2
+def times(x: float, n: int) -> float:
+    return max(x, 1.0) * n
 
 @separate_kernel
-def quadrupled(x: float) -> float:
-    return doubled(doubled(x))
+def fourfold(x: float) -> float:
+    return times(times(x, 2), 2)
 
 @kernel
 def eightfold(x: float) -> float:
-    return doubled(quadrupled(x))
+    return times(fourfold(x), 2)
 
 @kernel
 def least_two(x: float) -> float:
@@ -267,7 +267,7 @@ def for_a_way(x: float, way: int) -> float:
 
 @kernel
 def sixteenfold_and_more(x: float) -> float:
-    return quadrupled(quadrupled(x)) + for_a_way(x, 1) + least_two(x) + for_a_way(x, 2)
+    return times(fourfold(x), 4) + for_a_way(x, 1) + least_two(x) + for_a_way(x, 2)
 """
 CALL_SEPARATE = """
 import json, numba, separate
@@ -279,7 +279,7 @@ def of_numba_alone(x):
 
 with announced_kernels(print) as progress:
     values = [of_numba_alone(3.0), separate.eightfold(3.0), separate.sixteenfold_and_more(1.0)]
-n_types = [len(each.signatures) for each in (separate.doubled, separate.quadrupled)]
+n_types = [len(each.signatures) for each in (separate.times, separate.fourfold)]
 print(json.dumps([values, n_types, progress.n_compiled]))
 """
 
@@ -300,7 +300,7 @@ def test_separate_kernels_are_compiled_once_for_all_that_call_them(tmp_path):
     # two separate kernels and two of those that call them
     assert called() == [values, [1, 1], 4]
     assert called() == [values, [1, 1], 0]
-    for path in (tmp_path / "kept").rglob("separate.doubled-*.kernel"):
+    for path in (tmp_path / "kept").rglob("separate.times-*.kernel"):
         path.unlink()
     assert called() == [values, [1, 1], 1]
 
