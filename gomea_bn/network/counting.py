@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,17 +44,13 @@ _ROWS_OF_CODES = 65_536
 _ROWS_OF_DRAWS = 8_192
 
 
-class CompletesRows(Protocol):
-    """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
+CompletesRows: TypeAlias = Callable[["NetworkLike", int], Sequence[NDArray[np.float64]] | None]
+"""A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
 
-    Repeated, with tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
-    """
-
-    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]] | None:
-        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)); None for no further step.
-
-        Rows that are impossible under the network do not count.
-        """
+It takes the network and the number of the step, and returns the expected counts by variable, float64 (card(parent_1),
+..., card(child)), or None for no further step. Rows that are impossible under the network do not count. Repeated, with
+tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
+"""
 
 
 class CompletedRows:
@@ -209,13 +205,6 @@ def parts_without_tables(
     }
 
 
-class PieceSums(Protocol):
-    """Adds arrays over the cells of all pieces."""
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over all pieces, in their order."""
-
-
 @dataclass(frozen=True)
 class CompletedCounts:
     """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
@@ -275,15 +264,15 @@ def completes_pieces(
     views: Sequence[View],
     parents: Iterable[int],
     n_rows: int,
-    rows: PieceSums,
+    total: Callable[[OfPiece], NDArray[np.int64]],
     announce: Callable[[str], object],
     is_over: Callable[[], bool] = bool,
 ) -> CompletesRows | None:
     """Return the step that completes the rows of all pieces in a pass over them; None if no parent has gaps.
 
     `parents` are the positions of columns with children; the missing value of another column changes no expected count
-    of the rows that have values. `announce` receives a line on every pass, and `is_over` says whether there is
-    no time for another one.
+    of the rows that have values. `total` returns the sum of an array over all pieces, in their order. `announce`
+    receives a line on every pass, and `is_over` says whether there is no time for another one.
     """
     if not any(views[parent].has_missing for parent in parents):
         return None
@@ -293,7 +282,7 @@ def completes_pieces(
         if is_over():
             return None
         announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
-        totals = rows.total(CompletedCounts(network, views, n_draws, step))
+        totals = total(CompletedCounts(network, views, n_draws, step))
         return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
 
     return completed
