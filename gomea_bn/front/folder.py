@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
-from gomea_bn.front.judged_rows import is_prediction_summary
+from gomea_bn.front.judged_rows import is_prediction_summary, prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
-from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files import (
     check_folder,
@@ -76,7 +75,7 @@ def write_front(
 
     The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
     column, and "n_rows" their number; "predictions" has the summary of left-out predictions of a target, if the front
-    has one (`gomea_bn.front.predictions.prediction_summary`). All files are first completed in a temporary folder, so
+    has one (`gomea_bn.front.judged_rows.prediction_summary`). All files are first completed in a temporary folder, so
     that a full disk, an interrupt or a killed process leaves an earlier front or the whole new one. Other files in the
     folder stay.
 

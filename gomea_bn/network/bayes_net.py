@@ -561,10 +561,7 @@ class DiscretizedBayesNet(Immutable):
 
     def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-
-        def log_density(rows: pd.DataFrame) -> NDArray[np.float64]:
-            return self.log_density(rows, resolution=resolution)
-
+        log_density = partial(self.log_density, resolution=resolution)
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")

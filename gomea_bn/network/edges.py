@@ -188,16 +188,13 @@ def why(
     axis = parents.index(parent)
     pair = family.sum(axis=tuple(i for i in range(len(parents)) if i != axis))
     gain, n_rows = (None, None) if data is None else _gain(network, parent, child, data)
-    card = network.cardinality(parent)
+    n_added = family.size // network.cardinality(parent) * (network.cardinality(parent) - 1)
+    n_states = network.cardinality(child)
     return EdgeReasons(
         edge=(parent, child),
         mutual_information=_conditional_information(pair, 0),
         removal_cost=_conditional_information(family, axis),
-        n_parameters=family.size
-        // card
-        * (card - 1)
-        * (network.cardinality(child) - 1)
-        // network.cardinality(child),
+        n_parameters=n_added * (n_states - 1) // n_states,
         n_rows=n_rows,
         gain=gain,
     )

@@ -17,8 +17,7 @@ from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.lazy import offered
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
-from gomea_bn.review.communities import communities
-from gomea_bn.review.drawings import Drawings
+from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
 from gomea_bn.review.question import question_data

@@ -571,13 +571,13 @@ class CellLevel:
     """The cells of one level.
 
     By continuous column: their inner `cuts`, and their lower and upper `ends` (n_cells,), both the value for a point
-    mass. By position: one of the `values` that stand for each cell, or the codes of levels; the `first` cell of the
+    mass. `columns` have a value that stands for each cell, or the codes of levels. By position: the `first` cell of the
     finest level in each cell, and the first cell in each shown bin; and `tables` over the cells that have been
     computed. `cards` (V,) are numbers of cells or levels.
     """
 
     cuts: dict[str, NDArray[np.float64]]
-    values: list[NDArray[Any]]
+    columns: Columns
     ends: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     first: dict[int, NDArray[np.int64]]
     first_of_bins: dict[int, NDArray[np.int64]]
@@ -639,22 +639,23 @@ class CellGrids:
         if index not in self._levels:
             network = self._network
             cuts = {name: of_levels[index] for name, of_levels in self._cuts.items()}
-            values: list[NDArray[Any]] = []
+            values: dict[str, NDArray[Any]] = {}
             ends, first, first_of_bins = {}, {}, {}
             for v, name in enumerate(network.names):
                 if name not in cuts:
-                    values.append(np.arange(len(network.levels[name])))
+                    values[name] = np.arange(len(network.levels[name]))
                     continue
                 (low, high), shape = network.support[name], network.shapes.get(name)
                 middles = cell_middles(cuts[name], (low, high), shape)
                 is_point = np.isin(middles, [] if shape is None else shape.point_values)
                 lows, highs = (np.concatenate(part) for part in (([low], cuts[name]), (cuts[name], [high])))
                 ends[name] = np.where(is_point, middles, lows), np.where(is_point, middles, highs)
-                values.append(middles)
+                values[name] = middles
                 first[v] = _first_cells(self._cuts[name][0], cuts[name])
                 first_of_bins[v] = _first_cells(cuts[name], network.cut_points[name])
-            cards = np.array([len(of_column) for of_column in values], np.int64)
-            self._levels[index] = CellLevel(cuts, values, ends, first, first_of_bins, cards, {})
+            cards = np.array(list(map(len, values.values())), np.int64)
+            columns = Columns(values, ends)
+            self._levels[index] = CellLevel(cuts, columns, ends, first, first_of_bins, cards, {})
         return self._levels[index]
 
     def table(self, index: int, v: int) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from math import prod
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
@@ -141,14 +141,14 @@ def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
     return padded
 
 
-def bin_names(cuts: Sequence[float], below: str, between: str, above: str, alone: str) -> list[str]:
+def bin_names(cuts: Sequence[float], below: str, between: str, above: str) -> list[str]:
     """Return names of bins with the fewest digits (at least 4) that keep the cuts apart.
 
     `below`, `between` and `above` are the forms of the first, the inner and the last bins, for example "up to {}", "{}
-    to {}" and "above {}", and `alone` is the name of a single bin.
+    to {}" and "above {}". A single bin is called "any".
     """
     if not cuts:
-        return [alone]
+        return ["any"]
     texts = [repr(cut) for cut in cuts]
     for digits in range(4, 17):
         short = [f"{cut:.{digits}g}" for cut in cuts]
@@ -377,7 +377,8 @@ def to_bif(network: NetworkLike) -> str:
     pyAgrum reads numbers of BIF files in single precision.
     """
     names = safe_names(network.names, fold_case=True)
-    variables = file_variables(network, names, _bif_bins, partial(_bif_name, digits=True))
+    bins = partial(bin_names, below="le_{}", between="gt_{}_le_{}", above="gt_{}")
+    variables = file_variables(network, names, bins, partial(_bif_name, digits=True))
     changed = [
         f"// {quote(name, safe=' ')} is written {safe}"
         for name, safe in zip(network.names, names, strict=True)
@@ -412,10 +413,6 @@ def _bif_probability(variable: FileVariable, states: Mapping[str, Sequence[str]]
     of_parents = product(*(states[parent] for parent in variable.parents))
     lines = [f"  ({', '.join(state)}) {row};" for state, row in zip(of_parents, rows, strict=True)]
     return [f"probability ( {variable.name} | {', '.join(variable.parents)} ) {{", *lines, "}"]
-
-
-def _bif_bins(cuts: list[float]) -> list[str]:
-    return bin_names(cuts, "le_{}", "gt_{}_le_{}", "gt_{}", "any")
 
 
 def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -> list[str]:
@@ -496,12 +493,9 @@ class _BifReader(TokenReader):
                 self.fail(f"wanted network, variable or probability, got {word!r:.60}")
             readers[word]()
 
-    def until(self, *ends: str) -> list[str]:
-        """Return the tokens before one of the ends, without their quotes, and step over that end."""
-        tokens = []
-        while (token := self.take()) not in ends:
-            tokens.append(token[1:-1] if token[0] == '"' else token)
-        return tokens
+    def until(self, end: str) -> list[str]:
+        """Return the tokens before an end, without their quotes, and step over that end."""
+        return [token[1:-1] if token[0] == '"' else token for token in iter(self.take, end)]
 
     def network(self) -> None:
         """Step over the block with the name of the network."""
@@ -638,13 +632,8 @@ def _bif_entries(tokens: list[str]) -> list[str]:
     """Return the entries of a list: the texts between commas, or the tokens if there is no comma."""
     if "," not in tokens:
         return tokens
-    entries: list[list[str]] = [[]]
-    for token in tokens:
-        if token == ",":
-            entries.append([])
-        else:
-            entries[-1].append(token)
-    return [" ".join(entry) for entry in entries if entry]
+    groups = groupby(tokens, lambda token: token == ",")
+    return [" ".join(entry) for is_comma, entry in groups if not is_comma]
 
 
 def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
@@ -656,7 +645,9 @@ def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
     attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
     """
     names = distinct_names(network.names, _net_identifier, fold_case=True)
-    variables = file_variables(network, names, _net_bins, _net_state)
+    bins = partial(bin_names, below="up to {}", between="{} to {}", above="above {}")
+    # pyAgrum takes different characters outside of ASCII for the same
+    variables = file_variables(network, names, bins, lambda level: _net_text(ascii_text(level)))
     lowest = 0.0 if boxes is None else max((box[3] for box in boxes.values()), default=0.0)
     lines = [
         "% Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin.",
@@ -695,15 +686,6 @@ def _net_identifier(name: str) -> str:
 def _net_text(text: str) -> str:
     """Return a text that may stand in quotes."""
     return plain_text(text).replace('"', "'").replace("\\", "/")
-
-
-def _net_state(text: str) -> str:
-    """Return the name of a state: pyAgrum takes different characters outside of ASCII for the same."""
-    return _net_text(ascii_text(text))
-
-
-def _net_bins(cuts: Sequence[float]) -> list[str]:
-    return bin_names(cuts, "up to {}", "{} to {}", "above {}", "any")
 
 
 def net_variables(text: str) -> list[FileVariable]:
@@ -795,9 +777,7 @@ class _NetReader(TokenReader):
     def potential(self) -> None:
         """Read the numbers of a table."""
         self.take("(")
-        words = []
-        while (token := self.take()) != ")":
-            words.append(token)
+        words = list(iter(self.take, ")"))
         bar = words.index("|") if "|" in words else len(words)
         children, parents = words[:bar], words[bar + 1 :]
         if len(children) != 1:
@@ -849,20 +829,18 @@ def uai_variables(text: str) -> list[FileVariable]:
             f"line 1: wanted BAYES, got {sort!r:.60}; other sorts of UAI files cannot be read."
         )
     n_variables = _uai_integer(words, "the number of variables", 1)
-    cards: list[int] = []
-    while len(cards) < n_variables:
-        cards.append(_uai_integer(words, f"the number of states of variable {len(cards)}", 1))
+    cards = [
+        _uai_integer(words, f"the number of states of variable {variable}", 1)
+        for variable in range(n_variables)
+    ]
     n_functions = _uai_integer(words, "the number of functions", 0)
     if n_functions != n_variables:
         raise GomeaBnError(f"wanted one function for each of {n_variables:,} variables, got {n_functions:,}.")
     scopes: list[list[int]] = []
-    while len(scopes) < n_functions:
-        where = f"function {len(scopes)}"
-        scope: list[int] = []
+    for number in range(n_functions):
+        where = f"function {number}"
         size = _uai_integer(words, f"{where}: the number of its variables", 1)
-        while len(scope) < size:
-            scope.append(_uai_integer(words, f"{where}: a variable", 0, n_variables - 1))
-        scopes.append(scope)
+        scopes.append([_uai_integer(words, f"{where}: a variable", 0, n_variables - 1) for _ in range(size)])
     names = column_names(n_variables)
     of_child: dict[int, FileVariable] = {}
     for number, scope in enumerate(scopes):
@@ -870,9 +848,7 @@ def uai_variables(text: str) -> list[FileVariable]:
         child = scope[-1]
         if child in of_child:
             raise GomeaBnError(f"function {number}: variable {child} has another function already.")
-        values: list[str] = []
-        while len(values) < n_cells:
-            values.append(_uai_word(words, f"function {number}: a value"))
+        values = [_uai_word(words, f"function {number}: a value") for _ in range(n_cells)]
         table = table_of_numbers(values, [cards[member] for member in scope], names[child])
         levels = [str(code) for code in range(cards[child])]
         properties = {
@@ -967,7 +943,7 @@ def _xdsl_node(variable: FileVariable) -> list[str]:
 
 def _xdsl_bins(cuts: Sequence[float]) -> list[str]:
     """Return up_to_2_5, from_2_5_to_4, above_4; a minus becomes "minus_"."""
-    names = bin_names(cuts, "up_to_{}", "from_{}_to_{}", "above_{}", "any")
+    names = bin_names(cuts, "up_to_{}", "from_{}_to_{}", "above_{}")
     return distinct_names(
         [name.replace("e-", "e_minus_").replace("-", "minus_") for name in names], _identifier
     )

@@ -145,20 +145,19 @@ def sample_given(
     codes = engine.draws(stated.evidence, n, generator)[0]
     if (codes == -1).any():
         refuse_stated(evidence, None)
-    stated_values = stated.values
-    drawn = _numbers_of_draws(
-        network, reader, stated.evidence, codes, generator, stated_values, stated.pieces
-    )
+    given = {name: row for name, (row,) in stated.statements.items()}
+    exact = {name: row.value for name, row in given.items() if row.value is not None}
+    pieces = {name: row.pieces for name, row in given.items() if row.pieces is not None}
+    drawn = _numbers_of_draws(network, reader, stated.evidence, codes, generator, exact, pieces)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
         if name in reader.levels:
             columns[label] = level_column(network, name, codes[:, v])
-        elif name in stated_values:
+        elif name in exact:
             # what a user states is not rounded
-            exact = np.full(n, stated_values[name])
-            is_whole = stated_values[name].is_integer()
-            columns[label] = column_values(network, name, exact, values, is_mean=not is_whole)
+            numbers, is_whole = np.full(n, exact[name]), exact[name].is_integer()
+            columns[label] = column_values(network, name, numbers, values, is_mean=not is_whole)
         else:
             columns[label] = column_values(network, name, drawn[name], values)
     return pd.DataFrame(columns)

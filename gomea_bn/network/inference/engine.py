@@ -102,6 +102,9 @@ _OWN_CELLS = 2**22
 # densities that are computed at the same time
 _BLOCK = 2**16
 
+Drawn: TypeAlias = tuple[NDArray[np.int64], Columns, NDArray[np.float64]]
+"""Rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
+
 Interval: TypeAlias = tuple[float, float, str]
 """Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
 
@@ -370,7 +373,6 @@ class CellEngine:
         self._grids = network.cell_grids
         self.network = cast("NetworkLike", self._grids.finest)
         self._budget = budget
-        self._columns: tuple[CellLevel, Columns] | None = None
         self._levels = list(range(len(SIZES)))
         if cells is not None:
             sizes = [[len(cuts) + 1 for cuts in self._grids.level(k).cuts.values()] for k in self._levels]
@@ -769,15 +771,6 @@ class CellEngine:
         """Return the network over the cells of a level with some tables."""
         return _model_of_families(level.cards, self._families, self._order, tables)
 
-    def _of_level(self, level: CellLevel) -> Columns:
-        """Return the values that stand for the cells of a level."""
-        if self._columns is None or self._columns[0] is not level:
-            self._columns = (
-                level,
-                Columns(dict(zip(self._network.names, level.values, strict=True)), level.ends),
-            )
-        return self._columns[1]
-
     def _own_tables(
         self, level: CellLevel, evidence: Evidence, batch: Batch, relevant: NDArray[np.bool_]
     ) -> tuple[tuple[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]:
@@ -819,7 +812,7 @@ class CellEngine:
         unknown = [m for m, is_known in zip(family, mask, strict=True) if not is_known]
         axes = [m for m in unknown if m != v]
         shapes = {names[m]: [-1 if m == other else 1 for other in (None, *axes)] for m in axes}
-        columns = _Combined(known, rows, self._of_level(level), shapes, len(axes))
+        columns = _Combined(known, rows, level.columns, shapes, len(axes))
         own = self._network.families[names[v]]
         shape_of_parents = (len(rows), *level.cards[axes].tolist())
         if v not in unknown:
@@ -906,9 +899,7 @@ class Sampler:
         self._cells = self._network if in_tables else self.network
         self.n_draws, self._generator = n_draws, generator
         self._continuous = np.array([name in self._network.cut_points for name in network.names])
-        self._last: tuple[Evidence, list[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]] | None = (
-            None
-        )
+        self._last: tuple[Evidence, list[Drawn]] | None = None
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
@@ -920,7 +911,7 @@ class Sampler:
         log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
         # several questions about one row share its draws
         if self._last is not None and self._last[0] is evidence:
-            blocks: Iterable[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]] = self._last[1]
+            blocks: Iterable[Drawn] = self._last[1]
         else:
             blocks = self._weighted(evidence, self._generator)
             if len(evidence) == 1:
@@ -982,19 +973,15 @@ class Sampler:
                     result[row, :, v] = codes[place, chosen]
         return result
 
-    def _weighted(
-        self, evidence: Evidence, generator: np.random.Generator
-    ) -> Iterator[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]:
-        """Yield rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
+    def _weighted(self, evidence: Evidence, generator: np.random.Generator) -> Iterator[Drawn]:
+        """Yield draws in blocks of rows."""
         step = max(_DRAWS // self.n_draws, 1)
         for start in range(0, len(evidence), step):
             rows = np.arange(start, min(start + step, len(evidence)))
             yield self._draw(evidence.take(rows), rows, generator)
 
-    def _draw(
-        self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator
-    ) -> tuple[NDArray[np.int64], Columns, NDArray[np.float64]]:
-        """Return rows, draws of all columns, and their log weights; see `_weighted`."""
+    def _draw(self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator) -> Drawn:
+        """Return the draws of some rows."""
         shape = len(rows), self.n_draws
         numbers, names = evidence.numbers(), self._network.names
         known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]

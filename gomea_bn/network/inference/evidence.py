@@ -65,18 +65,6 @@ class StatedEvidence:
     statements: dict[str, list[Statement]]
 
     @property
-    def values(self) -> dict[str, float]:
-        """Numbers that the first row gives, by continuous variable."""
-        first = {name: rows[0].value for name, rows in self.statements.items()}
-        return {name: value for name, value in first.items() if value is not None}
-
-    @property
-    def pieces(self) -> dict[str, Pieces]:
-        """Intervals that the first row gives, by continuous variable."""
-        first = {name: rows[0].pieces for name, rows in self.statements.items()}
-        return {name: pieces for name, pieces in first.items() if pieces is not None}
-
-    @property
     def outside(self) -> dict[str, list[Outside]]:
         """Values and intervals outside the support, by continuous variable."""
         return {
