@@ -164,9 +164,7 @@ def _best_of_subsets(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     within = [over_subsets(of_child, np.maximum) for of_child in sets]
     n = len(within)
     subsets = np.arange(1 << n)
-    n_members = np.zeros(1 << n, np.int64)
-    for v in range(n):
-        n_members += subsets >> v & 1
+    n_members = np.bitwise_count(subsets)
     best = np.full(1 << n, -np.inf)
     best[0] = 0.0
     order = np.argsort(n_members, kind="stable")

@@ -314,7 +314,32 @@ class ExpertNetwork(Immutable):
             on the other; and for levels that only one side has.
         """
         self.mentioned(table)
-        return _completed(self, table, pseudo_count, shapes or {})
+        cut_points, network = self._cut_points, self._network
+        weight = check_pseudo_count(pseudo_count)
+        if weight is None:
+            raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
+        table.require_complete("The expert's network")
+        for column in table.columns:
+            if column.name in cut_points and not column.is_continuous:
+                raise GomeaBnError(
+                    f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
+                    [
+                        *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
+                        "leave these cut points out",
+                    ],
+                )
+        continuous = [column for column in table.columns if column.is_continuous]
+        record = {
+            "not_mentioned": [name for name in table.names if name not in self._names],
+            "default_bins": [column.name for column in continuous if column.name not in cut_points],
+            "counted_tables": [name for name in table.names if network is None or name not in network.names],
+        }
+        if network is not None:
+            return _with_given_tables(table, cut_points, network, weight, shapes or {}, record)
+        cuts = {column.name: _cuts(column, cut_points) for column in continuous}
+        return DiscretizedBayesNet.from_table(
+            table, self.edges, cuts, pseudo_count=weight, shapes=shapes or {}, metadata={"expert_fit": record}
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExpertNetwork):
@@ -332,8 +357,8 @@ class ExpertNetwork(Immutable):
         return hash((self._names, self._edges, cut_points, self._network))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = {"cut_points": self._cut_points, "network": self._network}
-        return partial(type(self), self._names, self._edges, **parts), ()
+        cuts, network = self._cut_points, self._network
+        return partial(type(self), self._names, self._edges, cut_points=cuts, network=network), ()
 
     def __repr__(self) -> str:
         n_binned = len(self._cut_points)
@@ -405,39 +430,6 @@ def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
             raise GomeaBnError(f"An edge must be a pair of names (parent, child), got {edge!r:.80}.")
         edge_list.append((str(edge[0]), str(edge[1])))
     return edge_list
-
-
-def _completed(
-    expert: ExpertNetwork, table: Table, pseudo_count: PseudoCount, shapes: Mapping[str, Shape]
-) -> DiscretizedBayesNet:
-    """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
-    cut_points, network = expert.cut_points, expert.network
-    weight = check_pseudo_count(pseudo_count)
-    if weight is None:
-        raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
-    table.require_complete("The expert's network")
-    for column in table.columns:
-        if column.name in cut_points and not column.is_continuous:
-            raise GomeaBnError(
-                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
-                [
-                    *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
-                    "leave these cut points out",
-                ],
-            )
-    record = {
-        "not_mentioned": [name for name in table.names if name not in expert.names],
-        "default_bins": [
-            column.name for column in table.columns if column.is_continuous and column.name not in cut_points
-        ],
-        "counted_tables": [name for name in table.names if network is None or name not in network.names],
-    }
-    if network is None:
-        cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
-        return DiscretizedBayesNet.from_table(
-            table, expert.edges, cuts, pseudo_count=weight, shapes=shapes, metadata={"expert_fit": record}
-        )
-    return _with_given_tables(table, cut_points, network, weight, shapes, record)
 
 
 def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -389,7 +389,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
                 f"y must not hold missing values, got some in {row_list(missing)}.",
                 ["drop these rows of X and y"],
             )
-        _refuse_dates(labels)
+        if labels.dtype.kind in "mM" or isinstance(labels[0], (date, time, timedelta)):
+            raise GomeaBnError(
+                f"y must hold classes: text, whole numbers or bools. It holds dates or times, such as {labels[0]}.",
+                ["write few of them as text", "learn a network with them as a column and ask its predict"],
+            )
         check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
@@ -549,15 +553,6 @@ def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
     if len(values) != n_rows:
         raise GomeaBnError(f"X and y must have the same number of rows, got {n_rows} and {len(values)}.")
     return np.asarray(values)
-
-
-def _refuse_dates(labels: NDArray[Any]) -> None:
-    """Raise `GomeaBnError` for dates, times or durations as classes."""
-    if labels.dtype.kind in "mM" or isinstance(labels[0], (date, time, timedelta)):
-        raise GomeaBnError(
-            f"y must hold classes: text, whole numbers or bools. It holds dates or times, such as {labels[0]}.",
-            ["write few of them as text", "learn a network with them as a column and ask its predict"],
-        )
 
 
 def _target_name(y: Any, features: pd.DataFrame) -> str:

@@ -42,14 +42,8 @@ _MOST_LAID_OUT = 12_000
 class Drawings:
     """The drawings of the distinct graphs over the same variables.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the variables.
-    frame : (float, float)
-        Width and height in pixels in which a drawing should be readable.
-    groups : sequence of sequence of int
-        Communities of variables that are drawn apart, by their positions; without any, all variables share layers.
+    They should be readable in a `frame` of a width and height in pixels. `groups` are communities of variables that are
+    drawn apart, by their positions; without any, all variables share layers.
 
     Attributes
     ----------

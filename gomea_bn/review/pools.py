@@ -64,14 +64,7 @@ class _Sample:
 
 
 class Pools:
-    """The distinct bins and families of networks over the same variables.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the variables, in the networks' order.
-    table : Table, optional
-        Rows of data. With them, each bin and each row of a probability table gets its number of rows of data.
+    """The distinct bins and families of networks over the same variables, and how many rows of a table they have.
 
     Attributes
     ----------
@@ -246,17 +239,12 @@ class Pools:
             counts = self._counts(parents, bins, cards) if parents else None
             entry = self._family_entry(table, parents, counts)
             if shown != parents:
-                entry["v"] = self._shown_entry(sample, name, shown, counts)
+                # drawn rows weigh the table that people read where rows of data are unknown
+                weights = sample.counts(name) if counts is None else counts
+                read, of_rows = shown_table(network, name, weights)
+                entry["v"] = self._family_entry(read, shown, None if counts is None else of_rows.ravel())
             self.families[position].append(entry)
         return positions[key]
-
-    def _shown_entry(
-        self, sample: _Sample, name: str, shown: list[int], counts: NDArray[np.int64] | None
-    ) -> dict[str, Any]:
-        """Return the entry of the table that people read; drawn rows weigh it where rows of data are unknown."""
-        weights = sample.counts(name) if counts is None else counts
-        table, of_rows = shown_table(sample.network, name, weights)
-        return self._family_entry(table, shown, None if counts is None else of_rows.ravel())
 
     def _family_entry(
         self, table: NDArray[np.float64], parents: list[int], counts: NDArray[np.int64] | None

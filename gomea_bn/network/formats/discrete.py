@@ -257,24 +257,23 @@ def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, r
     if not variables:
         raise GomeaBnError("the file has no variable.")
     position_of = {variable.name: position for position, variable in enumerate(variables)}
-    restored = [_Restored(variable, restore) for variable in variables]
-    name_of = {variable.name: of.name for variable, of in zip(variables, restored, strict=True)}
-    cards = {variable.name: of.card for variable, of in zip(variables, restored, strict=True)}
+    restored = {variable.name: _Restored(variable, restore) for variable in variables}
     edges: list[tuple[str, str]] = []
     tables: dict[str, NDArray[np.float64]] = {}
     for variable in variables:
-        name, parents = name_of[variable.name], variable.parents
-        edges += [(name_of[parent], name) for parent in parents]
+        name, parents = restored[variable.name].name, variable.parents
+        edges += [(restored[parent].name, name) for parent in parents]
         order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
         # without the second state that other programs need and that never occurs
-        states_that_occur = tuple(slice(0, cards[member]) for member in (*parents, variable.name))
+        states_that_occur = tuple(slice(0, restored[member].card) for member in (*parents, variable.name))
         tables[name] = variable.table[states_that_occur].transpose([*order, len(parents)])
+    continuous = [of for of in restored.values() if of.edges]
     return kind(
-        [of.name for of in restored],
+        [of.name for of in restored.values()],
         edges,
-        cut_points={of.name: of.edges[1:-1] for of in restored if of.edges},
-        support={of.name: (of.edges[0], of.edges[-1]) for of in restored if of.edges},
-        levels={of.name: of.levels for of in restored if not of.edges},
+        cut_points={of.name: of.edges[1:-1] for of in continuous},
+        support={of.name: (of.edges[0], of.edges[-1]) for of in continuous},
+        levels={of.name: of.levels for of in restored.values() if not of.edges},
         tables=tables,
     )
 
@@ -455,19 +454,13 @@ def bif_variables(text: str) -> list[FileVariable]:
     reader.read()
     if not reader.levels:
         raise GomeaBnError("the file has no variable; it is not BIF.")
-    for name in reader.levels:
+    variables = []
+    for name, levels in reader.levels.items():
         if name not in reader.tables:
             raise GomeaBnError(f"variable '{name}' has no probability block.")
-    return [
-        FileVariable(
-            name,
-            tuple(levels),
-            tuple(reader.tables[name][0]),
-            reader.tables[name][1],
-            reader.properties[name],
-        )
-        for name, levels in reader.levels.items()
-    ]
+        parents, table = reader.tables[name]
+        variables.append(FileVariable(name, tuple(levels), tuple(parents), table, reader.properties[name]))
+    return variables
 
 
 class _BifReader(TokenReader):

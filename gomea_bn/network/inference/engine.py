@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,32 +263,6 @@ class RowPlan(NamedTuple):
     n_cells: int | None
 
 
-class Engine(Protocol):
-    """Inference in one network, exact or by sampling.
-
-    Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional
-    densities.
-    """
-
-    network: NetworkLike
-
-    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence, by position, for every row.
-
-        With `in_bins` it is that of the shown bins in place of cells.
-        """
-
-    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable, float64 (n_rows, cardinality); NaN for impossible evidence."""
-
-    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence, int32 (n_rows, n_draws, n_variables).
-
-        The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
-        FREE; its value is to be drawn from its density given its parents.
-        """
-
-
 class ExactEngine:
     """Exact inference by elimination of variables, with one plan for all rows with the same unknown columns."""
 
@@ -297,18 +271,25 @@ class ExactEngine:
         self._model, self._most_numbers = model_of(network), most_numbers
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence; see `Engine`."""
+        """Return the joint distribution of variables without evidence, by position, for every row.
+
+        With `in_bins` it is that of the shown bins in place of cells.
+        """
         n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
         part = self._part(evidence, targets, keeps_tables=False)
         return Joint(*part.joint(n_cells if len(targets) else 0))
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable; see `Engine`."""
+        """Return P(variable | evidence) by variable, float64 (n_rows, cardinality); NaN for impossible evidence."""
         log_evidence, tables = self._part(evidence, (), keeps_tables=True, hidden_as=WANTED).marginals()
         return _with_observed(self._model.cards, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence; see `Engine`."""
+        """Return draws of all variables given the evidence, int32 (n_rows, n_draws, n_variables).
+
+        The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
+        FREE; its value is to be drawn from its density given its parents.
+        """
         return self._part(evidence, (), keeps_tables=True).draws(n_draws, generator)
 
     def row_plan(self, evidence: Evidence) -> RowPlan:
@@ -356,7 +337,7 @@ class _CellPart(Part):
 
 
 class CellEngine:
-    """Exact inference over cells; see `gomea_bn.network.inference.engine.Engine`.
+    """Exact inference over cells, whose methods are those of `ExactEngine`.
 
     A family with an observed number counts with its density there. Unknown members of a family have the middles of
     their cells as parents, and the probabilities of their cells as children. Each pattern of unknown columns has the
@@ -387,7 +368,7 @@ class CellEngine:
         self._set_values = {names.index(name): value for name, value in set_values.items()}
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence; see `Engine`."""
+        """Return the joint distribution of variables without evidence; see `ExactEngine`."""
         answered = self._network if in_bins else self.network
         names = [self._network.names[target] for target in targets]
         n_cells = answer_cells(len(evidence), [answered.cardinality(name) for name in names])
@@ -461,7 +442,7 @@ class CellEngine:
         return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable; see `Engine`."""
+        """Return P(variable | evidence) by variable; see `ExactEngine`."""
         evidence = self._with_set_values(evidence, ())
         finest = self._grids.level(0).cards
         tables = np.full((len(evidence), int(finest.sum())), np.nan)
@@ -478,7 +459,7 @@ class CellEngine:
         return _with_observed(finest, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence; see `Engine`."""
+        """Return draws of all variables given the evidence; see `ExactEngine`."""
         drawn = np.full((len(evidence), n_draws, len(self._families)), -1, np.int32)
         is_unknown = evidence.codes < 0
         for part in self._parts(evidence, (), HIDDEN, keeps_tables=True):
@@ -883,7 +864,7 @@ class _OfCodes:
 
 
 class Sampler:
-    """Inference by likelihood weighting, with standard errors; see `Engine`.
+    """Inference by likelihood weighting, with standard errors and the methods of `ExactEngine`.
 
     Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
     counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
@@ -902,7 +883,7 @@ class Sampler:
         self._last: tuple[Evidence, list[Drawn]] | None = None
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
+        """Return estimates of the joint distribution of variables without evidence; see `ExactEngine`."""
         shown = self._network if in_bins else self._cells
         names = [self._network.names[target] for target in targets]
         cards = [shown.cardinality(name) for name in names]
@@ -941,7 +922,7 @@ class Sampler:
         return Joint(log_evidence, tables if len(targets) else tables[:, :0], log_errors, errors)
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
+        """Return estimates of P(variable | evidence) by variable; see `ExactEngine`."""
         names, network = self._network.names, self._cells
         tables = [np.zeros((len(evidence), network.cardinality(name))) for name in names]
         for rows, drawn, logs in self._weighted(evidence, self._generator):
@@ -959,7 +940,7 @@ class Sampler:
         return tables
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
+        """Return draws of all variables, each chosen from the weighted draws of its row; see `ExactEngine`."""
         result = np.full((len(evidence), n_draws, len(self._continuous)), -1, np.int32)
         for rows, drawn, logs in self._weighted(evidence, generator):
             for place, row in enumerate(rows.tolist()):
@@ -1002,6 +983,13 @@ class Sampler:
                 with np.errstate(divide="ignore"):
                     logs += np.where(is_known, 0.0, np.log(weights))
         return rows, columns, logs
+
+
+Engine: TypeAlias = ExactEngine | CellEngine | Sampler
+"""Inference in one network, exact or by sampling.
+
+Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional densities.
+"""
 
 
 def engine_for(
@@ -1123,7 +1111,17 @@ def _with_single(patterns: NDArray[np.int8], cards: NDArray[np.int64]) -> NDArra
 def _check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:
     """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that are too large or take too long."""
     if not _plans_fit(costs, most).all():
-        raise _too_large(batch, costs)
+        worst = int(np.lexsort((costs[:, 1], costs[:, 0]))[-1])
+        row = int(np.flatnonzero(batch.pattern_of == worst)[0])
+        size = max(2.0 ** costs[worst, 0], costs[worst, 1])
+        where = f" for {row_list([row])}" if len(batch.order) > 1 else ""
+        raise GomeaBnError(
+            [
+                f"Exact inference{where} needs tables of about {size:.2g} numbers; the limit is {MOST_CELLS:,} "
+                "(the graph has too many paths between unknown columns)."
+            ],
+            ["give more evidence", Setting("method", "sampling")],
+        )
     n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
     if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
         raise GomeaBnError(
@@ -1216,21 +1214,6 @@ def call_spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
     calls = (np.cumsum(costs) // _MULTIPLICATIONS_PER_CALL).astype(np.int64)
     starts = np.flatnonzero(np.diff(calls, prepend=-1))
     return list(pairwise([*starts.tolist(), len(costs)]))
-
-
-def _too_large(batch: Batch, costs: NDArray[np.float64]) -> GomeaBnError:
-    """Return the error for a plan that needs too much work space."""
-    worst = int(np.lexsort((costs[:, 1], costs[:, 0]))[-1])
-    row = int(np.flatnonzero(batch.pattern_of == worst)[0])
-    size = max(2.0 ** costs[worst, 0], costs[worst, 1])
-    where = f" for {row_list([row])}" if len(batch.order) > 1 else ""
-    return GomeaBnError(
-        [
-            f"Exact inference{where} needs tables of about {size:.2g} numbers; the limit is {MOST_CELLS:,} "
-            "(the graph has too many paths between unknown columns)."
-        ],
-        ["give more evidence", Setting("method", "sampling")],
-    )
 
 
 def _with_observed(

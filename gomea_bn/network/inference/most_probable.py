@@ -184,17 +184,15 @@ class _Bounds:
         for v in targets:
             first = row.first_of_bins.get(v, np.arange(cards[v]))
             self.groups[v] = np.append(first[1:], cards[v])
-        self.log_evidence = float(self._maxima([()], whole)[0])
+        self.log_evidence = float(self.of([()], whole)[0])
         # the kernel has made the plan
         self.cost = float(row.part.plan.cost[2])
 
-    def of(self, combinations: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
-        return self._maxima(combinations, self.groups)
-
-    def _maxima(
-        self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]]
+    def of(
+        self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]] | None = None
     ) -> NDArray[np.float64]:
+        """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
+        groups = self.groups if groups is None else groups
         part, n = self._part, len(combinations)
         codes = np.array(combinations, np.int64).reshape(n, -1)
         cards, given = part.model.cards, part.rows
