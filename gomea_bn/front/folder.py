@@ -12,11 +12,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
-from gomea_bn.front.judged_rows import is_prediction_summary, prediction_summary
+from gomea_bn.front.front import Front
+from gomea_bn.front.judged_rows import is_prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
+from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.files import (
     check_folder,
     check_is_file,
@@ -34,9 +38,6 @@ from gomea_bn.runtime.files import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn front"
 FORMAT_VERSION = 2
@@ -75,7 +76,7 @@ def write_front(
 
     The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
     column, and "n_rows" their number; "predictions" has the summary of left-out predictions of a target, if the front
-    has one (`gomea_bn.front.judged_rows.prediction_summary`). All files are first completed in a temporary folder, so
+    has one (`gomea_bn.front.predictions.prediction_summary`). All files are first completed in a temporary folder, so
     that a full disk, an interrupt or a killed process leaves an earlier front or the whole new one. Other files in the
     folder stay.
 
@@ -171,9 +172,6 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     GomeaBnError
         If files are missing, are of another format or version, or do not belong together.
     """
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
     path = Path(folder)
     finish_exchange(path, FRONT_ENTRIES)
     content = _read_main(path)
@@ -269,8 +267,6 @@ class _Lines:
 
     def __call__(self, index: int) -> DiscretizedBayesNet:
         """Return the network of a line, counted from 0."""
-        from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
         if not self._lines:
             lines = unpacked(self._packed, named_source(self._path)).splitlines()
             if len(lines) != self._count:
@@ -287,8 +283,6 @@ class _Lines:
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
     """Return the text of front.json."""
-    from gomea_bn.data.column_summary import column_summary
-
     record = front.record
     if front.table is not None:
         record |= {"n_rows": front.table.n_rows, "columns": column_summary(front.table)}

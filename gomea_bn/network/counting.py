@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import row_order
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.row_counts import BLOCK_ROWS, CodedPiece, CountPlan, OfPiece, View
 from gomea_bn.runtime.threads import in_threads
 
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
-    from gomea_bn.network.recorded import NetworkLike
-    from gomea_bn.problems.cuts.shape import Shape
-
-Net = TypeVar("Net", bound="NetworkLike")
+Net = TypeVar("Net", bound=NetworkLike)
 
 N_STEPS = 5
 """Number of steps of expectation and maximisation."""
@@ -44,7 +43,7 @@ _ROWS_OF_CODES = 65_536
 _ROWS_OF_DRAWS = 8_192
 
 
-CompletesRows: TypeAlias = Callable[["NetworkLike", int], Sequence[NDArray[np.float64]] | None]
+CompletesRows: TypeAlias = Callable[[NetworkLike, int], Sequence[NDArray[np.float64]] | None]
 """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
 
 It takes the network and the number of the step, and returns the expected counts by variable, float64 (card(parent_1),
@@ -91,8 +90,6 @@ def completed_codes(
     `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
     are exact where exact inference has room, otherwise by weighted sampling.
     """
-    from gomea_bn.network.inference.engine import Evidence, engine_for
-
     evidence = Evidence(codes, {})
     try:
         return engine_for(network).draws(evidence, n_draws, generator)

@@ -19,6 +19,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.line_density import Columns, ScaledDensity
+from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed
 
@@ -223,8 +224,6 @@ def exact_marginal(
     network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
-    from gomea_bn.network.inference.engine import Evidence, engine_for
-
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     engine = engine_for(network, is_single=True, most_numbers=max_cells)
     try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_integer, nearest
 from gomea_bn.expert.distance import expert_distance
+from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots.axes import (
     BLUE,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gomea_bn.data.table import Table
-    from gomea_bn.expert.expert_network import ExpertNetwork
 
 
 # a `Front` and its `Objective`, which a higher package has
@@ -177,8 +177,6 @@ def _expert_network(
     front: FrontLike, expert: bool | DiscretizedBayesNet | ExpertNetwork | None
 ) -> DiscretizedBayesNet | None:
     """Return the expert's network over all columns, or None if no expert is drawn."""
-    from gomea_bn.expert.expert_network import ExpertNetwork
-
     if expert is None or expert is False:
         return None
     if expert is True:

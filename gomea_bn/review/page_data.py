@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
 from gomea_bn.front.choice import nondominated_rows
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
 from gomea_bn.review.drawings import Drawings, communities
@@ -22,12 +26,6 @@ from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
-
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.conditionals.conditionals import Conditionals
 
 # number of entries of the record on the page
 _MOST_FACTS = 60
@@ -146,8 +144,6 @@ def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
     """
     if network.conditionals is None or not network.edges:
         return None
-    from gomea_bn.network.inference.answers import states_of
-
     generator = np.random.default_rng(0)
     order = generator.permutation(len(network.edges))[:_MOST_QUESTIONS]
     differences = []

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.front.judged_rows import (
-    COVERAGES,
-    SCALE,
-    groups_of_equal_size,
-    is_prediction_summary,
-    prediction_summary,
-)
+from gomea_bn.front.front import Front
+from gomea_bn.front.judged_rows import COVERAGES, SCALE, groups_of_equal_size, is_prediction_summary
 from gomea_bn.front.objectives import TARGET, target_of
-
-if TYPE_CHECKING:
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.front.predictions import prediction_summary
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +96,7 @@ def level_curves(parts: Sequence[Sequence[Sequence[int]]]) -> dict[str, Any]:
     Parameters
     ----------
     parts : sequence of sequences of [probability times 10,000, rows with the level, rows without it]
-        By part of the rows and ascending probability; see `gomea_bn.front.judged_rows.prediction_summary`.
+        By part of the rows and ascending probability; see `gomea_bn.front.predictions.prediction_summary`.
 
     Returns
     -------

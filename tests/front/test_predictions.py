@@ -8,7 +8,8 @@ import pytest
 from review_examples import example_front, question_front
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, read_front, write_front
-from gomea_bn.front.judged_rows import COVERAGES, SCALE, groups_of_equal_size, prediction_summary
+from gomea_bn.front.judged_rows import COVERAGES, SCALE, groups_of_equal_size
+from gomea_bn.front.predictions import prediction_summary
 
 
 def parts_of(values):

@@ -12,7 +12,8 @@ from review_browser import opened
 from review_examples import HOSTILE_NAMES, page_data, question_front
 
 from gomea_bn import Front, review_page
-from gomea_bn.front.judged_rows import SCALE, prediction_summary
+from gomea_bn.front.judged_rows import SCALE
+from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.review.question import level_curves
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -45,16 +45,13 @@ class BinsModel:
     """What chains over graphs and bins have in common.
 
     `graphs` are the scores over the bins of the network, under "density-bd", and `columns` those whose cuts are drawn.
-    A cut costs `cut_cost` times ln m for m places of a cut; 1 gives all places together the same prior probability as
-    the column without that cut. Before a draw of a column's cuts `n_edge_proposals` single edges are proposed to come
-    or go.
+    Before a draw of a column's cuts `n_edge_proposals` single edges are proposed to come or go.
     """
 
     graphs: GraphScores
     columns: dict[int, SortedColumn]
     session: RefinementSession
     interval_score: IntervalScore
-    cut_cost: float = 1.0
     n_edge_proposals: int = 2
 
     @classmethod
@@ -147,7 +144,8 @@ class BinsModel:
             generator=np.random.default_rng(seed),
         )
         try:
-            return CutPosterior(intervals, cut_cost=self.cut_cost)
+            # all places of a cut together have the same prior probability as the column without that cut
+            return CutPosterior(intervals, cut_cost=1.0)
         except GomeaBnError:
             return None
 

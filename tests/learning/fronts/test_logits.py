@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from gomea_bn import ExpertKnowledge, read_front, write_front
 from gomea_bn.data.table import read_table
 from gomea_bn.front.choice import nondominated_rows
-from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of, prediction_summary
+from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of
+from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.learning.fronts import logits
 from gomea_bn.learning.fronts.logits import LogitLimits, logit_networks
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
