@@ -106,21 +106,14 @@ class GraphScores:
 
         If it allows no graph, it is one in which required parents come before their children.
         """
-        n = len(self.names)
         if generator is None:
             order = list(topological_order(self.parents, self.names))
         else:
-            order = generator.permutation(n).tolist()
+            order = generator.permutation(len(self.names)).tolist()
         if search.score(search.choices(order)) == -np.inf:
-            required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
+            required = [np.flatnonzero(of_child).tolist() for of_child in self.rules.required.T]
             order = list(topological_order(required, self.names))
         return order
-
-    def is_required(self, parent: int, child: int) -> bool:
-        """Return whether every allowed graph has an edge."""
-        low, high = min(parent, child), max(parent, child)
-        allowed = self.rules.allowed[low, high]
-        return not allowed[0] and bool(allowed[1 if parent < child else 2])
 
     def check_network(self) -> None:
         """Raise `GomeaBnError` if the network breaks a rule, so that no optimum among allowed graphs bounds it."""
@@ -147,8 +140,7 @@ class GraphScores:
         These are its parents in the network, its required ones, and those whose families score highest without another
         parent that is not required.
         """
-        n = len(self.names)
-        required = np.array([[p != v and self.is_required(p, v) for v in range(n)] for p in range(n)])
+        required = self.rules.required
         n_required = required.sum(axis=0)
         single = replace(self.rules, max_indegree=int(n_required.max()) + 1)
         stays = required.copy()
@@ -159,7 +151,7 @@ class GraphScores:
                 if stays[:, child].sum() >= most:
                     break
                 stays[members, child] = True
-        first, second = np.triu_indices(n, 1)
+        first, second = np.triu_indices(len(self.names), 1)
 
         def limited(rules: EdgeRules) -> EdgeRules:
             allowed = rules.allowed.copy()

@@ -14,6 +14,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.edges import cpdag
 from gomea_bn.network.graph import topological_order
+from gomea_bn.problems.cuts.policies import equal_width_cuts
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -241,12 +242,8 @@ def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0
     """
     check_integer("n_bins", n_bins, 1)
     table.require_complete("histogram_baseline")
-    cut_points = {}
-    for column in table.columns:
-        if column.is_continuous:
-            low, high = column.values.min(), column.values.max()
-            cuts = np.unique(np.linspace(low, high, n_bins + 1))
-            cut_points[column.name] = cuts[(cuts > low) & (cuts < high)]
+    continuous = [column for column in table.columns if column.is_continuous]
+    cut_points = {column.name: equal_width_cuts(column.values, n_bins) for column in continuous}
     return DiscretizedBayesNet.from_table(table, [], cut_points, pseudo_count=pseudo_count)
 
 

@@ -605,12 +605,12 @@ class DiscretizedBayesNet(Immutable):
             Columns in the order of `names`; discrete variables are pandas categoricals with all their levels, ordered
             if those of the column are.
         """
+        check_integer("n", n, 0)
+        check_choice("values", values, VALUES)
         if evidence:
             from gomea_bn.network.inference import completion
 
             return completion.sample_given(self, n, evidence, random_state=random_state, values=values)
-        check_integer("n", n, 0)
-        check_choice("values", values, VALUES)
         return frame_of_draws(self, drawn_values(self, n, random_generator(random_state)), values)
 
     def update(

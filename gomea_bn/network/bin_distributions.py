@@ -17,6 +17,7 @@ from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.errors import check_choice
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
 from gomea_bn.texts import listed, percent, shown_name
 
@@ -133,8 +134,7 @@ class BinDistributions:
 
     def codes(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the bin of every value, int32 (n,); -1 for NaN."""
-        codes = np.searchsorted(self._cuts, values, side="left").astype(np.int32)
-        return np.where(np.isnan(values), np.int32(-1), codes)
+        return bin_codes(values, self._cuts).astype(np.int32)
 
     def means(self) -> NDArray[np.float64]:
         """Return the mean of every bin, float64 (n_bins,)."""

@@ -27,6 +27,10 @@ class NetworkLike(WithDensities, Protocol):
     """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
 
     @property
+    def order(self) -> tuple[str, ...]:
+        """Names of the variables with every parent before its children."""
+
+    @property
     def counts(self) -> Mapping[str, NDArray[np.float64]]:
         """Number of rows of the cells of counted tables; empty if unknown."""
 

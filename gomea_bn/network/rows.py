@@ -15,7 +15,6 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.line_density import Columns
-from gomea_bn.network.graph import topological_order
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
 if TYPE_CHECKING:
@@ -179,10 +178,7 @@ def drawn_values(
     """
     drawn: dict[str, NDArray[Any]] = {}
     columns = Columns(drawn)
-    position = {name: v for v, name in enumerate(network.names)}
-    parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
-    for v in topological_order(parents, network.names):
-        name = network.names[v]
+    for name in network.order:
         known = given[name] if given and name in given else None
         is_unknown = (
             None if known is None else np.isnan(known) | (known < 0 if name in network.levels else False)

@@ -187,12 +187,15 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         whole: DiscretizedBayesNet,
         frame: pd.DataFrame,
         names: Sequence[str],
+        probabilities: NDArray[np.float64] | None = None,
     ) -> Answers:
         """Return what a network says of rows, with families of some columns, and scores as a whole one reads them."""
         values, log_widths = self._values_of_target(density)
         logs = family_logs(density, frame, self.target_, values, names)
         scores = self._scores.of_rows(whole, frame)
-        return Answers(self._answer(density, frame), logs, log_widths, scores, self._statistics(values))
+        if probabilities is None:
+            probabilities = self._answer(density, frame)
+        return Answers(probabilities, logs, log_widths, scores, self._statistics(values))
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
@@ -222,17 +225,13 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network with the weights of its families."""
         names = self._weights.special
-        values, log_widths = self._values_of_target(density)
         probabilities = self._answer(density, frame)
         # the log densities of all families of many rows may be too large for memory
-        step = max(_MOST_NUMBERS // (len(values) * max(len(names), 1)), 1)
+        step = max(_MOST_NUMBERS // (probabilities.shape[1] * max(len(names), 1)), 1)
         parts = []
         for start in range(0, len(frame), step):
-            some = frame.iloc[start : start + step]
-            logs = family_logs(density, some, self.target_, values, names)
-            scores = self._scores.of_rows(density, some)
-            some_probabilities = probabilities[start : start + step]
-            of_rows = Answers(some_probabilities, logs, log_widths, scores, self._statistics(values))
+            some = slice(start, start + step)
+            of_rows = self._answers(density, density, frame.iloc[some], names, probabilities[some])
             parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
 

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.files import prefixed_errors
 
@@ -886,8 +885,7 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _xdsl_bins, _identifier)
-    position_of = {name: position for position, name in enumerate(names)}
-    parents = [[position_of[parent] for parent in variable.parents] for variable in variables]
+    of_name = dict(zip(network.names, variables, strict=True))
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin. -->",
@@ -895,8 +893,8 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
         "\t<nodes>",
     ]
     # GeNIe wants parents before their children
-    for position in topological_order(parents, names):
-        lines += _xdsl_node(variables[position])
+    for name in network.order:
+        lines += _xdsl_node(of_name[name])
     lines += [
         "\t</nodes>",
         "\t<extensions>",
@@ -904,7 +902,7 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
     ]
     # pyAgrum takes the shown names for the names of variables
     shown = distinct_names(network.names, plain_text)
-    for position, (name, variable) in enumerate(zip(network.names, variables, strict=True)):
+    for position, (name, variable) in enumerate(of_name.items()):
         box = boxes[name] if boxes is not None else (20, 20 + 80 * position, 140, 70 + 80 * position)
         lines += [
             f'\t\t\t<node id="{variable.name}">',

@@ -16,7 +16,7 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, Option, check_choice
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
     CellEngine,
@@ -34,7 +34,7 @@ from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
-from gomea_bn.network.value_kinds import VALUES, ValueKind
+from gomea_bn.network.value_kinds import ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +135,6 @@ def sample_given(
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
     import pandas as pd
 
-    check_integer("n", n, 0)
-    check_choice("values", values, VALUES)
     generator = random_generator(random_state)
     engine = engine_for(network, random_state=generator, is_single=True)
     reader = EvidenceReader(engine.network)

@@ -20,7 +20,6 @@ from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.conditionals.line_density import Columns
-from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
     EXACT,
@@ -1076,8 +1075,7 @@ def _families_and_order(network: NetworkLike) -> tuple[list[list[int]], NDArray[
     """Return the positions of the parents of every variable and of itself, and variables after their parents, (V,)."""
     position = {name: v for v, name in enumerate(network.names)}
     families = [[*map(position.__getitem__, network.parents(name)), v] for name, v in position.items()]
-    order = topological_order([family[:-1] for family in families], network.names)
-    return families, np.array(order, np.int64)
+    return families, np.array([position[name] for name in network.order], np.int64)
 
 
 def _model_of_families(
