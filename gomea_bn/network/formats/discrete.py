@@ -108,8 +108,15 @@ def file_variables(
     for name in network.names:
         parents = network.parents(name)
         shape = [len(states[member]) for member in (*parents, name)]
-        key, words = state_property(network, name)
-        properties = {"name": quote(name, safe=""), key: words}
+        properties = {"name": quote(name, safe="")}
+        if name in network.cut_points:
+            low, high = network.support[name]
+            # exact to the last bit
+            properties["edges"] = " ".join(map(repr, [low, *network.cut_points[name].tolist(), high]))
+        else:
+            # an empty level is "%"
+            texts = [quote(str(level), safe="") or "%" for level in network.levels[name]]
+            properties["levels"] = " ".join(texts)
         types = [type(level).__name__ for level in network.levels.get(name, ())]
         if set(types) - {"str"}:
             properties["types"] = " ".join(types)
@@ -117,17 +124,6 @@ def file_variables(
         table = padded_table(network.tables[name], shape)
         variables.append(FileVariable(identifier[name], states[name], of_parents, table, properties))
     return variables
-
-
-def state_property(network: NetworkLike, name: str) -> tuple[str, str]:
-    """Return "edges" and the ends of the bins to the last bit, or "levels" and the percent-encoded levels.
-
-    An empty level is "%".
-    """
-    if name in network.cut_points:
-        low, high = network.support[name]
-        return "edges", " ".join(map(repr, [low, *network.cut_points[name].tolist(), high]))
-    return "levels", " ".join(quote(str(level), safe="") or "%" for level in network.levels[name])
 
 
 def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:
