@@ -52,7 +52,7 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if str(path).lower().endswith((".dot", ".gv")):
         return "dot"
     known = format_of(path, compressed=True)
-    if known is not None and f".{FORMATS[known].endings[0]}" in readable_endings():
+    if known is not None and FORMATS[known].is_read:
         return known
     text = file_text(path, _WHAT)
     if text.lstrip().startswith("{"):
