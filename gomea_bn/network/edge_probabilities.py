@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
@@ -21,8 +22,6 @@ from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.recorded import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
@@ -282,11 +281,9 @@ def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
 
 
 def _frame_of_arcs(
-    names: Sequence[str], arcs: NDArray[np.float64], pairs: NDArray[np.float64], is_row: NDArray[np.bool_]
+    names: tuple[str, ...], arcs: NDArray[np.float64], pairs: NDArray[np.float64], is_row: NDArray[np.bool_]
 ) -> pd.DataFrame:
     """Return the values of some arcs and of their pairs, all of shape (n, n), as rows, the largest pairs first."""
-    import pandas as pd
-
     parents, children = np.nonzero(is_row)
     frame = pd.DataFrame(
         {

@@ -14,12 +14,11 @@ from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.recorded import NetworkLike
 
 
@@ -136,8 +135,6 @@ def whole_numbers(numbers: NDArray[np.float64]) -> NDArray[Any]:
 
 def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
     """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
-    import pandas as pd
-
     is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
     levels: Any = pd.Index(list(network.levels[name]))
     return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
@@ -194,8 +191,6 @@ def drawn_values(
 
 def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:
     """Return drawn numbers and level codes as columns of the kinds of their variables, in column order."""
-    import pandas as pd
-
     levels = network.levels
     return pd.DataFrame(
         {

@@ -12,6 +12,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
@@ -36,7 +37,6 @@ from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gomea_bn.data.columns import Level
@@ -86,8 +86,6 @@ def density_bins(
         For an unknown variable, for a variable of another kind in the expert's network, and for data without the
         variable or with values that do not fit it.
     """
-    import pandas as pd
-
     network.cardinality(variable)  # raises for an unknown name
     own_part = _continuous_part if variable in network.cut_points else _discrete_part
     parts = [own_part(network, variable, "network")]
@@ -250,8 +248,6 @@ def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
 
 def _series(column: Column) -> pd.Series[Any]:
     """Return a column of a table with values in place of codes."""
-    import pandas as pd
-
     if column.levels is None:
         return pd.Series(column.values)
     values = [None if code == MISSING_CODE else column.levels[code] for code in column.values.tolist()]
@@ -259,8 +255,6 @@ def _series(column: Column) -> pd.Series[Any]:
 
 
 def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[np.float64]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         {"source": source, "how": how, "low": edges[:-1], "high": edges[1:], "density": density}
     )
@@ -269,8 +263,6 @@ def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[n
 def _levels(
     source: str, how: str, levels: tuple[Level, ...], probability: NDArray[np.float64]
 ) -> pd.DataFrame:
-    import pandas as pd
-
     level = pd.Series(list(levels), dtype=object)
     return pd.DataFrame({"source": source, "how": how, "level": level, "probability": probability})
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.family_logit import FamilyLogit
@@ -37,8 +38,6 @@ from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     Net = TypeVar("Net", bound="WithDensities")
 
 CUT_INTERVAL = 0.9
@@ -342,8 +341,6 @@ def families_of(network: WithDensities) -> dict[str, Family]:
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name."""
-    import pandas as pd
-
     if not isinstance(frame, pd.DataFrame):
         raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
     chosen = [name for name in network.names if name in of]

@@ -17,6 +17,7 @@ from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
     CellEngine,
@@ -37,8 +38,6 @@ from gomea_bn.network.rows import column_name, column_values, drawn_values, leve
 from gomea_bn.network.value_kinds import ValueKind
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.recorded import NetworkLike
 
 _WAYS = ("draw", "mode", "mean", "joint")
@@ -133,8 +132,6 @@ def sample_given(
     values: str = "own",
 ) -> pd.DataFrame:
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
-    import pandas as pd
-
     generator = random_generator(random_state)
     engine = engine_for(network, random_state=generator, is_single=True)
     reader = EvidenceReader(engine.network)
@@ -216,8 +213,6 @@ def _with_numbers(
 
     Integers stay integers unless means fill them. A column of dates stays one; text of dates becomes dates.
     """
-    import pandas as pd
-
     is_missing = column.isna().to_numpy(dtype=bool)
     if source_name(name) == name and network.value_kinds.get(name, ValueKind()).is_integer and how != "mean":
         observed = numbers[~is_missing]
@@ -242,8 +237,6 @@ def _with_levels(
 
     All cells hold levels where the column's storage cannot hold them, or would lose the zeros of codes such as 02163.
     """
-    import pandas as pd
-
     values = column.astype(object).to_numpy(copy=True)
     of_codes = np.array(levels, dtype=object)[codes]
     values[is_missing] = of_codes[is_missing]

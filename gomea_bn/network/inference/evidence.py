@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import number_of, source_name, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
@@ -22,8 +23,6 @@ from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.recorded import NetworkLike
 
 
@@ -112,8 +111,6 @@ class EvidenceReader:
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
         """Return the values of some columns of a frame; missing cells are unknown."""
-        import pandas as pd
-
         if not isinstance(frame, pd.DataFrame):
             raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         names = list(names)
@@ -133,8 +130,6 @@ class EvidenceReader:
 
     def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
         """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
-        import pandas as pd
-
         # other tables, and names of several levels, are refused where they are read
         if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
             return list(names)
@@ -328,8 +323,6 @@ def refuse_stated(evidence: Mapping[str, object], n_draws: int | None) -> NoRetu
 
 def is_unknown(value: object) -> bool:
     """Return whether a value is None, NaN, NA or NaT."""
-    import pandas as pd
-
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return value is None or value is pd.NA or value is pd.NaT or (is_real(value) and value != value)
@@ -337,22 +330,16 @@ def is_unknown(value: object) -> bool:
 
 def holds_statements(series: pd.Series[Any]) -> bool:
     """Return whether a column holds intervals, sets or weights instead of plain values only."""
-    import pandas as pd
-
     if isinstance(series.dtype, pd.IntervalDtype):
         return True
     return series.dtype == object and any(_is_several(value) or _is_interval(value) for value in series)
 
 
 def _is_interval(value: object) -> bool:
-    import pandas as pd
-
     return isinstance(value, (pd.Interval, tuple))
 
 
 def _is_several(value: object) -> bool:
-    import pandas as pd
-
     return isinstance(value, (set, frozenset, Mapping, pd.Series))
 
 
@@ -371,8 +358,6 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
 
 def _interval(name: str, value: Any, label: str) -> Interval:
     """Return the ends of an interval, which may be infinite, and which of them belong to it."""
-    import pandas as pd
-
     if isinstance(value, pd.Interval):
         ends, closed = (value.left, value.right), str(value.closed)
     else:

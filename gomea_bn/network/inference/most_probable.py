@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.lazy import pd
 from gomea_bn.network.inference.answers import offering_bins, refuse_both, states_of, target_names
 from gomea_bn.network.inference.engine import (
     CellEngine,
@@ -23,8 +24,6 @@ from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import Rows, log_maxima
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.recorded import NetworkLike
 
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
@@ -56,8 +55,6 @@ def most_probable(
     cells: int | str | None = None,
 ) -> pd.DataFrame:
     """Return the n most probable combinations; see `DiscretizedBayesNet.most_probable`."""
-    import pandas as pd
-
     check_integer("n", n, 1)
     engine = cast("CellEngine | ExactEngine", engine_for(network, cells=cells))
     if isinstance(engine, CellEngine) and cells is None:
