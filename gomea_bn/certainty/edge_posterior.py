@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
@@ -29,9 +30,6 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
 from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
+from gomea_bn.lazy import pd
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -26,9 +27,6 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)

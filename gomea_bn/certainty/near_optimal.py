@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,9 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import ScoredParentSets, over_subsets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # the tables hold 2 to this power times this number of floats, 170 MB
 _MOST_VARIABLES = 20

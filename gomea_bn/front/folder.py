@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.frames import require_pyarrow
@@ -20,6 +20,7 @@ from gomea_bn.front.judged_rows import is_prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.files import (
     check_folder,
@@ -35,9 +36,6 @@ from gomea_bn.runtime.files import (
     replaced_entries,
     unpacked,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = "gomea-bn front"
 FORMAT_VERSION = 2

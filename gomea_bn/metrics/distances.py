@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.edges import cpdag
 from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.cuts.policies import equal_width_cuts
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.data.table import Table
 
 __all__ = [
     "Estimate",

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.errors import check_choice
+from gomea_bn.lazy import pd
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
 from gomea_bn.texts import listed, percent, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
 
 RESOLUTIONS = ("points", "steps")
 """Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""

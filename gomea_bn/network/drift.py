@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
 from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.inference.engine import Seed
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import drawn_values, rows_for
 
-if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.inference.engine import Seed
-
-    Values = dict[str, NDArray[Any]]
+Values = dict[str, NDArray[Any]]
 
 # rows drawn from the network: what it expects
 _N_DRAWS = 5_000

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,9 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.recorded import EDGE_PROBABILITIES
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, NetworkLike
 from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, shown_name
-
-if TYPE_CHECKING:
-    from gomea_bn.network.recorded import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""

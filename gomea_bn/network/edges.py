@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.network.recorded import NetworkLike
@@ -19,9 +19,6 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
 from gomea_bn.problems.cuts.blanket import coded_bins
 from gomea_bn.texts import counted, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,15 @@ Files may hold any metadata, so whatever is not as expected is left out.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import is_real
-from gomea_bn.network.conditionals.conditionals import WithDensities
+from gomea_bn.lazy import pd
+from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
 from gomea_bn.texts import counted, percent
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from gomea_bn.network.conditionals.conditionals import CellGrids
 
 # share of what all parents add
 _MOST_OF_IT = 0.9

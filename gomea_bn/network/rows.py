@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,8 @@ from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
-
-if TYPE_CHECKING:
-    from gomea_bn.network.recorded import NetworkLike
 
 
 def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:

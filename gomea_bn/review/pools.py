@@ -6,22 +6,19 @@ import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
+from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_ratios, curve_inside
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.marginals import exact_marginal, sampled_marginal, shown_parents, shown_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.problems.cuts.blanket import coded_bins
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.data.table import Table
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table that the page shows."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod, ulp
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import scipy
@@ -37,8 +37,7 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
-if TYPE_CHECKING:
-    Net = TypeVar("Net", bound="WithDensities")
+Net = TypeVar("Net", bound="WithDensities")
 
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,9 @@ from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.parts import random_generator
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
 from gomea_bn.network.value_kinds import ValueKind
-
-if TYPE_CHECKING:
-    from gomea_bn.network.recorded import NetworkLike
 
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions

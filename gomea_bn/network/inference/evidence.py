@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,9 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed
-
-if TYPE_CHECKING:
-    from gomea_bn.network.recorded import NetworkLike
-
 
 Outside: TypeAlias = float | Interval
 """A value or an interval outside the support of its variable."""
