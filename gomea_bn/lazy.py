@@ -1,4 +1,4 @@
-"""Names that are imported on first use: public ones, and functions of higher packages that lower ones call."""
+"""Names that are imported on first use: public ones, pandas, and functions of higher packages that lower ones call."""
 
 from __future__ import annotations
 
@@ -7,12 +7,32 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["declared_names", "lazy_names", "need", "offer", "offered", "pd", "public_names", "usable_names"]
 
 # packages that may be absent, by the modules that need them
 _NEEDED: dict[str, str] = {}
 # modules of higher packages by the names of their functions that methods of lower ones call
 _OFFERED: dict[str, str] = {}
+
+
+class _Deferred:
+    """A module that is imported when one of its names is used; it keeps the names that were."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._module), name)
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = _Deferred("pandas")
 
 
 def declared_names(source: str) -> dict[str, str]:

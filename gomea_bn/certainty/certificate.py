@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,12 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import rounding
 from gomea_bn.texts import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # the solver's own tolerance
 _TOLERANCE = 1e-5

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
@@ -29,9 +30,6 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
 from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 
@@ -231,34 +229,20 @@ def edge_probabilities(
     if random_state is None and section.options and not isinstance(checkpoint, Section):
         options = replace(options, seed=int(section.options["random_state"]))
     posteriors = _posteriors(network, table, runs, options, max_seconds, section)
-    result = _combined(network, table, runs, posteriors, options, max(len(sets), 1))
-    result = replace(result, seconds=perf_counter() - began)
-    _warn_of_chains(result)
-    return result
-
-
-def _combined(
-    network: DiscretizedBayesNet,
-    table: Table,
-    runs: Sequence[_Run],
-    posteriors: Sequence[Posterior],
-    options: _Options,
-    n_bin_sets: int,
-) -> EdgeProbabilities:
-    """Return the means over the posteriors of the first runs of `n_bin_sets` sets of bins, without the duration."""
+    # the first runs, where Ctrl-C has ended the others
     weights = [run.weight for run in runs[: len(posteriors)]]
     means = np.average([each.means for each in posteriors], axis=0, weights=weights)
     is_exact = options.is_exact(len(table.names))
-    return EdgeProbabilities(
+    result = EdgeProbabilities(
         names=table.names,
         arcs=means.mean(axis=0),
         method="exact" if is_exact else "sampled",
         chain_difference=0.0 if is_exact else chain_difference(means),
         n_sweeps=min(each.n_sweeps for each in posteriors),
         stopped_by=next((each.stopped_by for each in posteriors if each.stopped_by != "end"), "end"),
-        seconds=0.0,
-        max_indegree=options.scores["max_indegree"],
-        n_bin_sets=min(sum(weights), n_bin_sets),
+        seconds=perf_counter() - began,
+        max_indegree=max_indegree,
+        n_bin_sets=min(sum(weights), max(len(sets), 1)),
         has_drawn_bins=options.draws_bins,
         n_draws=min(each.n_draws for each in posteriors),
         n_candidates=posteriors[0].n_candidates,
@@ -266,6 +250,8 @@ def _combined(
         _network=network,
         _table=table,
     )
+    _warn_of_chains(result)
+    return result
 
 
 def _draws_bins(network: DiscretizedBayesNet, bins: object) -> bool:

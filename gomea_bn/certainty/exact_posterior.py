@@ -47,16 +47,11 @@ def exact_edge_probabilities(sets: Sequence[ScoredParentSets]) -> NDArray[np.flo
         having = subsets[subsets >> parent & 1 == 1]
         for child in range(n):
             if child != parent:
-                without = _difference(within[child][having ^ (1 << parent)], within[child][having])
+                first, second = within[child][having ^ (1 << parent)], within[child][having]
+                # 0 where both are minus infinity
+                without = np.subtract(first, second, out=np.zeros(len(first)), where=np.isfinite(second))
                 probabilities[parent, child] = -derivatives[child][having] @ np.expm1(without)
     return np.clip(probabilities, 0.0, 1.0)
-
-
-def _difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return first - second of logarithms, 0 where both are minus infinity."""
-    difference = np.zeros(len(first))
-    np.subtract(first, second, out=difference, where=np.isfinite(second))
-    return difference
 
 
 def _terms(

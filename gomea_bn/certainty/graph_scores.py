@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
+from gomea_bn.lazy import pd
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -26,9 +27,6 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -106,21 +104,14 @@ class GraphScores:
 
         If it allows no graph, it is one in which required parents come before their children.
         """
-        n = len(self.names)
         if generator is None:
             order = list(topological_order(self.parents, self.names))
         else:
-            order = generator.permutation(n).tolist()
+            order = generator.permutation(len(self.names)).tolist()
         if search.score(search.choices(order)) == -np.inf:
-            required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
+            required = [np.flatnonzero(of_child).tolist() for of_child in self.rules.required.T]
             order = list(topological_order(required, self.names))
         return order
-
-    def is_required(self, parent: int, child: int) -> bool:
-        """Return whether every allowed graph has an edge."""
-        low, high = min(parent, child), max(parent, child)
-        allowed = self.rules.allowed[low, high]
-        return not allowed[0] and bool(allowed[1 if parent < child else 2])
 
     def check_network(self) -> None:
         """Raise `GomeaBnError` if the network breaks a rule, so that no optimum among allowed graphs bounds it."""
@@ -147,8 +138,7 @@ class GraphScores:
         These are its parents in the network, its required ones, and those whose families score highest without another
         parent that is not required.
         """
-        n = len(self.names)
-        required = np.array([[p != v and self.is_required(p, v) for v in range(n)] for p in range(n)])
+        required = self.rules.required
         n_required = required.sum(axis=0)
         single = replace(self.rules, max_indegree=int(n_required.max()) + 1)
         stays = required.copy()
@@ -159,7 +149,7 @@ class GraphScores:
                 if stays[:, child].sum() >= most:
                     break
                 stays[members, child] = True
-        first, second = np.triu_indices(n, 1)
+        first, second = np.triu_indices(len(self.names), 1)
 
         def limited(rules: EdgeRules) -> EdgeRules:
             allowed = rules.allowed.copy()

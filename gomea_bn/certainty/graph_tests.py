@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -15,14 +15,12 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.family_scorer import Family
 from gomea_bn.texts import counted, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # errors of verdicts, and rate of false discoveries
 _LEVEL = 0.05
@@ -233,7 +231,6 @@ def _tested_pairs(
     graphs: GraphScores, parents: Mapping[int, list[int]], tested: Sequence[tuple[int, int, list[int], float]]
 ) -> pd.DataFrame:
     """Return a frame of pairs (parent, child, changed parents of the child, p-value), with gains in nats."""
-    import pandas as pd
     import scipy.stats
 
     def scores(families: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:

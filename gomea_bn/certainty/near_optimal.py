@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,9 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import ScoredParentSets, over_subsets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # the tables hold 2 to this power times this number of floats, 170 MB
 _MOST_VARIABLES = 20
@@ -164,9 +160,7 @@ def _best_of_subsets(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     within = [over_subsets(of_child, np.maximum) for of_child in sets]
     n = len(within)
     subsets = np.arange(1 << n)
-    n_members = np.zeros(1 << n, np.int64)
-    for v in range(n):
-        n_members += subsets >> v & 1
+    n_members = np.bitwise_count(subsets)
     best = np.full(1 << n, -np.inf)
     best[0] = 0.0
     order = np.argsort(n_members, kind="stable")

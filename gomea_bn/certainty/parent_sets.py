@@ -47,25 +47,21 @@ def parent_sets(
     exp(margin) times its weight. Raises `GomeaBnError` if there are more than twenty million sets, or a variable has no
     allowed one.
     """
-    may, must = rules.may_lead, rules.required
-    _check_number(may, rules.max_indegree)
-    return [
-        _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
-        for child in range(len(may))
-    ]
-
-
-def _check_number(may: NDArray[np.bool_], max_indegree: int) -> None:
-    total = sum(comb(int(m), k) for m in may.sum(axis=0) for k in range(max_indegree + 1))
+    may, must, most = rules.may_lead, rules.required, rules.max_indegree
+    total = sum(comb(int(m), k) for m in may.sum(axis=0) for k in range(most + 1))
     if total > _MOST_FAMILIES:
         raise GomeaBnError(
             [
-                f"{len(may)} variables with at most {max_indegree} parents have {total:,} parent sets; at most "
+                f"{len(may)} variables with at most {most} parents have {total:,} parent sets; at most "
                 f"{_MOST_FAMILIES:,} can be scored. Lower ",
                 Option("max_indegree"),
                 " or forbid edges.",
             ]
         )
+    return [
+        _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
+        for child in range(len(may))
+    ]
 
 
 @cache
@@ -109,7 +105,9 @@ def _sets_of(
     best: NDArray[np.float64] | None = None
     for size in range(min(rules.max_indegree - len(required), len(optional)) + 1):
         chosen = _combinations(len(optional), size)
-        of_size = _with_members(len(may), required, optional[chosen])
+        of_size = np.zeros((len(chosen), len(may)), np.bool_)
+        of_size[:, required] = True
+        of_size[np.arange(len(chosen))[:, None], optional[chosen]] = True
         of_subsets = np.full(len(chosen), -np.inf)
         if best is not None:
             for left_out in range(size):
@@ -127,13 +125,6 @@ def _sets_of(
         )
     order = np.argsort(-np.concatenate(scores), kind="stable")
     return ScoredParentSets(np.concatenate(members)[order], np.concatenate(scores)[order])
-
-
-def _with_members(n: int, required: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
-    members = np.zeros((len(chosen), n), np.bool_)
-    members[:, required] = True
-    members[np.arange(len(chosen))[:, None], chosen] = True
-    return members
 
 
 def _scores(

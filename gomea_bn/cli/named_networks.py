@@ -239,7 +239,7 @@ def ending_of(path: Path) -> str:
     """Return the format of `WRITERS` that belongs to the ending of a file name."""
     name = format_of(path)
     if name is None:
-        endings = listed(f".{ending}" for form in FORMATS.values() for ending in form.endings)
+        endings = listed(f".{name}" for name in FORMATS)
         raise GomeaBnError(f"'{path}' must end in one of {endings}, got '{path.suffix or 'no ending'}'.")
     return name
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.graph import layers
@@ -139,8 +140,6 @@ def expert_distance_estimate(
     random_state: int = 0,
 ) -> DistanceEstimate:
     """Return the distance of `expert_distance` with its standard error; parameters and errors are the same."""
-    import pandas as pd
-
     mentioned = mentioned_names(expert)
     check_point_masses(expert, network.shapes)
     sample = draw_expert_sample(expert, n_samples, random_state, mentioned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files import named_source, prefixed_errors
 from gomea_bn.texts import counted, listed
 
-# equal-frequency bins of a column without bins from the expert: low, middle, high
+# equal-frequency bins of a column without bins from the expert: low, middle, high, or fewer with many equal values
 _DEFAULT_BINS = 3
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
@@ -313,7 +314,32 @@ class ExpertNetwork(Immutable):
             on the other; and for levels that only one side has.
         """
         self.mentioned(table)
-        return _completed(self, table, pseudo_count, shapes or {})
+        cut_points, network = self._cut_points, self._network
+        weight = check_pseudo_count(pseudo_count)
+        if weight is None:
+            raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
+        table.require_complete("The expert's network")
+        for column in table.columns:
+            if column.name in cut_points and not column.is_continuous:
+                raise GomeaBnError(
+                    f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
+                    [
+                        *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
+                        "leave these cut points out",
+                    ],
+                )
+        continuous = [column for column in table.columns if column.is_continuous]
+        record = {
+            "not_mentioned": [name for name in table.names if name not in self._names],
+            "default_bins": [column.name for column in continuous if column.name not in cut_points],
+            "counted_tables": [name for name in table.names if network is None or name not in network.names],
+        }
+        if network is not None:
+            return _with_given_tables(table, cut_points, network, weight, shapes or {}, record)
+        cuts = {column.name: _cuts(column, cut_points) for column in continuous}
+        return DiscretizedBayesNet.from_table(
+            table, self.edges, cuts, pseudo_count=weight, shapes=shapes or {}, metadata={"expert_fit": record}
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExpertNetwork):
@@ -331,7 +357,8 @@ class ExpertNetwork(Immutable):
         return hash((self._names, self._edges, cut_points, self._network))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._names, self._edges, self._cut_points, self._network)
+        cuts, network = self._cut_points, self._network
+        return partial(type(self), self._names, self._edges, cut_points=cuts, network=network), ()
 
     def __repr__(self) -> str:
         n_binned = len(self._cut_points)
@@ -405,60 +432,11 @@ def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return edge_list
 
 
-def _rebuild(
-    kind: type[ExpertNetwork],
-    names: tuple[str, ...],
-    edges: tuple[tuple[str, str], ...],
-    cut_points: dict[str, NDArray[np.float64]],
-    network: DiscretizedBayesNet | None,
-) -> ExpertNetwork:
-    """Return an expert's network from its pickled parts, which are checked again."""
-    return kind(names, edges, cut_points=cut_points, network=network)
-
-
-def _completed(
-    expert: ExpertNetwork, table: Table, pseudo_count: PseudoCount, shapes: Mapping[str, Shape]
-) -> DiscretizedBayesNet:
-    """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
-    cut_points, network = expert.cut_points, expert.network
-    weight = check_pseudo_count(pseudo_count)
-    if weight is None:
-        raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
-    table.require_complete("The expert's network")
-    for column in table.columns:
-        if column.name in cut_points and not column.is_continuous:
-            raise GomeaBnError(
-                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
-                [
-                    *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
-                    "leave these cut points out",
-                ],
-            )
-    record = {
-        "not_mentioned": [name for name in table.names if name not in expert.names],
-        "default_bins": [
-            column.name for column in table.columns if column.is_continuous and column.name not in cut_points
-        ],
-        "counted_tables": [name for name in table.names if network is None or name not in network.names],
-    }
-    if network is None:
-        cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
-        return DiscretizedBayesNet.from_table(
-            table, expert.edges, cuts, pseudo_count=weight, shapes=shapes, metadata={"expert_fit": record}
-        )
-    return _with_given_tables(table, cut_points, network, weight, shapes, record)
-
-
 def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     if column.name not in cut_points:
-        return _default_cuts(column)
+        return equal_frequency_cuts(column.values, _DEFAULT_BINS)
     _column_range(column, cut_points[column.name], "leave it out")
     return cut_points[column.name]
-
-
-def _default_cuts(column: Column) -> NDArray[np.float64]:
-    """Return the cut points of three equal-frequency bins, or of fewer if the column has too many equal values."""
-    return equal_frequency_cuts(column.values, _DEFAULT_BINS)
 
 
 def _column_range(column: Column, cuts: NDArray[np.float64], advice: str) -> tuple[float, float]:
@@ -527,7 +505,7 @@ def _with_given_tables(
     others = tuple(column for column in table.columns if column.name not in network.names)
     if others:
         alone = Table(others, table.n_rows, table.dropped_rows)
-        cuts = {column.name: _default_cuts(column) for column in others if column.is_continuous}
+        cuts = {column.name: _cuts(column, {}) for column in others if column.is_continuous}
         counted = DiscretizedBayesNet.from_table(alone, [], cuts, pseudo_count=pseudo_count)
         for kind, part in parts.items():
             part.update(getattr(counted, kind))

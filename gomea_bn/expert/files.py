@@ -52,7 +52,7 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if str(path).lower().endswith((".dot", ".gv")):
         return "dot"
     known = format_of(path, compressed=True)
-    if known is not None and f".{FORMATS[known].endings[0]}" in readable_endings():
+    if known is not None and FORMATS[known].is_read:
         return known
     text = file_text(path, _WHAT)
     if text.lstrip().startswith("{"):
@@ -97,30 +97,18 @@ def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
         return ExpertParts(network.names, network.edges, {}, network)
     check_format(content, where, _WHAT, FORMAT, FORMAT_VERSION, advice=_NETWORKS_TOO)
     check_fields(content, where, ("format", "format_version"), _OPTIONAL_FIELDS)
+    names, network, cut_points = content.get("names"), content.get("network"), content.get("cut_points", {})
     with prefixed_errors(where):
-        return _expert_parts(content)
-
-
-def _expert_parts(content: Mapping[str, Any]) -> ExpertParts:
-    """Return the parts of an expert's network in JSON whose format and fields are checked."""
-    names = content.get("names")
-    if names is not None and not isinstance(names, list):
-        raise GomeaBnError(f"names must be a list of names, got {names!r:.80}.")
-    network = content.get("network")
-    if network is not None:
-        network = network_from_content(network, "Its field 'network'", DiscretizedBayesNet)
-    edges = content.get("edges", None if network is None else [list(edge) for edge in network.edges])
-    if not isinstance(edges, list) or not all(isinstance(edge, list) and len(edge) == 2 for edge in edges):
-        raise GomeaBnError(f"edges must be a list of [parent, child], got {edges!r:.80}.")
-    cut_points = content.get("cut_points", {})
-    if not isinstance(cut_points, dict):
-        raise GomeaBnError(f"cut_points must map names to lists of numbers, got {cut_points!r:.80}.")
-    return ExpertParts(
-        names=names,
-        edges=[(parent, child) for parent, child in edges],
-        cut_points=cut_points,
-        network=network,
-    )
+        if names is not None and not isinstance(names, list):
+            raise GomeaBnError(f"names must be a list of names, got {names!r:.80}.")
+        if network is not None:
+            network = network_from_content(network, "Its field 'network'", DiscretizedBayesNet)
+        edges = content.get("edges", None if network is None else list(map(list, network.edges)))
+        if not isinstance(edges, list) or not all(isinstance(e, list) and len(e) == 2 for e in edges):
+            raise GomeaBnError(f"edges must be a list of [parent, child], got {edges!r:.80}.")
+        if not isinstance(cut_points, dict):
+            raise GomeaBnError(f"cut_points must map names to lists of numbers, got {cut_points!r:.80}.")
+    return ExpertParts(names, [(parent, child) for parent, child in edges], cut_points, network)
 
 
 def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
+from gomea_bn.network.inference.engine import Evidence, ExactEngine
 
 KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
 Values = NDArray[np.float64]
@@ -95,8 +94,6 @@ def _standard_error(network: DiscretizedBayesNet, table: Table | None, n_rows: i
 
 def _answers_exactly(network: DiscretizedBayesNet) -> bool:
     """Return whether the distributions of all variables fit into the work space of the page."""
-    from gomea_bn.network.inference.engine import Evidence, ExactEngine
-
     nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     try:
         ExactEngine(network.of_tables(), _MOST_NUMBERS).marginals(nothing)

@@ -9,14 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
+from gomea_bn.front.front import Front
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.files import check_fields, prefixed_errors, read_json
-
-if TYPE_CHECKING:
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn decision"
 FORMAT_VERSION = 1
@@ -181,8 +179,6 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
 
 def _position(front: Front, decision: Decision) -> int:
     """Return the position of the chosen network in the front, after checking all ids of the decision."""
-    from gomea_bn.front.front import Front
-
     if not isinstance(front, Front) or not isinstance(decision, Decision):
         raise GomeaBnError(
             f"accept needs a Front and a Decision, got {type(front).__name__} and {type(decision).__name__}."

@@ -10,14 +10,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
+from gomea_bn.front.front import Front
 from gomea_bn.front.judged_rows import is_prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
+from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.files import (
     check_folder,
     check_is_file,
@@ -32,12 +36,6 @@ from gomea_bn.runtime.files import (
     replaced_entries,
     unpacked,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn front"
 FORMAT_VERSION = 2
@@ -172,9 +170,6 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     GomeaBnError
         If files are missing, are of another format or version, or do not belong together.
     """
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
     path = Path(folder)
     finish_exchange(path, FRONT_ENTRIES)
     content = _read_main(path)
@@ -270,8 +265,6 @@ class _Lines:
 
     def __call__(self, index: int) -> DiscretizedBayesNet:
         """Return the network of a line, counted from 0."""
-        from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
         if not self._lines:
             lines = unpacked(self._packed, named_source(self._path)).splitlines()
             if len(lines) != self._count:
@@ -288,8 +281,6 @@ class _Lines:
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
     """Return the text of front.json."""
-    from gomea_bn.data.column_summary import column_summary
-
     record = front.record
     if front.table is not None:
         record |= {"n_rows": front.table.n_rows, "columns": column_summary(front.table)}

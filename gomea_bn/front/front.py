@@ -34,12 +34,12 @@ from gomea_bn.front.objectives import (
     target_of,
 )
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.network.parts import check_metadata
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gomea_bn.data.table import Table
@@ -258,8 +258,6 @@ class Front:
         the penalty of the BIC in nats per row, for k parameters: the objective "complexity", or without it those of the
         tables, `n_parameters`.
         """
-        import pandas as pd
-
         sizes = [self.network_parts(index).sizes for index in range(len(self))]
         frame = pd.DataFrame(self._values, columns=list(self.names))
         for name, column in zip(("n_edges", "n_parameters", "largest_table"), zip(*sizes), strict=True):

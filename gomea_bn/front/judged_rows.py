@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -19,9 +20,6 @@ from gomea_bn.network.conditionals.family_line import ProbabilityScale
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
-
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
 
 SCALE = 10_000
 """Probabilities are stored times this number, as integers."""

@@ -49,10 +49,10 @@ def prediction_summary(front: Front) -> dict[str, Any] | None:
     table, target = front.table, target_of(front.record) if TARGET.name in front.names else None
     if target is None or table is None or target not in table.names:
         return None
-    positions = _with_a_role(front)
-    positions = _spread(
-        front, positions, error_of_loss(front.best(TARGET.name).network, table, target) or 0.0
-    )
+    # those that the page names come first
+    roles = [front.recommended().candidate, front.knee(), front.best(TARGET.name), front.single]
+    named = [role.index for role in roles if role is not None]
+    positions = _spread(front, named, error_of_loss(front.best(TARGET.name).network, table, target) or 0.0)
     networks = [front.network(position) for position in positions]
     rows = JudgedRows.of(table, target, networks)
     if rows.n_rows < FEWEST_ROWS or not all(counts_rows_of(one, table, target) for one in networks):
@@ -70,12 +70,6 @@ def prediction_summary(front: Front) -> dict[str, Any] | None:
             for position, network in zip(positions, networks, strict=True)
         ],
     }
-
-
-def _with_a_role(front: Front) -> list[int]:
-    """Return the positions of the networks that the page names, each once."""
-    roles = [front.recommended().candidate, front.knee(), front.best(TARGET.name), front.single]
-    return list(dict.fromkeys(role.index for role in roles if role is not None))
 
 
 def _spread(front: Front, first: Sequence[int], error: float) -> list[int]:

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats import json_format
 from gomea_bn.runtime.files import (
     decoded,
@@ -27,9 +28,6 @@ from gomea_bn.runtime.files import (
     prefixed_errors,
     unpacked,
 )
-
-if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn networks"
 FORMAT_VERSION = 1
@@ -75,8 +73,6 @@ class NetworkParts:
 
     def network(self) -> DiscretizedBayesNet:
         """Return the network; raises `GomeaBnError` for parts that are not those of a network."""
-        from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
         variables = [{**variable.entry, "table": variable.table} for variable in self.variables]
         content = {**self.head, "variables": variables}
         return json_format.network_from_content(content, "the network", DiscretizedBayesNet)

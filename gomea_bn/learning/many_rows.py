@@ -510,7 +510,7 @@ class Improvement:
         views = [climb.view(v) for v in range(len(names))]
         with_children = {names.index(parent) for parent, _ in edges}
         completed = completes_pieces(
-            views, with_children, rows.n_rows, rows, self.tell, self._has_no_pass_left
+            views, with_children, rows.n_rows, rows.total, self.tell, self._has_no_pass_left
         )
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.edges import cpdag
 from gomea_bn.network.graph import topological_order
+from gomea_bn.problems.cuts.policies import equal_width_cuts
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.data.table import Table
 
 __all__ = [
     "Estimate",
@@ -241,12 +239,8 @@ def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0
     """
     check_integer("n_bins", n_bins, 1)
     table.require_complete("histogram_baseline")
-    cut_points = {}
-    for column in table.columns:
-        if column.is_continuous:
-            low, high = column.values.min(), column.values.max()
-            cuts = np.unique(np.linspace(low, high, n_bins + 1))
-            cut_points[column.name] = cuts[(cuts > low) & (cuts < high)]
+    continuous = [column for column in table.columns if column.is_continuous]
+    cut_points = {column.name: equal_width_cuts(column.values, n_bins) for column in continuous}
     return DiscretizedBayesNet.from_table(table, [], cut_points, pseudo_count=pseudo_count)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
-from gomea_bn.lazy import offered
+from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import (
@@ -56,7 +56,6 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import networkx
-    import pandas as pd
     import pgmpy.models
     import pyagrum
     from matplotlib.axes import Axes
@@ -465,8 +464,6 @@ class DiscretizedBayesNet(Immutable):
 
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
-        import pandas as pd
-
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
@@ -525,8 +522,6 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For an unknown or discrete variable, and if the probabilities are unknown.
         """
-        import pandas as pd
-
         probabilities = self._known_of_cuts(variable, "cut_probabilities")
         lows, highs = around_cuts(self._cuts[variable], self._support[variable])
         return pd.DataFrame(
@@ -554,17 +549,12 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For an unknown or discrete variable, and if the intervals are unknown.
         """
-        import pandas as pd
-
         intervals = self._known_of_cuts(variable, "cut_intervals")
         return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
 
     def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-
-        def log_density(rows: pd.DataFrame) -> NDArray[np.float64]:
-            return self.log_density(rows, resolution=resolution)
-
+        log_density = partial(self.log_density, resolution=resolution)
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
@@ -608,12 +598,12 @@ class DiscretizedBayesNet(Immutable):
             Columns in the order of `names`; discrete variables are pandas categoricals with all their levels, ordered
             if those of the column are.
         """
+        check_integer("n", n, 0)
+        check_choice("values", values, VALUES)
         if evidence:
             from gomea_bn.network.inference import completion
 
             return completion.sample_given(self, n, evidence, random_state=random_state, values=values)
-        check_integer("n", n, 0)
-        check_choice("values", values, VALUES)
         return frame_of_draws(self, drawn_values(self, n, random_generator(random_state)), values)
 
     def update(
@@ -817,8 +807,6 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.query("X1", {"X2": {"v1", "v2"}, "X3": (0.2, None), "X4": None}).sum().round(6))
         1.0
         """
-        import pandas as pd
-
         is_single = not isinstance(evidence, pd.DataFrame)
         engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
         return answers.query(engine, targets, evidence)

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.errors import check_choice
+from gomea_bn.lazy import pd
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
 from gomea_bn.texts import listed, percent, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
 
 RESOLUTIONS = ("points", "steps")
 """Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
@@ -133,8 +130,7 @@ class BinDistributions:
 
     def codes(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the bin of every value, int32 (n,); -1 for NaN."""
-        codes = np.searchsorted(self._cuts, values, side="left").astype(np.int32)
-        return np.where(np.isnan(values), np.int32(-1), codes)
+        return bin_codes(values, self._cuts).astype(np.int32)
 
     def means(self) -> NDArray[np.float64]:
         """Return the mean of every bin, float64 (n_bins,)."""

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import row_order
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.row_counts import BLOCK_ROWS, CodedPiece, CountPlan, OfPiece, View
 from gomea_bn.runtime.threads import in_threads
 
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
-    from gomea_bn.network.recorded import NetworkLike
-    from gomea_bn.problems.cuts.shape import Shape
-
-Net = TypeVar("Net", bound="NetworkLike")
+Net = TypeVar("Net", bound=NetworkLike)
 
 N_STEPS = 5
 """Number of steps of expectation and maximisation."""
@@ -44,17 +43,13 @@ _ROWS_OF_CODES = 65_536
 _ROWS_OF_DRAWS = 8_192
 
 
-class CompletesRows(Protocol):
-    """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
+CompletesRows: TypeAlias = Callable[[NetworkLike, int], Sequence[NDArray[np.float64]] | None]
+"""A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
 
-    Repeated, with tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
-    """
-
-    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]] | None:
-        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)); None for no further step.
-
-        Rows that are impossible under the network do not count.
-        """
+It takes the network and the number of the step, and returns the expected counts by variable, float64 (card(parent_1),
+..., card(child)), or None for no further step. Rows that are impossible under the network do not count. Repeated, with
+tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
+"""
 
 
 class CompletedRows:
@@ -95,8 +90,6 @@ def completed_codes(
     `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
     are exact where exact inference has room, otherwise by weighted sampling.
     """
-    from gomea_bn.network.inference.engine import Evidence, engine_for
-
     evidence = Evidence(codes, {})
     try:
         return engine_for(network).draws(evidence, n_draws, generator)
@@ -209,13 +202,6 @@ def parts_without_tables(
     }
 
 
-class PieceSums(Protocol):
-    """Adds arrays over the cells of all pieces."""
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over all pieces, in their order."""
-
-
 @dataclass(frozen=True)
 class CompletedCounts:
     """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
@@ -275,15 +261,15 @@ def completes_pieces(
     views: Sequence[View],
     parents: Iterable[int],
     n_rows: int,
-    rows: PieceSums,
+    total: Callable[[OfPiece], NDArray[np.int64]],
     announce: Callable[[str], object],
     is_over: Callable[[], bool] = bool,
 ) -> CompletesRows | None:
     """Return the step that completes the rows of all pieces in a pass over them; None if no parent has gaps.
 
     `parents` are the positions of columns with children; the missing value of another column changes no expected count
-    of the rows that have values. `announce` receives a line on every pass, and `is_over` says whether there is
-    no time for another one.
+    of the rows that have values. `total` returns the sum of an array over all pieces, in their order. `announce`
+    receives a line on every pass, and `is_over` says whether there is no time for another one.
     """
     if not any(views[parent].has_missing for parent in parents):
         return None
@@ -293,7 +279,7 @@ def completes_pieces(
         if is_over():
             return None
         announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
-        totals = rows.total(CompletedCounts(network, views, n_draws, step))
+        totals = total(CompletedCounts(network, views, n_draws, step))
         return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
 
     return completed

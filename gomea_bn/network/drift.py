@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
+from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.inference.engine import Seed
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import drawn_values, rows_for
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.inference.engine import Seed
-
-    Values = dict[str, NDArray[Any]]
+Values = dict[str, NDArray[Any]]
 
 # rows drawn from the network: what it expects
 _N_DRAWS = 5_000
@@ -42,8 +39,6 @@ def drift(
     random_state: Seed = 0,
 ) -> pd.DataFrame:
     """Return how further rows fit a network, one row per column; `DiscretizedBayesNet.drift` describes it."""
-    import pandas as pd
-
     check_number("level", level, 0, 1, above=True, below=True)
     generator = random_generator(random_state)
     table = rows_for(network, data)

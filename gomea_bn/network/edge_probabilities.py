@@ -6,24 +6,20 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.recorded import EDGE_PROBABILITIES
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, NetworkLike
 from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""
@@ -105,26 +101,14 @@ class EdgeProbabilities:
         `kind` says how the network has the edge: "compelled" or "reversible" (all or some Markov-equivalent graphs have
         this direction), or "" for a pair without an edge.
         """
-        import pandas as pd
-
-        parents, children = np.nonzero(~np.eye(len(self.names), dtype=np.bool_))
-        arc, adjacent = self.arcs[parents, children], self.adjacent[parents, children]
         edges = equivalence_class(self._network)
         kinds = dict.fromkeys(edges.compelled, "compelled") | dict.fromkeys(edges.reversible, "reversible")
-        frame = pd.DataFrame(
-            {
-                "parent": pd.Series([self.names[v] for v in parents], dtype=object),
-                "child": pd.Series([self.names[v] for v in children], dtype=object),
-                "arc": arc,
-                "adjacent": adjacent,
-                "direction": np.divide(arc, adjacent, out=np.full(len(arc), np.nan), where=adjacent > 0),
-                "kind": [
-                    kinds.get((self.names[p], self.names[c]), "")
-                    for p, c in zip(parents, children, strict=True)
-                ],
-            }
-        )
-        return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)
+        frame = _frame_of_arcs(self.names, self.arcs, self.adjacent, ~np.eye(len(self.names), dtype=np.bool_))
+        arc, adjacent = frame["arc"].to_numpy(), frame["adjacent"].to_numpy()
+        frame["direction"] = np.divide(arc, adjacent, out=np.full(len(arc), np.nan), where=adjacent > 0)
+        pairs = zip(frame["parent"], frame["child"], strict=True)
+        frame["kind"] = [kinds.get(pair, "") for pair in pairs]
+        return frame
 
     def recorded_network(self) -> DiscretizedBayesNet:
         """Return the network with these probabilities in its metadata.
@@ -281,8 +265,6 @@ def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
     There is one row per (parent, child), the most frequent pairs first. Column `arc` is the share of networks with this
     arc, `adjacent` the share with this arc or its reverse.
     """
-    import pandas as pd
-
     names = networks[0].names
     total = np.zeros((len(names), len(names)))
     for index, network in enumerate(networks):
@@ -292,13 +274,20 @@ def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
                 f"{', '.join(network.names)}), so their edges cannot be counted together."
             )
         total += network.adjacency_matrix
-    parents, children = np.nonzero(total)
+    return _frame_of_arcs(names, total / len(networks), (total + total.T) / len(networks), total > 0)
+
+
+def _frame_of_arcs(
+    names: tuple[str, ...], arcs: NDArray[np.float64], pairs: NDArray[np.float64], is_row: NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Return the values of some arcs and of their pairs, all of shape (n, n), as rows, the largest pairs first."""
+    parents, children = np.nonzero(is_row)
     frame = pd.DataFrame(
         {
             "parent": pd.Series([names[position] for position in parents], dtype=object),
             "child": pd.Series([names[position] for position in children], dtype=object),
-            "arc": total[parents, children] / len(networks),
-            "adjacent": (total + total.T)[parents, children] / len(networks),
+            "arc": arcs[is_row],
+            "adjacent": pairs[is_row],
         }
     )
     return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.network.recorded import NetworkLike
@@ -19,9 +19,6 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
 from gomea_bn.problems.cuts.blanket import coded_bins
 from gomea_bn.texts import counted, shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +185,13 @@ def why(
     axis = parents.index(parent)
     pair = family.sum(axis=tuple(i for i in range(len(parents)) if i != axis))
     gain, n_rows = (None, None) if data is None else _gain(network, parent, child, data)
-    card = network.cardinality(parent)
+    n_added = family.size // network.cardinality(parent) * (network.cardinality(parent) - 1)
+    n_states = network.cardinality(child)
     return EdgeReasons(
         edge=(parent, child),
         mutual_information=_conditional_information(pair, 0),
         removal_cost=_conditional_information(family, axis),
-        n_parameters=family.size
-        // card
-        * (card - 1)
-        * (network.cardinality(child) - 1)
-        // network.cardinality(child),
+        n_parameters=n_added * (n_states - 1) // n_states,
         n_rows=n_rows,
         gain=gain,
     )

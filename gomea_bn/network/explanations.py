@@ -305,16 +305,14 @@ class _Question:
 
     def subsets(self, stays: NDArray[np.bool_]) -> Evidence:
         """Return evidence with some of the findings in each row; `stays` has the shape (n_rows, n_findings)."""
-        n = len(stays)
-        codes = np.repeat(self.evidence.codes, n, axis=0)
-        values = np.repeat(self.evidence.numbers(), n, axis=0)
-        weights = {v: np.repeat(part, n, axis=0) for v, part in self.evidence.weights.items()}
+        rows = self.evidence.take(np.zeros(len(stays), np.int64))
+        values = rows.numbers()
         for v, is_known in zip(self._known, stays.T, strict=True):
-            codes[~is_known, v] = -1
+            rows.codes[~is_known, v] = -1
             values[~is_known, v] = np.nan
-            if v in weights:
-                weights[v][~is_known] = 1.0
-        return Evidence(codes, weights, values)
+            if v in rows.weights:
+                rows.weights[v][~is_known] = 1.0
+        return Evidence(rows.codes, rows.weights, values)
 
     def answers(self, evidence: Evidence) -> NDArray[np.float64]:
         """Return the answer for every row, float64 (n_rows,); that of a row is always the same, even by draws."""
@@ -409,11 +407,10 @@ class _Question:
 
     def _with_states(self, evidence: Evidence, states: Sequence[tuple[int, int]]) -> Evidence:
         """Return one row of evidence for each (variable, shown bin or level) that is known on top, for shown bins."""
-        given = self._of_bins(evidence)
-        codes = np.repeat(given.codes, len(states), axis=0)
+        given = self._of_bins(evidence).take(np.zeros(len(states), np.int64))
         for row, (v, code) in enumerate(states):
-            codes[row, v] = code
-        return Evidence(codes, {v: np.repeat(part, len(states), axis=0) for v, part in given.weights.items()})
+            given.codes[row, v] = code
+        return given
 
     # ---- findings
 

@@ -10,20 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.line_density import Columns, ScaledDensity
+from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_CELLS = 2**22
 """Largest work space of the exact computation, in float64 numbers: 32 MB."""
@@ -129,8 +127,6 @@ def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> ND
 
 def _row_of(network: NetworkLike, name: str, given: Mapping[str, object]) -> pd.DataFrame:
     """Return one row with the values of the parents of a variable."""
-    import pandas as pd
-
     parents = network.parents(name)
     for other in given:
         if other not in parents:
@@ -223,8 +219,6 @@ def exact_marginal(
     network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
-    from gomea_bn.network.inference.engine import Evidence, engine_for
-
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     engine = engine_for(network, is_single=True, most_numbers=max_cells)
     try:

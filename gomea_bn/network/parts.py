@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +17,11 @@ from gomea_bn.data.columns import LEAST_RANGE, Level
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.tables import PseudoCount
+from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.value_kinds import ValueKind
 
 _SUM_TOLERANCE = 1e-6
 

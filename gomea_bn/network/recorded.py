@@ -6,18 +6,15 @@ Files may hold any metadata, so whatever is not as expected is left out.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import is_real
-from gomea_bn.network.conditionals.conditionals import WithDensities
+from gomea_bn.lazy import pd
+from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
 from gomea_bn.texts import counted, percent
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from gomea_bn.network.conditionals.conditionals import CellGrids
 
 # share of what all parents add
 _MOST_OF_IT = 0.9
@@ -25,6 +22,10 @@ _MOST_OF_IT = 0.9
 
 class NetworkLike(WithDensities, Protocol):
     """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Names of the variables with every parent before its children."""
 
     @property
     def counts(self) -> Mapping[str, NDArray[np.float64]]:
@@ -143,9 +144,14 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
 
     Edges that only curves need have none. Damaged entries are left out.
     """
-    pairs = _pairs(network.metadata.get(EDGE_PROBABILITIES))
-    if pairs is None:
+    record = network.metadata.get(EDGE_PROBABILITIES)
+    if not isinstance(record, dict) or not isinstance(record.get("pairs"), list):
         return {}
+    arcs: dict[tuple[str, str], float] = {}
+    for pair in record["pairs"]:
+        is_named = isinstance(pair, list) and len(pair) == 4 and all(isinstance(n, str) for n in pair[:2])
+        if is_named and all(is_real(value) and 0 <= value <= 1 for value in pair[2:]):
+            arcs[pair[0], pair[1]], arcs[pair[1], pair[0]] = map(float, pair[2:])
     counted = {
         (parent, child)
         for child, parents in zip(network.names, counted_parents(network), strict=True)
@@ -154,23 +160,6 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
     probabilities = {}
     for parent, child in network.edges:
         if (parent, child) in counted:
-            arc, reverse = pairs.get((parent, child), 0.0), pairs.get((child, parent), 0.0)
+            arc, reverse = arcs.get((parent, child), 0.0), arcs.get((child, parent), 0.0)
             probabilities[parent, child] = EdgeProbability(arc, min(arc + reverse, 1.0))
     return probabilities
-
-
-def _pairs(record: Any) -> dict[tuple[str, str], float] | None:
-    """Return the probability of every recorded edge, None without a record."""
-    if not isinstance(record, dict) or not isinstance(record.get("pairs"), list):
-        return None
-    arcs: dict[tuple[str, str], float] = {}
-    for pair in record["pairs"]:
-        if (
-            not isinstance(pair, list)
-            or len(pair) != 4
-            or not all(isinstance(name, str) for name in pair[:2])
-        ):
-            continue
-        if all(is_real(value) and 0 <= value <= 1 for value in pair[2:]):
-            arcs[pair[0], pair[1]], arcs[pair[1], pair[0]] = map(float, pair[2:])
-    return arcs

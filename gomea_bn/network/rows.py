@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,10 @@ from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.line_density import Columns
-from gomea_bn.network.graph import topological_order
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
 
 
 def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
@@ -137,8 +133,6 @@ def whole_numbers(numbers: NDArray[np.float64]) -> NDArray[Any]:
 
 def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
     """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
-    import pandas as pd
-
     is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
     levels: Any = pd.Index(list(network.levels[name]))
     return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
@@ -179,10 +173,7 @@ def drawn_values(
     """
     drawn: dict[str, NDArray[Any]] = {}
     columns = Columns(drawn)
-    position = {name: v for v, name in enumerate(network.names)}
-    parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
-    for v in topological_order(parents, network.names):
-        name = network.names[v]
+    for name in network.order:
         known = given[name] if given and name in given else None
         is_unknown = (
             None if known is None else np.isnan(known) | (known < 0 if name in network.levels else False)
@@ -198,8 +189,6 @@ def drawn_values(
 
 def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:
     """Return drawn numbers and level codes as columns of the kinds of their variables, in column order."""
-    import pandas as pd
-
     levels = network.levels
     return pd.DataFrame(
         {

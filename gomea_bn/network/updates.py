@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_number, wrong_option
+from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.family_line import (
@@ -27,16 +29,10 @@ from gomea_bn.network.conditionals.family_mixture import FamilyMixture
 from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
-from gomea_bn.network.tables import family_counts, table_of_counts
+from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.tables import PseudoCount
 
 # any fixed number: the same rows must give the same network
 _SEED = 20240219

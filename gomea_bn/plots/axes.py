@@ -141,20 +141,13 @@ def draw_curve(ax: Axes, curve: Curve, style: dict[str, Any]) -> Line2D:
     return line
 
 
-def level_ticks(ax: Axes, levels: Sequence[Level]) -> None:
-    """Label the positions 0, 1, ... of the axis by levels, tilted where they are many or long."""
-    texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
-    crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
-    tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
-
-
 def draw_levels(
     ax: Axes, levels: Sequence[Level], groups: Sequence[tuple[Sequence[int], Any, dict[str, Any]]]
 ) -> list[Any]:
     """Draw groups of bars next to each other at every level, and return their entries of the legend.
 
-    A group has the positions of its levels, their probabilities and its style.
+    A group has the positions of its levels, their probabilities and its style. Names of levels are tilted where they
+    are many or long.
     """
     width, middle = 0.8 / len(groups), (len(groups) - 1) / 2
     handles = [
@@ -167,6 +160,9 @@ def draw_levels(
         )
         for k, (positions, heights, style) in enumerate(groups)
     ]
-    level_ticks(ax, levels)
+    texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
+    crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
+    tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
     ax.set_ylabel("Probability")
     return handles

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
@@ -37,11 +37,11 @@ from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gomea_bn.data.columns import Level
     from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.recorded import NetworkLike
 
 _FILL = "#cfcfcf"
@@ -86,13 +86,9 @@ def density_bins(
         For an unknown variable, for a variable of another kind in the expert's network, and for data without the
         variable or with values that do not fit it.
     """
-    import pandas as pd
-
     network.cardinality(variable)  # raises for an unknown name
-    if variable in network.cut_points:
-        parts = [_continuous_part(network, variable, "network")]
-    else:
-        parts = [_discrete_part(network, variable, "network")]
+    own_part = _continuous_part if variable in network.cut_points else _discrete_part
+    parts = [own_part(network, variable, "network")]
     if table is not None:
         parts.append(_data_part(network, variable, table))
     if expert is not None:
@@ -162,41 +158,11 @@ def plot_density(
                 source: Curve(curve.values, curve.densities * width, curve.points)
                 for source, curve in curves.items()
             }
-        certainty = _Certainty.of(network, variable, unit)
-        _draw_densities(ax, bins, curves, shares, unit, certainty)
+        _draw_densities(ax, network, variable, bins, curves, shares, unit)
         label_values(ax, variable, network.support[variable])
     else:
         _draw_bars(ax, bins)
     return ax
-
-
-@dataclass(frozen=True, slots=True)
-class _Certainty:
-    """What a network says about the cuts of a variable, in the unit of the drawing.
-
-    `label` is the text of the legend for the density. `intervals`, (n_cuts, 3), have cut, low end and high end, and
-    `probabilities`, (n_cuts, 2), cut and probability; both are empty where they are unknown.
-    """
-
-    label: str
-    intervals: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, network: NetworkLike, variable: str, unit: float) -> _Certainty | None:
-        """Return the certainty of the cuts of a variable; None for a network of tables."""
-        known = network.conditionals
-        if known is None:
-            return None
-        line = known.lines.get(variable)
-        share = "" if line is None else f", {percent(line.weight)} {line.words}"
-        cuts = network.cut_points[variable]
-        intervals, probabilities = np.empty((0, 3)), np.empty((0, 2))
-        if variable in known.cut_intervals:
-            intervals = np.column_stack([cuts, known.cut_intervals[variable]]) / unit
-        if variable in known.cut_probabilities:
-            probabilities = np.column_stack([cuts / unit, known.cut_probabilities[variable]])
-        return cls(f"average of {counted(len(known.copies), 'set')} of cuts{share}", intervals, probabilities)
 
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
@@ -282,8 +248,6 @@ def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
 
 def _series(column: Column) -> pd.Series[Any]:
     """Return a column of a table with values in place of codes."""
-    import pandas as pd
-
     if column.levels is None:
         return pd.Series(column.values)
     values = [None if code == MISSING_CODE else column.levels[code] for code in column.values.tolist()]
@@ -291,8 +255,6 @@ def _series(column: Column) -> pd.Series[Any]:
 
 
 def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[np.float64]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         {"source": source, "how": how, "low": edges[:-1], "high": edges[1:], "density": density}
     )
@@ -301,19 +263,18 @@ def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[n
 def _levels(
     source: str, how: str, levels: tuple[Level, ...], probability: NDArray[np.float64]
 ) -> pd.DataFrame:
-    import pandas as pd
-
     level = pd.Series(list(levels), dtype=object)
     return pd.DataFrame({"source": source, "how": how, "level": level, "probability": probability})
 
 
 def _draw_densities(
     ax: Axes,
+    network: NetworkLike,
+    variable: str,
     bins: pd.DataFrame,
     curves: Mapping[str, Curve],
     shares: Mapping[float, float],
     unit: float,
-    certainty: _Certainty | None,
 ) -> None:
     """Draw the densities of a continuous variable, marks of the cut points, and point masses of the network.
 
@@ -322,7 +283,7 @@ def _draw_densities(
     """
     handles: list[Any] = []
     labels: list[str] = []
-    data, network, expert = (bins[bins["source"] == source] for source in ("data", "network", "expert"))
+    data, own, expert = (bins[bins["source"] == source] for source in ("data", "network", "expert"))
     stepped = bins[~bins["source"].isin(list(curves))]
     heights = [stepped["density"].max(), *(curve.densities.max() for curve in curves.values())]
     highest = float(np.nanmax(heights))
@@ -335,19 +296,24 @@ def _draw_densities(
         handles.append(ax.stairs(data["density"], _edges(data), fill=True, color=_FILL, zorder=1))
         labels.append("data")
     style: dict[str, Any] = {"color": BLUE, "linewidth": 1.8, "zorder": 3}
-    handles.append(_drawn(ax, network, curves.get("network"), style))
-    labels.append(_labelled("network", network, "bin") if certainty is None else certainty.label)
-    cuts = network["high"].iloc[:-1]
+    handles.append(_drawn(ax, own, curves.get("network"), style))
+    if (known := network.conditionals) is None:
+        labels.append(_labelled("network", own, "bin"))
+    else:
+        line = known.lines.get(variable)
+        share = "" if line is None else f", {percent(line.weight)} {line.words}"
+        labels.append(f"average of {counted(len(known.copies), 'set')} of cuts{share}")
+    cuts = own["high"].iloc[:-1]
     if "network" in curves:
         ax.vlines(cuts, 0.0, highest, color=BLUE, linewidth=0.7, alpha=0.45, zorder=2)
     marks: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "linewidth": 1.4, "zorder": 4}
     ax.vlines(cuts, 0.0, 0.045, color=BLUE, **marks)
     if len(expert):
-        line: Any = ax.vlines(expert["high"].iloc[:-1], 0.055, 0.1, color=ORANGE, **marks)
+        entry: Any = ax.vlines(expert["high"].iloc[:-1], 0.055, 0.1, color=ORANGE, **marks)
         if expert["density"].notna().all():
             dashed = {"color": ORANGE, "linestyle": (0, (4, 2)), "linewidth": 1.6, "zorder": 4}
-            line = _drawn(ax, expert, curves.get("expert"), dashed)
-        handles.append(line)
+            entry = _drawn(ax, expert, curves.get("expert"), dashed)
+        handles.append(entry)
         labels.append(_labelled("expert", expert, "bin"))
     if points:
         handles.append(_drawn_points(ax, points, shares, of_probability))
@@ -355,8 +321,8 @@ def _draw_densities(
         few = listed(f"{percent(mass)} at {value:.6g}" for value, mass in of_data.items())
         labels.append(few if len(points) <= MOST_POINTS else points_text(of_data))
     n_lines = len(labels)
-    if certainty is not None and len(cuts):
-        n_lines += _drawn_certainty(ax, certainty, highest, handles, labels)
+    if known is not None and len(cuts):
+        n_lines += _drawn_certainty(ax, known, variable, cuts, unit, highest, handles, labels)
     of_density = "Density [per unit]" if unit == 1 else f"Density [per {unit:g}]"
     ax.set_ylabel("Probability" if has_few_values else of_density)
     leave_room_for_legend(ax, highest, n_lines)
@@ -371,19 +337,20 @@ def _drawn(ax: Axes, bins: pd.DataFrame, curve: Curve | None, style: dict[str, A
 
 
 def _drawn_certainty(
-    ax: Axes, certainty: _Certainty, highest: float, handles: list[Any], labels: list[str]
-) -> int:
+    ax: Axes, known: Conditionals, variable: str, cuts: pd.Series[float], unit: float, highest: float,
+    handles: list[Any], labels: list[str],
+) -> int:  # fmt: skip
     """Draw intervals and probabilities of cuts, extend the legend, and return the lines of text that they take."""
     n_lines = 0
-    if len(certainty.intervals):
-        _, lows, highs = certainty.intervals.T
+    if variable in known.cut_intervals:
+        lows, highs = (known.cut_intervals[variable] / unit).T
         bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
         handles.append(bands)
         labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")
         n_lines += 1
-    if len(certainty.probabilities):
+    if variable in known.cut_probabilities:
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}
-        for cut, probability in certainty.probabilities.tolist():
+        for cut, probability in zip(cuts, known.cut_probabilities[variable], strict=True):
             ax.text(cut, 1.01 * highest, percent(probability), **style, **LITERAL)
         n_lines += 2
     return n_lines

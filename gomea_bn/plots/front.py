@@ -9,6 +9,8 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_integer, nearest
 from gomea_bn.expert.distance import expert_distance
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots.axes import (
     BLUE,
@@ -24,11 +26,9 @@ from gomea_bn.plots.axes import (
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gomea_bn.data.table import Table
-    from gomea_bn.expert.expert_network import ExpertNetwork
 
 
 # a `Front` and its `Objective`, which a higher package has
@@ -78,8 +78,6 @@ def front_points(
         For an expert or a truth of another type and for unknown objectives. For expert or truth also if the front lacks
         the table or the expert that is needed, and for objectives of a user's own, which cannot be computed.
     """
-    import pandas as pd
-
     chosen = _chosen(front, objectives)
     names = [objective.name for objective in chosen]
     columns = [front.names.index(name) for name in names]
@@ -177,8 +175,6 @@ def _expert_network(
     front: FrontLike, expert: bool | DiscretizedBayesNet | ExpertNetwork | None
 ) -> DiscretizedBayesNet | None:
     """Return the expert's network over all columns, or None if no expert is drawn."""
-    from gomea_bn.expert.expert_network import ExpertNetwork
-
     if expert is None or expert is False:
         return None
     if expert is True:

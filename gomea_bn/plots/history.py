@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.lazy import pd
 from gomea_bn.plots.axes import BLUE, INK, ORANGE, new_axes, plain_legend, plain_text
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
@@ -61,8 +61,6 @@ def history_steps(history: History) -> pd.DataFrame:
         For a run without a history, for example a learner that is not fitted, and for runs with one objective together
         with runs with several.
     """
-    import pandas as pd
-
     runs = _named_runs(history)
     entries_of = {name: _entries(run, name) for name, run in runs.items()}
     quantity = _quantity(runs, entries_of)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gomea_bn.data.table import Column, Table
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.summary import counts_text
 from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, text_width
-
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Column, Table
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _MOST_NODES = 60
 _MOST_ROWS = 60

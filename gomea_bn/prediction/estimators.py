@@ -187,12 +187,15 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         whole: DiscretizedBayesNet,
         frame: pd.DataFrame,
         names: Sequence[str],
+        probabilities: NDArray[np.float64] | None = None,
     ) -> Answers:
         """Return what a network says of rows, with families of some columns, and scores as a whole one reads them."""
         values, log_widths = self._values_of_target(density)
         logs = family_logs(density, frame, self.target_, values, names)
         scores = self._scores.of_rows(whole, frame)
-        return Answers(self._answer(density, frame), logs, log_widths, scores, self._statistics(values))
+        if probabilities is None:
+            probabilities = self._answer(density, frame)
+        return Answers(probabilities, logs, log_widths, scores, self._statistics(values))
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
@@ -222,17 +225,13 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network with the weights of its families."""
         names = self._weights.special
-        values, log_widths = self._values_of_target(density)
         probabilities = self._answer(density, frame)
         # the log densities of all families of many rows may be too large for memory
-        step = max(_MOST_NUMBERS // (len(values) * max(len(names), 1)), 1)
+        step = max(_MOST_NUMBERS // (probabilities.shape[1] * max(len(names), 1)), 1)
         parts = []
         for start in range(0, len(frame), step):
-            some = frame.iloc[start : start + step]
-            logs = family_logs(density, some, self.target_, values, names)
-            scores = self._scores.of_rows(density, some)
-            some_probabilities = probabilities[start : start + step]
-            of_rows = Answers(some_probabilities, logs, log_widths, scores, self._statistics(values))
+            some = slice(start, start + step)
+            of_rows = self._answers(density, density, frame.iloc[some], names, probabilities[some])
             parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
 
@@ -389,7 +388,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
                 f"y must not hold missing values, got some in {row_list(missing)}.",
                 ["drop these rows of X and y"],
             )
-        _refuse_dates(labels)
+        if labels.dtype.kind in "mM" or isinstance(labels[0], (date, time, timedelta)):
+            raise GomeaBnError(
+                f"y must hold classes: text, whole numbers or bools. It holds dates or times, such as {labels[0]}.",
+                ["write few of them as text", "learn a network with them as a column and ask its predict"],
+            )
         check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
@@ -549,15 +552,6 @@ def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
     if len(values) != n_rows:
         raise GomeaBnError(f"X and y must have the same number of rows, got {n_rows} and {len(values)}.")
     return np.asarray(values)
-
-
-def _refuse_dates(labels: NDArray[Any]) -> None:
-    """Raise `GomeaBnError` for dates, times or durations as classes."""
-    if labels.dtype.kind in "mM" or isinstance(labels[0], (date, time, timedelta)):
-        raise GomeaBnError(
-            f"y must hold classes: text, whole numbers or bools. It holds dates or times, such as {labels[0]}.",
-            ["write few of them as text", "learn a network with them as a column and ask its predict"],
-        )
 
 
 def _target_name(y: Any, features: pd.DataFrame) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots.network import NetworkSketch
 from gomea_bn.plots.network_layout import MOST_IN_LAYERS, network_layout
@@ -30,6 +33,8 @@ _GROUP_GAP = 30.0
 _SHELVES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.5)
 # widths of a community, as shares of the frame, from which on its rows are divided
 _GROUP_SHARES = (0.35, 0.5, 0.7)
+# share of the weight inside communities below which the edges between them would hide the drawing
+_LEAST_INSIDE = 0.7
 # limit of the time for drawings, in variables and edges; later graphs have none of their own
 _MOST_LAID_OUT = 12_000
 
@@ -37,14 +42,8 @@ _MOST_LAID_OUT = 12_000
 class Drawings:
     """The drawings of the distinct graphs over the same variables.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the variables.
-    frame : (float, float)
-        Width and height in pixels in which a drawing should be readable.
-    groups : sequence of sequence of int
-        Communities of variables that are drawn apart, by their positions; without any, all variables share layers.
+    They should be readable in a `frame` of a width and height in pixels. `groups` are communities of variables that are
+    drawn apart, by their positions; without any, all variables share layers.
 
     Attributes
     ----------
@@ -182,3 +181,33 @@ def _shelves(
         shelves[at].append((block, left))
         ends[at] = left + block.width
     return shelves, max(ends)
+
+
+def communities(strength: NDArray[np.float64]) -> list[list[int]]:
+    """Return the communities of the joined nodes, the largest first, and none if too much joins them.
+
+    `strength` has the symmetric weights of the pairs, (n, n), at least 0, without a diagonal. Communities are merged
+    greedily, as long as the modularity rises (Clauset, Newman & Moore, "Finding community structure in very large
+    networks", 2004).
+    """
+    n, total = len(strength), float(strength.sum())
+    if total == 0:
+        return []
+    # share of the weight between two communities, and at the ends of one
+    between = strength / total
+    ends = between.sum(axis=1)
+    members = [[node] for node in range(n)]
+    while True:
+        gains = np.where(np.triu(between, 1) > 0, 2 * (between - np.outer(ends, ends)), 0.0)
+        kept, merged = np.unravel_index(int(gains.argmax()), gains.shape)
+        if gains[kept, merged] <= 0:
+            break
+        for line in (between, between.T):
+            line[kept] += line[merged]
+            line[merged] = 0
+        ends[kept] += ends[merged]
+        ends[merged] = 0
+        members[kept] += members[merged]
+        members[merged] = []
+    found = sorted((sorted(group) for group in members if len(group) > 1), key=lambda group: -len(group))
+    return found if between.trace() >= _LEAST_INSIDE and len(found) > 1 else []

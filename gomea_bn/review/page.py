@@ -116,7 +116,7 @@ def review_page(
         shown = front.thin(max_networks)
         position_of = {original: position for position, original in enumerate(front.original_index)}
         ids = [position_of[original] for original in shown.original_index]
-    return _written(front_data(front, shown, ids, title, test_graph=test_graph), path)
+    return written(_page(front_data(front, shown, ids, title, test_graph=test_graph)), path)
 
 
 def network_report(
@@ -170,17 +170,12 @@ def network_report(
             "from which the network was learned."
         )
     facts = network.metadata if record is None else record
-    return _written(network_data(network, table, facts, title, test_graph=test_graph), path)
+    return written(_page(network_data(network, table, facts, title, test_graph=test_graph)), path)
 
 
 def _check_title(title: str | None) -> None:
     if title is not None and not isinstance(title, str):
         raise GomeaBnError(f"title must be text, got {title!r:.80}.")
-
-
-def _written(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
-    page = _page(data)
-    return written(page, path)
 
 
 def _page(data: dict[str, Any]) -> str:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
+from gomea_bn.front.choice import nondominated_rows
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
-from gomea_bn.review.communities import communities
-from gomea_bn.review.drawings import Drawings
+from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
-
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.conditionals.conditionals import Conditionals
 
 # number of entries of the record on the page
 _MOST_FACTS = 60
@@ -63,19 +62,12 @@ def front_data(
         "headline": _headline(len(shown), None if question is None else names[question["target"]]),
         "origin": _origin(front, shown, names) + _limit_in_words(record) + _logits_in_words(networks),
         "run_hash": front.run_hash,
-        "objectives": [
-            {
-                "name": objective.name,
-                "label": objective.label,
-                "unit": objective.unit,
-                "better": objective.better,
-            }
-            for objective in shown.objectives
-        ],
+        "objectives": [asdict(objective) for objective in shown.objectives],
         "values": shown.values.tolist(),
         "n_edges": frame["n_edges"].tolist(),
         "largest_table": frame["largest_table"].tolist(),
-        "competing": _competing(shown.values),
+        # the sliders choose among these networks only
+        "competing": np.isin(range(len(shown)), nondominated_rows(shown.values)).tolist(),
         "landmarks": _landmarks(front, recommendation.candidate.index),
         "reason": [recommendation.reason, recommendation.detail],
         "ids": [int(position) for position in ids],
@@ -152,8 +144,6 @@ def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
     """
     if network.conditionals is None or not network.edges:
         return None
-    from gomea_bn.network.inference.answers import states_of
-
     generator = np.random.default_rng(0)
     order = generator.permutation(len(network.edges))[:_MOST_QUESTIONS]
     differences = []
@@ -328,24 +318,13 @@ def _common_names(
 
 def _arcs(network: DiscretizedBayesNet, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return the adjacency matrix in the order of `names`, bool (n, n); [i, j] is the edge from i to j."""
-    position = {name: index for index, name in enumerate(names)}
-    adjacency = np.zeros((len(names), len(names)), dtype=bool)
-    for parent, child in network.edges:
-        adjacency[position[parent], position[child]] = True
-    return adjacency
+    order = [network.names.index(name) for name in names]
+    return network.adjacency_matrix[np.ix_(order, order)].astype(np.bool_)
 
 
 def _arc_shares(networks: Sequence[DiscretizedBayesNet]) -> NDArray[np.float64]:
     """Return the share of the networks that have each arc, float64 (n, n)."""
     return np.asarray(np.mean([network.adjacency_matrix for network in networks], axis=0), np.float64)
-
-
-def _competing(values: NDArray[np.float64]) -> list[bool]:
-    """Return for every network whether it is nondominated; the sliders choose among these networks only."""
-    from gomea_bn.front.choice import nondominated_rows
-
-    rows = set(nondominated_rows(values).tolist())
-    return [position in rows for position in range(len(values))]
 
 
 def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:

@@ -6,22 +6,19 @@ import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
+from gomea_bn.lazy import pd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_ratios, curve_inside
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.marginals import exact_marginal, sampled_marginal, shown_parents, shown_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.problems.cuts.blanket import coded_bins
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.data.table import Table
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table that the page shows."""
@@ -64,14 +61,7 @@ class _Sample:
 
 
 class Pools:
-    """The distinct bins and families of networks over the same variables.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the variables, in the networks' order.
-    table : Table, optional
-        Rows of data. With them, each bin and each row of a probability table gets its number of rows of data.
+    """The distinct bins and families of networks over the same variables, and how many rows of a table they have.
 
     Attributes
     ----------
@@ -246,17 +236,12 @@ class Pools:
             counts = self._counts(parents, bins, cards) if parents else None
             entry = self._family_entry(table, parents, counts)
             if shown != parents:
-                entry["v"] = self._shown_entry(sample, name, shown, counts)
+                # drawn rows weigh the table that people read where rows of data are unknown
+                weights = sample.counts(name) if counts is None else counts
+                read, of_rows = shown_table(network, name, weights)
+                entry["v"] = self._family_entry(read, shown, None if counts is None else of_rows.ravel())
             self.families[position].append(entry)
         return positions[key]
-
-    def _shown_entry(
-        self, sample: _Sample, name: str, shown: list[int], counts: NDArray[np.int64] | None
-    ) -> dict[str, Any]:
-        """Return the entry of the table that people read; drawn rows weigh it where rows of data are unknown."""
-        weights = sample.counts(name) if counts is None else counts
-        table, of_rows = shown_table(sample.network, name, weights)
-        return self._family_entry(table, shown, None if counts is None else of_rows.ravel())
 
     def _family_entry(
         self, table: NDArray[np.float64], parents: list[int], counts: NDArray[np.int64] | None

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.front.front import Front
 from gomea_bn.front.judged_rows import COVERAGES, SCALE, groups_of_equal_size, is_prediction_summary
 from gomea_bn.front.objectives import TARGET, target_of
 from gomea_bn.front.predictions import prediction_summary
-
-if TYPE_CHECKING:
-    from gomea_bn.front.front import Front
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 Floats = NDArray[np.float64]
 

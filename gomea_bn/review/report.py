@@ -17,6 +17,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.summary import counts_text, weights_text
 from gomea_bn.network.recorded import recorded_edge_probabilities
+from gomea_bn.plots.density import plot_density
+from gomea_bn.plots.explanation import plot_explanation
 from gomea_bn.plots.html import network_svg, rows_html
 from gomea_bn.runtime.files import write_bytes, write_text
 from gomea_bn.texts import counted, listed, percent
@@ -166,8 +168,6 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
     frame = explanation.drivers.head(_MOST_DRIVERS)
     if not len(frame):
         return parts
-    from gomea_bn.plots.explanation import plot_explanation
-
     parts.append(
         f"<figure>{_svg(lambda ax: plot_explanation(explanation, 'drivers', ax), (6.4, 3.0))}</figure>"
     )
@@ -182,8 +182,6 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
 
 def _densities(network: DiscretizedBayesNet, target: str | None, table: Table | None) -> str:
     """Return drawings of the distributions of the target and of the columns nearest to it."""
-    from gomea_bn.plots.density import plot_density
-
     by_edges = sorted(network.names, key=lambda name: -len(network.markov_blanket(name)))
     names = by_edges if target is None else [target, *network.markov_blanket(target)]
     figures = [

@@ -135,7 +135,9 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
             best, least = pieces[some][int(np.argmin(cost))], float(cost.min())
     if least > limit:
         best = _through_gaps(boxes, start, end, traffic)
-    return _clipped(best, boxes[first], boxes[second])
+    # the part between the two boxes; the whole curve if they overlap
+    best = np.concatenate([_split(best[:4], boxes[first], leaving=True), best[4:]])
+    return np.concatenate([best[:-4], _split(best[-4:], boxes[second], leaving=False)])
 
 
 def _single_pieces(start: Points, end: Points) -> tuple[Points, NDArray[np.float64]]:
@@ -217,14 +219,6 @@ def _gap_lanes(row: Points, target: float) -> NDArray[np.float64]:
     nearest = np.clip(target, lows, highs)
     lanes = np.clip(nearest[:, None] + np.array(_LANES), lows[:, None], highs[:, None])
     return np.unique(lanes.ravel())
-
-
-def _clipped(curve: Points, first: Points, second: Points) -> Points:
-    """Return the part of a curve, (3 k + 1, 2), between two boxes; the whole curve if the boxes overlap."""
-    starts = _split(curve[:4], first, leaving=True)
-    body = np.concatenate([starts, curve[4:]])
-    ends = _split(body[-4:], second, leaving=False)
-    return np.concatenate([body[:-4], ends])
 
 
 def _split(piece: Points, box: Points, *, leaving: bool) -> Points:

@@ -309,11 +309,6 @@ class GraphBounds:
     max_indegree: int
     max_table_rows: int
 
-    @property
-    def n_variables(self) -> int:
-        """Number of variables."""
-        return len(self.cardinalities)
-
 
 class _Graph:
     """A directed acyclic graph as bit masks, with checks of its bounds."""
@@ -321,10 +316,11 @@ class _Graph:
     def __init__(self, bounds: GraphBounds) -> None:
         self.bounds = bounds
         self.edges: list[Edge] = []
-        self.children = [0] * bounds.n_variables
-        self.neighbours = [0] * bounds.n_variables
-        self.indegree = [0] * bounds.n_variables
-        self.table_rows = [1] * bounds.n_variables
+        n_variables = len(bounds.cardinalities)
+        self.children = [0] * n_variables
+        self.neighbours = [0] * n_variables
+        self.indegree = [0] * n_variables
+        self.table_rows = [1] * n_variables
 
     def has(self, edge: Edge) -> bool:
         """Return whether the graph has the edge."""
@@ -388,7 +384,7 @@ def _leads_to(links: Sequence[int], start: int, goal: int) -> bool:
 
 def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
     """Return edges by the law "tree": a random tree along a random order, with further random edges."""
-    n_variables = bounds.n_variables
+    n_variables = len(bounds.cardinalities)
     order = [int(v) for v in rng.permutation(n_variables)]
     n_draws = int(rng.integers(n_variables - 1, bounds.max_edges + 1)) - (n_variables - 1)
     graph = _Graph(bounds)
@@ -403,7 +399,7 @@ def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
 
 def ide_cozman_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
     """Return edges by the law "ide-cozman": uniform over the connected acyclic graphs within the bounds."""
-    n_variables = bounds.n_variables
+    n_variables = len(bounds.cardinalities)
     graph = _Graph(bounds)
     path = [int(v) for v in rng.permutation(n_variables)]
     for edge in pairwise(path):

@@ -10,8 +10,7 @@ from network_examples import simple_network
 from review_browser import opened
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.communities import communities
-from gomea_bn.review.drawings import Drawings
+from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.page import network_report
 
 

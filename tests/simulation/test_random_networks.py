@@ -37,7 +37,7 @@ def to_networkx(network: DiscretizedBayesNet) -> nx.DiGraph:
 
 def allowed_graphs(bounds: GraphBounds) -> set[frozenset[tuple[int, int]]]:
     """Every connected acyclic graph within the bounds, by going through all orientations of all pairs."""
-    n = bounds.n_variables
+    n = len(bounds.cardinalities)
     pairs = list(itertools.combinations(range(n), 2))
     graphs = set()
     for marks in itertools.product((0, 1, 2), repeat=len(pairs)):

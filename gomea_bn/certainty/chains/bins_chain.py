@@ -45,16 +45,13 @@ class BinsModel:
     """What chains over graphs and bins have in common.
 
     `graphs` are the scores over the bins of the network, under "density-bd", and `columns` those whose cuts are drawn.
-    A cut costs `cut_cost` times ln m for m places of a cut; 1 gives all places together the same prior probability as
-    the column without that cut. Before a draw of a column's cuts `n_edge_proposals` single edges are proposed to come
-    or go.
+    Before a draw of a column's cuts `n_edge_proposals` single edges are proposed to come or go.
     """
 
     graphs: GraphScores
     columns: dict[int, SortedColumn]
     session: RefinementSession
     interval_score: IntervalScore
-    cut_cost: float = 1.0
     n_edge_proposals: int = 2
 
     @classmethod
@@ -110,16 +107,15 @@ class BinsModel:
     ) -> list[list[int]]:
         """Return the graph after a proposal to remove or add the edge to a column from a uniform other one."""
         u = int(generator.integers(len(graph)))
-        if u == v or self.graphs.is_required(u, v):
+        if u == v or self.graphs.rules.required[u, v]:
             return graph
         parents = frozenset(graph[v])
         proposed = parents ^ {u}
         if u not in parents:
             rules = self.graphs.knowledge_rules
-            is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
             descends = v in reachable(dict(enumerate(graph)), [u])
             is_full = len(graph[v]) == rules.max_indegree
-            if not is_allowed or descends or coded[u].cardinality < 2 or is_full:
+            if not rules.may_lead[u, v] or descends or coded[u].cardinality < 2 or is_full:
                 return graph
         if np.log(generator.random()) < sums.gain(parents, proposed):
             return with_parents(graph, v, proposed)
@@ -147,16 +143,16 @@ class BinsModel:
             generator=np.random.default_rng(seed),
         )
         try:
-            return CutPosterior(intervals, cut_cost=self.cut_cost)
+            # all places of a cut together have the same prior probability as the column without that cut
+            return CutPosterior(intervals, cut_cost=1.0)
         except GomeaBnError:
             return None
 
     def _least_bins(self, v: int, graph: ParentSets) -> int:
         """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
-        is_free = any(not self.graphs.is_required(p, v) for p in graph.parents[v]) or any(
-            not self.graphs.is_required(v, c) for c in graph.children[v]
-        )
-        return 2 if is_free else 1
+        required = self.graphs.rules.required
+        edges = [*((parent, v) for parent in graph.parents[v]), *((v, child) for child in graph.children[v])]
+        return 1 if all(required[edge] for edge in edges) else 2
 
 
 class CutSums:

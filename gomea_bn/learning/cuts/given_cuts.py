@@ -124,7 +124,7 @@ def network_from_pieces(
             for of_family, family in zip(plan.tables(counter.count(plan)), families, strict=True)
         ]
         parts["metadata"] = {"n_rows": coded.n_rows}
-        completed = completes_pieces(views, chain(*parents), coded.n_rows, counter, announce)
+        completed = completes_pieces(views, chain(*parents), coded.n_rows, counter.total, announce)
         network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
     files.check_unchanged()
     return network

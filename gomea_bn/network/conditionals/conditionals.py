@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod, ulp
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import scipy
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.family_logit import FamilyLogit
@@ -36,10 +37,7 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Net = TypeVar("Net", bound="WithDensities")
+Net = TypeVar("Net", bound="WithDensities")
 
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
@@ -342,8 +340,6 @@ def families_of(network: WithDensities) -> dict[str, Family]:
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name."""
-    import pandas as pd
-
     if not isinstance(frame, pd.DataFrame):
         raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
     chosen = [name for name in network.names if name in of]
@@ -571,13 +567,13 @@ class CellLevel:
     """The cells of one level.
 
     By continuous column: their inner `cuts`, and their lower and upper `ends` (n_cells,), both the value for a point
-    mass. By position: one of the `values` that stand for each cell, or the codes of levels; the `first` cell of the
+    mass. `columns` have a value that stands for each cell, or the codes of levels. By position: the `first` cell of the
     finest level in each cell, and the first cell in each shown bin; and `tables` over the cells that have been
     computed. `cards` (V,) are numbers of cells or levels.
     """
 
     cuts: dict[str, NDArray[np.float64]]
-    values: list[NDArray[Any]]
+    columns: Columns
     ends: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     first: dict[int, NDArray[np.int64]]
     first_of_bins: dict[int, NDArray[np.int64]]
@@ -639,22 +635,23 @@ class CellGrids:
         if index not in self._levels:
             network = self._network
             cuts = {name: of_levels[index] for name, of_levels in self._cuts.items()}
-            values: list[NDArray[Any]] = []
+            values: dict[str, NDArray[Any]] = {}
             ends, first, first_of_bins = {}, {}, {}
             for v, name in enumerate(network.names):
                 if name not in cuts:
-                    values.append(np.arange(len(network.levels[name])))
+                    values[name] = np.arange(len(network.levels[name]))
                     continue
                 (low, high), shape = network.support[name], network.shapes.get(name)
                 middles = cell_middles(cuts[name], (low, high), shape)
                 is_point = np.isin(middles, [] if shape is None else shape.point_values)
                 lows, highs = (np.concatenate(part) for part in (([low], cuts[name]), (cuts[name], [high])))
                 ends[name] = np.where(is_point, middles, lows), np.where(is_point, middles, highs)
-                values.append(middles)
+                values[name] = middles
                 first[v] = _first_cells(self._cuts[name][0], cuts[name])
                 first_of_bins[v] = _first_cells(cuts[name], network.cut_points[name])
-            cards = np.array([len(of_column) for of_column in values], np.int64)
-            self._levels[index] = CellLevel(cuts, values, ends, first, first_of_bins, cards, {})
+            cards = np.array(list(map(len, values.values())), np.int64)
+            columns = Columns(values, ends)
+            self._levels[index] = CellLevel(cuts, columns, ends, first, first_of_bins, cards, {})
         return self._levels[index]
 
     def table(self, index: int, v: int) -> NDArray[np.float64]:

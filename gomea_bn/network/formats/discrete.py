@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from math import prod
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.files import prefixed_errors
 
@@ -109,8 +108,15 @@ def file_variables(
     for name in network.names:
         parents = network.parents(name)
         shape = [len(states[member]) for member in (*parents, name)]
-        key, words = state_property(network, name)
-        properties = {"name": quote(name, safe=""), key: words}
+        properties = {"name": quote(name, safe="")}
+        if name in network.cut_points:
+            low, high = network.support[name]
+            # exact to the last bit
+            properties["edges"] = " ".join(map(repr, [low, *network.cut_points[name].tolist(), high]))
+        else:
+            # an empty level is "%"
+            texts = [quote(str(level), safe="") or "%" for level in network.levels[name]]
+            properties["levels"] = " ".join(texts)
         types = [type(level).__name__ for level in network.levels.get(name, ())]
         if set(types) - {"str"}:
             properties["types"] = " ".join(types)
@@ -118,17 +124,6 @@ def file_variables(
         table = padded_table(network.tables[name], shape)
         variables.append(FileVariable(identifier[name], states[name], of_parents, table, properties))
     return variables
-
-
-def state_property(network: NetworkLike, name: str) -> tuple[str, str]:
-    """Return "edges" and the ends of the bins to the last bit, or "levels" and the percent-encoded levels.
-
-    An empty level is "%".
-    """
-    if name in network.cut_points:
-        low, high = network.support[name]
-        return "edges", " ".join(map(repr, [low, *network.cut_points[name].tolist(), high]))
-    return "levels", " ".join(quote(str(level), safe="") or "%" for level in network.levels[name])
 
 
 def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:
@@ -141,14 +136,14 @@ def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
     return padded
 
 
-def bin_names(cuts: Sequence[float], below: str, between: str, above: str, alone: str) -> list[str]:
+def bin_names(cuts: Sequence[float], below: str, between: str, above: str) -> list[str]:
     """Return names of bins with the fewest digits (at least 4) that keep the cuts apart.
 
     `below`, `between` and `above` are the forms of the first, the inner and the last bins, for example "up to {}", "{}
-    to {}" and "above {}", and `alone` is the name of a single bin.
+    to {}" and "above {}". A single bin is called "any".
     """
     if not cuts:
-        return [alone]
+        return ["any"]
     texts = [repr(cut) for cut in cuts]
     for digits in range(4, 17):
         short = [f"{cut:.{digits}g}" for cut in cuts]
@@ -257,24 +252,23 @@ def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, r
     if not variables:
         raise GomeaBnError("the file has no variable.")
     position_of = {variable.name: position for position, variable in enumerate(variables)}
-    restored = [_Restored(variable, restore) for variable in variables]
-    name_of = {variable.name: of.name for variable, of in zip(variables, restored, strict=True)}
-    cards = {variable.name: of.card for variable, of in zip(variables, restored, strict=True)}
+    restored = {variable.name: _Restored(variable, restore) for variable in variables}
     edges: list[tuple[str, str]] = []
     tables: dict[str, NDArray[np.float64]] = {}
     for variable in variables:
-        name, parents = name_of[variable.name], variable.parents
-        edges += [(name_of[parent], name) for parent in parents]
+        name, parents = restored[variable.name].name, variable.parents
+        edges += [(restored[parent].name, name) for parent in parents]
         order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
         # without the second state that other programs need and that never occurs
-        states_that_occur = tuple(slice(0, cards[member]) for member in (*parents, variable.name))
+        states_that_occur = tuple(slice(0, restored[member].card) for member in (*parents, variable.name))
         tables[name] = variable.table[states_that_occur].transpose([*order, len(parents)])
+    continuous = [of for of in restored.values() if of.edges]
     return kind(
-        [of.name for of in restored],
+        [of.name for of in restored.values()],
         edges,
-        cut_points={of.name: of.edges[1:-1] for of in restored if of.edges},
-        support={of.name: (of.edges[0], of.edges[-1]) for of in restored if of.edges},
-        levels={of.name: of.levels for of in restored if not of.edges},
+        cut_points={of.name: of.edges[1:-1] for of in continuous},
+        support={of.name: (of.edges[0], of.edges[-1]) for of in continuous},
+        levels={of.name: of.levels for of in restored.values() if not of.edges},
         tables=tables,
     )
 
@@ -377,7 +371,8 @@ def to_bif(network: NetworkLike) -> str:
     pyAgrum reads numbers of BIF files in single precision.
     """
     names = safe_names(network.names, fold_case=True)
-    variables = file_variables(network, names, _bif_bins, partial(_bif_name, digits=True))
+    bins = partial(bin_names, below="le_{}", between="gt_{}_le_{}", above="gt_{}")
+    variables = file_variables(network, names, bins, partial(_bif_name, digits=True))
     changed = [
         f"// {quote(name, safe=' ')} is written {safe}"
         for name, safe in zip(network.names, names, strict=True)
@@ -412,10 +407,6 @@ def _bif_probability(variable: FileVariable, states: Mapping[str, Sequence[str]]
     of_parents = product(*(states[parent] for parent in variable.parents))
     lines = [f"  ({', '.join(state)}) {row};" for state, row in zip(of_parents, rows, strict=True)]
     return [f"probability ( {variable.name} | {', '.join(variable.parents)} ) {{", *lines, "}"]
-
-
-def _bif_bins(cuts: list[float]) -> list[str]:
-    return bin_names(cuts, "le_{}", "gt_{}_le_{}", "gt_{}", "any")
 
 
 def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -> list[str]:
@@ -458,19 +449,13 @@ def bif_variables(text: str) -> list[FileVariable]:
     reader.read()
     if not reader.levels:
         raise GomeaBnError("the file has no variable; it is not BIF.")
-    for name in reader.levels:
+    variables = []
+    for name, levels in reader.levels.items():
         if name not in reader.tables:
             raise GomeaBnError(f"variable '{name}' has no probability block.")
-    return [
-        FileVariable(
-            name,
-            tuple(levels),
-            tuple(reader.tables[name][0]),
-            reader.tables[name][1],
-            reader.properties[name],
-        )
-        for name, levels in reader.levels.items()
-    ]
+        parents, table = reader.tables[name]
+        variables.append(FileVariable(name, tuple(levels), tuple(parents), table, reader.properties[name]))
+    return variables
 
 
 class _BifReader(TokenReader):
@@ -496,12 +481,9 @@ class _BifReader(TokenReader):
                 self.fail(f"wanted network, variable or probability, got {word!r:.60}")
             readers[word]()
 
-    def until(self, *ends: str) -> list[str]:
-        """Return the tokens before one of the ends, without their quotes, and step over that end."""
-        tokens = []
-        while (token := self.take()) not in ends:
-            tokens.append(token[1:-1] if token[0] == '"' else token)
-        return tokens
+    def until(self, end: str) -> list[str]:
+        """Return the tokens before an end, without their quotes, and step over that end."""
+        return [token[1:-1] if token[0] == '"' else token for token in iter(self.take, end)]
 
     def network(self) -> None:
         """Step over the block with the name of the network."""
@@ -638,13 +620,8 @@ def _bif_entries(tokens: list[str]) -> list[str]:
     """Return the entries of a list: the texts between commas, or the tokens if there is no comma."""
     if "," not in tokens:
         return tokens
-    entries: list[list[str]] = [[]]
-    for token in tokens:
-        if token == ",":
-            entries.append([])
-        else:
-            entries[-1].append(token)
-    return [" ".join(entry) for entry in entries if entry]
+    groups = groupby(tokens, lambda token: token == ",")
+    return [" ".join(entry) for is_comma, entry in groups if not is_comma]
 
 
 def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
@@ -656,7 +633,9 @@ def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
     attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
     """
     names = distinct_names(network.names, _net_identifier, fold_case=True)
-    variables = file_variables(network, names, _net_bins, _net_state)
+    bins = partial(bin_names, below="up to {}", between="{} to {}", above="above {}")
+    # pyAgrum takes different characters outside of ASCII for the same
+    variables = file_variables(network, names, bins, lambda level: _net_text(ascii_text(level)))
     lowest = 0.0 if boxes is None else max((box[3] for box in boxes.values()), default=0.0)
     lines = [
         "% Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin.",
@@ -695,15 +674,6 @@ def _net_identifier(name: str) -> str:
 def _net_text(text: str) -> str:
     """Return a text that may stand in quotes."""
     return plain_text(text).replace('"', "'").replace("\\", "/")
-
-
-def _net_state(text: str) -> str:
-    """Return the name of a state: pyAgrum takes different characters outside of ASCII for the same."""
-    return _net_text(ascii_text(text))
-
-
-def _net_bins(cuts: Sequence[float]) -> list[str]:
-    return bin_names(cuts, "up to {}", "{} to {}", "above {}", "any")
 
 
 def net_variables(text: str) -> list[FileVariable]:
@@ -795,9 +765,7 @@ class _NetReader(TokenReader):
     def potential(self) -> None:
         """Read the numbers of a table."""
         self.take("(")
-        words = []
-        while (token := self.take()) != ")":
-            words.append(token)
+        words = list(iter(self.take, ")"))
         bar = words.index("|") if "|" in words else len(words)
         children, parents = words[:bar], words[bar + 1 :]
         if len(children) != 1:
@@ -849,20 +817,18 @@ def uai_variables(text: str) -> list[FileVariable]:
             f"line 1: wanted BAYES, got {sort!r:.60}; other sorts of UAI files cannot be read."
         )
     n_variables = _uai_integer(words, "the number of variables", 1)
-    cards: list[int] = []
-    while len(cards) < n_variables:
-        cards.append(_uai_integer(words, f"the number of states of variable {len(cards)}", 1))
+    cards = [
+        _uai_integer(words, f"the number of states of variable {variable}", 1)
+        for variable in range(n_variables)
+    ]
     n_functions = _uai_integer(words, "the number of functions", 0)
     if n_functions != n_variables:
         raise GomeaBnError(f"wanted one function for each of {n_variables:,} variables, got {n_functions:,}.")
     scopes: list[list[int]] = []
-    while len(scopes) < n_functions:
-        where = f"function {len(scopes)}"
-        scope: list[int] = []
+    for number in range(n_functions):
+        where = f"function {number}"
         size = _uai_integer(words, f"{where}: the number of its variables", 1)
-        while len(scope) < size:
-            scope.append(_uai_integer(words, f"{where}: a variable", 0, n_variables - 1))
-        scopes.append(scope)
+        scopes.append([_uai_integer(words, f"{where}: a variable", 0, n_variables - 1) for _ in range(size)])
     names = column_names(n_variables)
     of_child: dict[int, FileVariable] = {}
     for number, scope in enumerate(scopes):
@@ -870,9 +836,7 @@ def uai_variables(text: str) -> list[FileVariable]:
         child = scope[-1]
         if child in of_child:
             raise GomeaBnError(f"function {number}: variable {child} has another function already.")
-        values: list[str] = []
-        while len(values) < n_cells:
-            values.append(_uai_word(words, f"function {number}: a value"))
+        values = [_uai_word(words, f"function {number}: a value") for _ in range(n_cells)]
         table = table_of_numbers(values, [cards[member] for member in scope], names[child])
         levels = [str(code) for code in range(cards[child])]
         properties = {
@@ -917,8 +881,7 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _xdsl_bins, _identifier)
-    position_of = {name: position for position, name in enumerate(names)}
-    parents = [[position_of[parent] for parent in variable.parents] for variable in variables]
+    of_name = dict(zip(network.names, variables, strict=True))
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin. -->",
@@ -926,8 +889,8 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
         "\t<nodes>",
     ]
     # GeNIe wants parents before their children
-    for position in topological_order(parents, names):
-        lines += _xdsl_node(variables[position])
+    for name in network.order:
+        lines += _xdsl_node(of_name[name])
     lines += [
         "\t</nodes>",
         "\t<extensions>",
@@ -935,7 +898,7 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
     ]
     # pyAgrum takes the shown names for the names of variables
     shown = distinct_names(network.names, plain_text)
-    for position, (name, variable) in enumerate(zip(network.names, variables, strict=True)):
+    for position, (name, variable) in enumerate(of_name.items()):
         box = boxes[name] if boxes is not None else (20, 20 + 80 * position, 140, 70 + 80 * position)
         lines += [
             f'\t\t\t<node id="{variable.name}">',
@@ -967,7 +930,7 @@ def _xdsl_node(variable: FileVariable) -> list[str]:
 
 def _xdsl_bins(cuts: Sequence[float]) -> list[str]:
     """Return up_to_2_5, from_2_5_to_4, above_4; a minus becomes "minus_"."""
-    names = bin_names(cuts, "up_to_{}", "from_{}_to_{}", "above_{}", "any")
+    names = bin_names(cuts, "up_to_{}", "from_{}_to_{}", "above_{}")
     return distinct_names(
         [name.replace("e-", "e_minus_").replace("-", "minus_") for name in names], _identifier
     )

@@ -20,24 +20,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format of files of networks: the endings without the dot, the usual one first, and how it is read.
+    """How files of a format of networks are read; their ending is the name of the format.
 
     The function `{name}_variables` of `formats.discrete` returns the variables of a file; JSON has a reader of its own.
     The reader of an XML format takes bytes, whose encoding the file declares, instead of text.
     """
 
-    endings: tuple[str, ...]
     is_read: bool = True
     is_xml: bool = False
 
 
 FORMATS = {
-    "json": FileFormat(("json",)),
-    "bif": FileFormat(("bif",)),
-    "dot": FileFormat(("dot",), is_read=False),
-    "xdsl": FileFormat(("xdsl",), is_xml=True),
-    "net": FileFormat(("net",)),
-    "uai": FileFormat(("uai",)),
+    "json": FileFormat(),
+    "bif": FileFormat(),
+    "dot": FileFormat(is_read=False),
+    "xdsl": FileFormat(is_xml=True),
+    "net": FileFormat(),
+    "uai": FileFormat(),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
@@ -69,12 +68,12 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
         return None
     if ending in _XMLBIF:
         raise no_xmlbif()
-    return next((key for key, form in FORMATS.items() if ending in form.endings), None)
+    return ending if ending in FORMATS else None
 
 
 def readable_endings() -> list[str]:
     """Return the endings of files that can be read, with their dots."""
-    return [f".{ending}" for form in FORMATS.values() if form.is_read for ending in form.endings]
+    return [f".{name}" for name, form in FORMATS.items() if form.is_read]
 
 
 def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
@@ -84,7 +83,7 @@ def export(network: NetworkLike, path: str | os.PathLike[str], format: str | Non
     check_choice("format", format, tuple(FORMATS), optional=True)
     chosen = format or format_of(path)
     if chosen is None:
-        endings = listed(f".{ending}" for form in FORMATS.values() for ending in form.endings)
+        endings = listed(f".{name}" for name in FORMATS)
         raise GomeaBnError(
             f"'{os.fspath(path)}' must end in one of {endings}.", ['pass format="bif", for example']
         )

@@ -18,7 +18,6 @@ from gomea_bn.texts import counted, listed, percent, shown_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.recorded import NetworkLike
 
 _SHOWN_BINS = 6
@@ -55,13 +54,9 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
             inside = "uniform inside" if shape is None else "shape of its column inside"
             points = f"; {points_text(shape.points)}" if shape is not None and shape.points else ""
             details = [f"{inside}{points}"]
-        if cut_gains is not None and name in cut_gains:
-            details.append(_gains(network, name, cut_gains[name]))
-        if network.conditionals is not None and name in network.cut_points:
-            details += [
-                _certainty(network, name, network.conditionals),
-                _intervals(network, name, network.conditionals),
-            ]
+        gains = None if cut_gains is None else cut_gains.get(name)
+        if gains is not None or name in network.cut_points:
+            details += _of_cuts(network, name, gains)
         if network.conditionals is not None and (line := network.conditionals.lines.get(name)):
             others = "bins" if name in network.cut_points else "tables"
             details.append(f"{percent(line.weight)} {line.words}, {percent(1 - line.weight)} {others}")
@@ -118,35 +113,37 @@ def _left_out(network: NetworkLike) -> list[str]:
     return lines
 
 
-def _cut_texts(network: NetworkLike, name: str) -> list[str]:
-    """Return the cuts of a variable as in the labels of its bins."""
-    low, high = network.support[name]
-    return value_texts(name, [low, *network.cut_points[name].tolist(), high])[1:-1]
-
-
-def _certainty(network: NetworkLike, name: str, conditionals: Conditionals) -> str:
-    """Return how sure the cuts of a variable are, "" without cuts."""
-    if name not in conditionals.cut_probabilities or not len(network.cut_points[name]):
-        return ""
-    shares = conditionals.cut_probabilities[name].tolist()
-    parts = [
-        f"{percent(share)} at {text}" for share, text in zip(shares, _cut_texts(network, name), strict=True)
-    ]
-    more = " …" if len(parts) > _SHOWN_BINS else ""
-    return f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}"
-
-
-def _intervals(network: NetworkLike, name: str, conditionals: Conditionals) -> str:
-    """Return the intervals of the cuts of a variable, "" without cuts."""
-    if name not in conditionals.cut_intervals or not len(network.cut_points[name]):
-        return ""
-    ends = conditionals.cut_intervals[name].tolist()
-    parts = []
-    for text, (low, high) in zip(_cut_texts(network, name), ends, strict=True):
-        between = " and ".join(value_texts(name, [low, high]))
-        parts.append(f"cut {text}, {f'{percent(CUT_INTERVAL)} between {between}' if low < high else 'fixed'}")
-    more = " …" if len(parts) > _SHOWN_BINS else ""
-    return f"{'; '.join(parts[:_SHOWN_BINS])}{more}"
+def _of_cuts(network: NetworkLike, name: str, gains: NDArray[np.float64] | None) -> list[str]:
+    """Return the nats that the cuts of a variable gain, how sure the cuts are, and their intervals, as far as known."""
+    cuts, (low, high) = network.cut_points[name].tolist(), network.support[name]
+    if gains is not None and len(gains) != len(cuts):
+        raise GomeaBnError(
+            f"cut_gains['{name}'] must have one number for each of {counted(len(cuts), 'cut')}, got {len(gains)}."
+        )
+    if not cuts:
+        return []
+    # as in the labels of the bins
+    texts = value_texts(name, [low, *cuts, high])[1:-1]
+    more = " …" if len(cuts) > _SHOWN_BINS else ""
+    known = network.conditionals
+    details: list[str] = []
+    if gains is not None:
+        parts = [
+            f"{round(float(gain), 1) + 0.0:.1f} at {text}" for gain, text in zip(gains, texts, strict=True)
+        ]
+        nouns = "cuts" if len(cuts) > 1 else "the cut"
+        details.append(f"nats gained by {nouns}: {listed(parts[:_SHOWN_BINS])}{more}")
+    if known is not None and name in known.cut_probabilities:
+        shares = known.cut_probabilities[name].tolist()
+        parts = [f"{percent(share)} at {text}" for share, text in zip(shares, texts, strict=True)]
+        details.append(f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}")
+    if known is not None and name in known.cut_intervals:
+        parts = []
+        for text, (least, most) in zip(texts, known.cut_intervals[name].tolist(), strict=True):
+            between = f"{percent(CUT_INTERVAL)} between {' and '.join(value_texts(name, [least, most]))}"
+            parts.append(f"cut {text}, {between if least < most else 'fixed'}")
+        details.append(f"{'; '.join(parts[:_SHOWN_BINS])}{more}")
+    return details
 
 
 def _curves(network: NetworkLike, name: str) -> str:
@@ -157,18 +154,3 @@ def _curves(network: NetworkLike, name: str) -> str:
         return ""
     follows = "smooth curves of these are" if name in network.cut_points else "a logit of curves of these is"
     return f"{follows} {of_variable['nats']:.1f} nats better than a table of counts"
-
-
-def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:
-    """Return the nats that the cuts of a variable gain, "" without cuts."""
-    cuts = network.cut_points[name].tolist()
-    if len(gains) != len(cuts):
-        raise GomeaBnError(
-            f"cut_gains['{name}'] must have one number for each of {counted(len(cuts), 'cut')}, got {len(gains)}."
-        )
-    if not cuts:
-        return ""
-    texts = _cut_texts(network, name)
-    parts = [f"{round(float(gain), 1) + 0.0:.1f} at {text}" for gain, text in zip(gains, texts, strict=True)]
-    more = " …" if len(parts) > _SHOWN_BINS else ""
-    return f"nats gained by {'cuts' if len(cuts) > 1 else 'the cut'}: {listed(parts[:_SHOWN_BINS])}{more}"

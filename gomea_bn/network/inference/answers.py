@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
+from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
@@ -27,12 +28,8 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
 
 _POINTS = ("mean", "median", "mode")
 # the largest standard error of an estimated log density that needs no warning, in nats
@@ -43,8 +40,6 @@ def query(
     engine: Engine, targets: str | Sequence[str], evidence: Mapping[str, object] | pd.DataFrame | None = None
 ) -> pd.Series[float] | pd.DataFrame:
     """Return P(targets | evidence); see `DiscretizedBayesNet.query`."""
-    import pandas as pd
-
     network = shown_network(engine.network)
     reader = EvidenceReader(engine.network)
     chosen = target_names(reader, targets)
@@ -87,8 +82,6 @@ def predict_proba(engine: Engine, frame: pd.DataFrame, target: str) -> pd.DataFr
 
 def predict(engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
-    import pandas as pd
-
     check_choice("how", how, _POINTS, optional=True)
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
@@ -113,8 +106,6 @@ def predict_interval(
     engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
-    import pandas as pd
-
     levels = list(quantiles)
     for position, level in enumerate(levels):
         check_number(f"quantiles[{position}]", level, 0, 1)
@@ -205,8 +196,6 @@ def target_names(reader: EvidenceReader, targets: str | Sequence[str]) -> list[s
 
 def states_of(network: NetworkLike, names: Sequence[str]) -> pd.Index[Any]:
     """Return the bins or levels of a variable, or the combinations of those of several variables."""
-    import pandas as pd
-
     parts: list[pd.Index[Any]] = []
     for name in names:
         if name in network.cut_points:
@@ -299,8 +288,6 @@ def reduced(
 
 def _by_row(joint: Joint, index: pd.Index[Any], states: pd.Index[Any]) -> pd.DataFrame:
     """Return answers as a frame with one row per question."""
-    import pandas as pd
-
     refuse_impossible(joint.log_evidence == -np.inf)
     result = pd.DataFrame(joint.tables, index=index, columns=states)
     if joint.errors is not None:

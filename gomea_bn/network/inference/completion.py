@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, Option, check_choice
+from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
     CellEngine,
@@ -33,13 +34,9 @@ from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.parts import random_generator
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
-from gomea_bn.network.value_kinds import VALUES, ValueKind
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.value_kinds import ValueKind
 
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions
@@ -133,10 +130,6 @@ def sample_given(
     values: str = "own",
 ) -> pd.DataFrame:
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
-    import pandas as pd
-
-    check_integer("n", n, 0)
-    check_choice("values", values, VALUES)
     generator = random_generator(random_state)
     engine = engine_for(network, random_state=generator, is_single=True)
     reader = EvidenceReader(engine.network)
@@ -145,20 +138,19 @@ def sample_given(
     codes = engine.draws(stated.evidence, n, generator)[0]
     if (codes == -1).any():
         refuse_stated(evidence, None)
-    stated_values = stated.values
-    drawn = _numbers_of_draws(
-        network, reader, stated.evidence, codes, generator, stated_values, stated.pieces
-    )
+    given = {name: row for name, (row,) in stated.statements.items()}
+    exact = {name: row.value for name, row in given.items() if row.value is not None}
+    pieces = {name: row.pieces for name, row in given.items() if row.pieces is not None}
+    drawn = _numbers_of_draws(network, reader, stated.evidence, codes, generator, exact, pieces)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
         if name in reader.levels:
             columns[label] = level_column(network, name, codes[:, v])
-        elif name in stated_values:
+        elif name in exact:
             # what a user states is not rounded
-            exact = np.full(n, stated_values[name])
-            is_whole = stated_values[name].is_integer()
-            columns[label] = column_values(network, name, exact, values, is_mean=not is_whole)
+            numbers, is_whole = np.full(n, exact[name]), exact[name].is_integer()
+            columns[label] = column_values(network, name, numbers, values, is_mean=not is_whole)
         else:
             columns[label] = column_values(network, name, drawn[name], values)
     return pd.DataFrame(columns)
@@ -219,8 +211,6 @@ def _with_numbers(
 
     Integers stay integers unless means fill them. A column of dates stays one; text of dates becomes dates.
     """
-    import pandas as pd
-
     is_missing = column.isna().to_numpy(dtype=bool)
     if source_name(name) == name and network.value_kinds.get(name, ValueKind()).is_integer and how != "mean":
         observed = numbers[~is_missing]
@@ -245,8 +235,6 @@ def _with_levels(
 
     All cells hold levels where the column's storage cannot hold them, or would lose the zeros of codes such as 02163.
     """
-    import pandas as pd
-
     values = column.astype(object).to_numpy(copy=True)
     of_codes = np.array(levels, dtype=object)[codes]
     values[is_missing] = of_codes[is_missing]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.conditionals.line_density import Columns
-from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
     EXACT,
@@ -101,6 +100,9 @@ _UNDERSTATED = 2.0
 _OWN_CELLS = 2**22
 # densities that are computed at the same time
 _BLOCK = 2**16
+
+Drawn: TypeAlias = tuple[NDArray[np.int64], Columns, NDArray[np.float64]]
+"""Rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
 
 Interval: TypeAlias = tuple[float, float, str]
 """Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
@@ -260,32 +262,6 @@ class RowPlan(NamedTuple):
     n_cells: int | None
 
 
-class Engine(Protocol):
-    """Inference in one network, exact or by sampling.
-
-    Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional
-    densities.
-    """
-
-    network: NetworkLike
-
-    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence, by position, for every row.
-
-        With `in_bins` it is that of the shown bins in place of cells.
-        """
-
-    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable, float64 (n_rows, cardinality); NaN for impossible evidence."""
-
-    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence, int32 (n_rows, n_draws, n_variables).
-
-        The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
-        FREE; its value is to be drawn from its density given its parents.
-        """
-
-
 class ExactEngine:
     """Exact inference by elimination of variables, with one plan for all rows with the same unknown columns."""
 
@@ -294,18 +270,25 @@ class ExactEngine:
         self._model, self._most_numbers = model_of(network), most_numbers
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence; see `Engine`."""
+        """Return the joint distribution of variables without evidence, by position, for every row.
+
+        With `in_bins` it is that of the shown bins in place of cells.
+        """
         n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
         part = self._part(evidence, targets, keeps_tables=False)
         return Joint(*part.joint(n_cells if len(targets) else 0))
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable; see `Engine`."""
+        """Return P(variable | evidence) by variable, float64 (n_rows, cardinality); NaN for impossible evidence."""
         log_evidence, tables = self._part(evidence, (), keeps_tables=True, hidden_as=WANTED).marginals()
         return _with_observed(self._model.cards, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence; see `Engine`."""
+        """Return draws of all variables given the evidence, int32 (n_rows, n_draws, n_variables).
+
+        The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
+        FREE; its value is to be drawn from its density given its parents.
+        """
         return self._part(evidence, (), keeps_tables=True).draws(n_draws, generator)
 
     def row_plan(self, evidence: Evidence) -> RowPlan:
@@ -353,7 +336,7 @@ class _CellPart(Part):
 
 
 class CellEngine:
-    """Exact inference over cells; see `gomea_bn.network.inference.engine.Engine`.
+    """Exact inference over cells, whose methods are those of `ExactEngine`.
 
     A family with an observed number counts with its density there. Unknown members of a family have the middles of
     their cells as parents, and the probabilities of their cells as children. Each pattern of unknown columns has the
@@ -370,7 +353,6 @@ class CellEngine:
         self._grids = network.cell_grids
         self.network = cast("NetworkLike", self._grids.finest)
         self._budget = budget
-        self._columns: tuple[CellLevel, Columns] | None = None
         self._levels = list(range(len(SIZES)))
         if cells is not None:
             sizes = [[len(cuts) + 1 for cuts in self._grids.level(k).cuts.values()] for k in self._levels]
@@ -385,7 +367,7 @@ class CellEngine:
         self._set_values = {names.index(name): value for name, value in set_values.items()}
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return the joint distribution of variables without evidence; see `Engine`."""
+        """Return the joint distribution of variables without evidence; see `ExactEngine`."""
         answered = self._network if in_bins else self.network
         names = [self._network.names[target] for target in targets]
         n_cells = answer_cells(len(evidence), [answered.cardinality(name) for name in names])
@@ -459,7 +441,7 @@ class CellEngine:
         return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return P(variable | evidence) by variable; see `Engine`."""
+        """Return P(variable | evidence) by variable; see `ExactEngine`."""
         evidence = self._with_set_values(evidence, ())
         finest = self._grids.level(0).cards
         tables = np.full((len(evidence), int(finest.sum())), np.nan)
@@ -476,7 +458,7 @@ class CellEngine:
         return _with_observed(finest, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables given the evidence; see `Engine`."""
+        """Return draws of all variables given the evidence; see `ExactEngine`."""
         drawn = np.full((len(evidence), n_draws, len(self._families)), -1, np.int32)
         is_unknown = evidence.codes < 0
         for part in self._parts(evidence, (), HIDDEN, keeps_tables=True):
@@ -769,15 +751,6 @@ class CellEngine:
         """Return the network over the cells of a level with some tables."""
         return _model_of_families(level.cards, self._families, self._order, tables)
 
-    def _of_level(self, level: CellLevel) -> Columns:
-        """Return the values that stand for the cells of a level."""
-        if self._columns is None or self._columns[0] is not level:
-            self._columns = (
-                level,
-                Columns(dict(zip(self._network.names, level.values, strict=True)), level.ends),
-            )
-        return self._columns[1]
-
     def _own_tables(
         self, level: CellLevel, evidence: Evidence, batch: Batch, relevant: NDArray[np.bool_]
     ) -> tuple[tuple[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]:
@@ -819,7 +792,7 @@ class CellEngine:
         unknown = [m for m, is_known in zip(family, mask, strict=True) if not is_known]
         axes = [m for m in unknown if m != v]
         shapes = {names[m]: [-1 if m == other else 1 for other in (None, *axes)] for m in axes}
-        columns = _Combined(known, rows, self._of_level(level), shapes, len(axes))
+        columns = _Combined(known, rows, level.columns, shapes, len(axes))
         own = self._network.families[names[v]]
         shape_of_parents = (len(rows), *level.cards[axes].tolist())
         if v not in unknown:
@@ -890,7 +863,7 @@ class _OfCodes:
 
 
 class Sampler:
-    """Inference by likelihood weighting, with standard errors; see `Engine`.
+    """Inference by likelihood weighting, with standard errors and the methods of `ExactEngine`.
 
     Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
     counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
@@ -906,12 +879,10 @@ class Sampler:
         self._cells = self._network if in_tables else self.network
         self.n_draws, self._generator = n_draws, generator
         self._continuous = np.array([name in self._network.cut_points for name in network.names])
-        self._last: tuple[Evidence, list[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]] | None = (
-            None
-        )
+        self._last: tuple[Evidence, list[Drawn]] | None = None
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
+        """Return estimates of the joint distribution of variables without evidence; see `ExactEngine`."""
         shown = self._network if in_bins else self._cells
         names = [self._network.names[target] for target in targets]
         cards = [shown.cardinality(name) for name in names]
@@ -920,7 +891,7 @@ class Sampler:
         log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
         # several questions about one row share its draws
         if self._last is not None and self._last[0] is evidence:
-            blocks: Iterable[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]] = self._last[1]
+            blocks: Iterable[Drawn] = self._last[1]
         else:
             blocks = self._weighted(evidence, self._generator)
             if len(evidence) == 1:
@@ -950,7 +921,7 @@ class Sampler:
         return Joint(log_evidence, tables if len(targets) else tables[:, :0], log_errors, errors)
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
+        """Return estimates of P(variable | evidence) by variable; see `ExactEngine`."""
         names, network = self._network.names, self._cells
         tables = [np.zeros((len(evidence), network.cardinality(name))) for name in names]
         for rows, drawn, logs in self._weighted(evidence, self._generator):
@@ -968,7 +939,7 @@ class Sampler:
         return tables
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
+        """Return draws of all variables, each chosen from the weighted draws of its row; see `ExactEngine`."""
         result = np.full((len(evidence), n_draws, len(self._continuous)), -1, np.int32)
         for rows, drawn, logs in self._weighted(evidence, generator):
             for place, row in enumerate(rows.tolist()):
@@ -982,19 +953,15 @@ class Sampler:
                     result[row, :, v] = codes[place, chosen]
         return result
 
-    def _weighted(
-        self, evidence: Evidence, generator: np.random.Generator
-    ) -> Iterator[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]:
-        """Yield rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
+    def _weighted(self, evidence: Evidence, generator: np.random.Generator) -> Iterator[Drawn]:
+        """Yield draws in blocks of rows."""
         step = max(_DRAWS // self.n_draws, 1)
         for start in range(0, len(evidence), step):
             rows = np.arange(start, min(start + step, len(evidence)))
             yield self._draw(evidence.take(rows), rows, generator)
 
-    def _draw(
-        self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator
-    ) -> tuple[NDArray[np.int64], Columns, NDArray[np.float64]]:
-        """Return rows, draws of all columns, and their log weights; see `_weighted`."""
+    def _draw(self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator) -> Drawn:
+        """Return the draws of some rows."""
         shape = len(rows), self.n_draws
         numbers, names = evidence.numbers(), self._network.names
         known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]
@@ -1015,6 +982,13 @@ class Sampler:
                 with np.errstate(divide="ignore"):
                     logs += np.where(is_known, 0.0, np.log(weights))
         return rows, columns, logs
+
+
+Engine: TypeAlias = ExactEngine | CellEngine | Sampler
+"""Inference in one network, exact or by sampling.
+
+Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional densities.
+"""
 
 
 def engine_for(
@@ -1101,8 +1075,7 @@ def _families_and_order(network: NetworkLike) -> tuple[list[list[int]], NDArray[
     """Return the positions of the parents of every variable and of itself, and variables after their parents, (V,)."""
     position = {name: v for v, name in enumerate(network.names)}
     families = [[*map(position.__getitem__, network.parents(name)), v] for name, v in position.items()]
-    order = topological_order([family[:-1] for family in families], network.names)
-    return families, np.array(order, np.int64)
+    return families, np.array([position[name] for name in network.order], np.int64)
 
 
 def _model_of_families(
@@ -1136,7 +1109,17 @@ def _with_single(patterns: NDArray[np.int8], cards: NDArray[np.int64]) -> NDArra
 def _check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:
     """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that are too large or take too long."""
     if not _plans_fit(costs, most).all():
-        raise _too_large(batch, costs)
+        worst = int(np.lexsort((costs[:, 1], costs[:, 0]))[-1])
+        row = int(np.flatnonzero(batch.pattern_of == worst)[0])
+        size = max(2.0 ** costs[worst, 0], costs[worst, 1])
+        where = f" for {row_list([row])}" if len(batch.order) > 1 else ""
+        raise GomeaBnError(
+            [
+                f"Exact inference{where} needs tables of about {size:.2g} numbers; the limit is {MOST_CELLS:,} "
+                "(the graph has too many paths between unknown columns)."
+            ],
+            ["give more evidence", Setting("method", "sampling")],
+        )
     n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
     if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
         raise GomeaBnError(
@@ -1229,21 +1212,6 @@ def call_spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
     calls = (np.cumsum(costs) // _MULTIPLICATIONS_PER_CALL).astype(np.int64)
     starts = np.flatnonzero(np.diff(calls, prepend=-1))
     return list(pairwise([*starts.tolist(), len(costs)]))
-
-
-def _too_large(batch: Batch, costs: NDArray[np.float64]) -> GomeaBnError:
-    """Return the error for a plan that needs too much work space."""
-    worst = int(np.lexsort((costs[:, 1], costs[:, 0]))[-1])
-    row = int(np.flatnonzero(batch.pattern_of == worst)[0])
-    size = max(2.0 ** costs[worst, 0], costs[worst, 1])
-    where = f" for {row_list([row])}" if len(batch.order) > 1 else ""
-    return GomeaBnError(
-        [
-            f"Exact inference{where} needs tables of about {size:.2g} numbers; the limit is {MOST_CELLS:,} "
-            "(the graph has too many paths between unknown columns)."
-        ],
-        ["give more evidence", Setting("method", "sampling")],
-    )
 
 
 def _with_observed(

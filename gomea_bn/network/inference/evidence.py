@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import number_of, source_name, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
+from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
-
 
 Outside: TypeAlias = float | Interval
 """A value or an interval outside the support of its variable."""
@@ -63,18 +59,6 @@ class StatedEvidence:
 
     evidence: Evidence
     statements: dict[str, list[Statement]]
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Numbers that the first row gives, by continuous variable."""
-        first = {name: rows[0].value for name, rows in self.statements.items()}
-        return {name: value for name, value in first.items() if value is not None}
-
-    @property
-    def pieces(self) -> dict[str, Pieces]:
-        """Intervals that the first row gives, by continuous variable."""
-        first = {name: rows[0].pieces for name, rows in self.statements.items()}
-        return {name: pieces for name, pieces in first.items() if pieces is not None}
 
     @property
     def outside(self) -> dict[str, list[Outside]]:
@@ -124,8 +108,6 @@ class EvidenceReader:
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
         """Return the values of some columns of a frame; missing cells are unknown."""
-        import pandas as pd
-
         if not isinstance(frame, pd.DataFrame):
             raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         names = list(names)
@@ -145,8 +127,6 @@ class EvidenceReader:
 
     def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
         """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
-        import pandas as pd
-
         # other tables, and names of several levels, are refused where they are read
         if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
             return list(names)
@@ -340,8 +320,6 @@ def refuse_stated(evidence: Mapping[str, object], n_draws: int | None) -> NoRetu
 
 def is_unknown(value: object) -> bool:
     """Return whether a value is None, NaN, NA or NaT."""
-    import pandas as pd
-
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return value is None or value is pd.NA or value is pd.NaT or (is_real(value) and value != value)
@@ -349,22 +327,16 @@ def is_unknown(value: object) -> bool:
 
 def holds_statements(series: pd.Series[Any]) -> bool:
     """Return whether a column holds intervals, sets or weights instead of plain values only."""
-    import pandas as pd
-
     if isinstance(series.dtype, pd.IntervalDtype):
         return True
     return series.dtype == object and any(_is_several(value) or _is_interval(value) for value in series)
 
 
 def _is_interval(value: object) -> bool:
-    import pandas as pd
-
     return isinstance(value, (pd.Interval, tuple))
 
 
 def _is_several(value: object) -> bool:
-    import pandas as pd
-
     return isinstance(value, (set, frozenset, Mapping, pd.Series))
 
 
@@ -383,8 +355,6 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
 
 def _interval(name: str, value: Any, label: str) -> Interval:
     """Return the ends of an interval, which may be infinite, and which of them belong to it."""
-    import pandas as pd
-
     if isinstance(value, pd.Interval):
         ends, closed = (value.left, value.right), str(value.closed)
     else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.lazy import pd
 from gomea_bn.network.inference.answers import offering_bins, refuse_both, states_of, target_names
 from gomea_bn.network.inference.engine import (
     CellEngine,
@@ -21,11 +22,7 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import Rows, log_maxima
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
 """CostLimit of a bound of a single question, of which a search takes some hundreds."""
@@ -56,8 +53,6 @@ def most_probable(
     cells: int | str | None = None,
 ) -> pd.DataFrame:
     """Return the n most probable combinations; see `DiscretizedBayesNet.most_probable`."""
-    import pandas as pd
-
     check_integer("n", n, 1)
     engine = cast("CellEngine | ExactEngine", engine_for(network, cells=cells))
     if isinstance(engine, CellEngine) and cells is None:
@@ -184,17 +179,15 @@ class _Bounds:
         for v in targets:
             first = row.first_of_bins.get(v, np.arange(cards[v]))
             self.groups[v] = np.append(first[1:], cards[v])
-        self.log_evidence = float(self._maxima([()], whole)[0])
+        self.log_evidence = float(self.of([()], whole)[0])
         # the kernel has made the plan
         self.cost = float(row.part.plan.cost[2])
 
-    def of(self, combinations: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
-        return self._maxima(combinations, self.groups)
-
-    def _maxima(
-        self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]]
+    def of(
+        self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]] | None = None
     ) -> NDArray[np.float64]:
+        """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
+        groups = self.groups if groups is None else groups
         part, n = self._part, len(combinations)
         codes = np.array(combinations, np.int64).reshape(n, -1)
         cards, given = part.model.cards, part.rows

@@ -37,7 +37,7 @@ def check_levels(network: DiscretizedBayesNet) -> None:
         assert set(network.cut_points["x"]) <= set(cuts) <= set(finest)
         assert len(cuts) <= size + len(network.cut_points["x"]) + 10
         ends = np.array([low, *cuts, high])
-        assert ((level.values[0] >= ends[:-1]) & (level.values[0] <= ends[1:])).all()
+        assert ((level.columns["x"] >= ends[:-1]) & (level.columns["x"] <= ends[1:])).all()
         # the first finest cell of every cell begins where the cell does
         np.testing.assert_array_equal(np.array([low, *finest])[level.first[0]], ends[:-1])
         np.testing.assert_array_equal(ends[level.first_of_bins[0]], [low, *network.cut_points["x"]])
@@ -70,8 +70,8 @@ def test_point_masses_have_cells_of_their_own():
     check_levels(network)
     for index in range(len(SIZES)):
         level = network.cell_grids.level(index)
-        assert {0.0, 4.0, 10.0} <= set(level.values[0])
-        of_points = shape.bin_masses(level.cuts["x"])[np.isin(level.values[0], [0.0, 4.0, 10.0])]
+        assert {0.0, 4.0, 10.0} <= set(level.columns["x"])
+        of_points = shape.bin_masses(level.cuts["x"])[np.isin(level.columns["x"], [0.0, 4.0, 10.0])]
         np.testing.assert_allclose(of_points, [0.3, 0.1, 0.1], atol=1e-6)
 
 
@@ -81,7 +81,7 @@ def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours():
     shape = Shape([0.0, 99.0], [0.01], [0.01], masses)
     network = network_of_one((0.0, 99.0), [30.5], shape)
     check_levels(network)
-    assert network.cell_grids.level(0).values[0].tolist() == values.tolist()
+    assert network.cell_grids.level(0).columns["x"].tolist() == values.tolist()
     coarse = network.cell_grids.level(SIZES.index(16)).cuts["x"]
     assert 10 < len(coarse) <= 16
     assert set(coarse) <= {30.5, *(values + 0.5)}
