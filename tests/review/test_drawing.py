@@ -430,7 +430,7 @@ def test_long_names_break_near_their_middle_where_words_end():
 
 def test_edges_through_one_gap_keep_lanes_of_their_own():
     middle = [(x, 100.0, 200.0, 30.0) for x in (0.0, 240.0)]  # a gap of 40 around x = 120
-    top = [(x, 0.0, 60.0, 30.0) for x in (80.0, 160.0)]
+    top = [(x, 0.0, 60.0, 30.0) for x in (60.0, 180.0)]
     bottom = [(x, 200.0, 60.0, 30.0) for x in (0.0, 90.0, 240.0)]
     boxes = np.array([*top, *middle, *bottom])
     pairs = {(0, 4): 1.0, (0, 6): 1.0, (1, 4): 1.0}

@@ -138,6 +138,22 @@ def test_an_error_of_any_thread_ends_the_others(wrong):
     assert sorted(begun) == [0, 1]
 
 
+def test_an_error_does_not_wait_for_work_that_cannot_be_stopped():
+    both, ended = threading.Barrier(2, timeout=_ALONE), threading.Event()
+
+    def fail_beside_another(_thread, block):
+        both.wait()
+        if block == 0:
+            raise KeyError
+        ended.wait(_ALONE)
+
+    began = time.monotonic()
+    with pytest.raises(KeyError), Workers(2, StopFlag(None)) as workers:
+        workers.run(fail_beside_another, 2, n_threads=2, inline=False, n_certain=0)
+    ended.set()
+    assert time.monotonic() - began < _ALONE / 2
+
+
 def test_calls_that_have_not_begun_are_left_out_after_an_error():
     has_failed, calls = threading.Event(), []
 

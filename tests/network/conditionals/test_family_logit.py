@@ -103,8 +103,11 @@ def test_answers_follow_the_curve_and_agree_with_draws(network: DiscretizedBayes
     drawn = network.sample(60_000, random_state=1)
     marginal = network.query("grade", {})
     shares = drawn["grade"].astype(str).value_counts(normalize=True)
+    of_rows = graded_frame()["grade"].astype(str).value_counts(normalize=True)
     for level, probability in zip(levels, marginal, strict=True):
         assert shares[str(level)] == pytest.approx(probability, abs=0.01)
+        # the answer is made of draws too
+        assert shares[str(level)] == pytest.approx(of_rows[str(level)], abs=0.03)
 
 
 def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: DiscretizedBayesNet) -> None:
