@@ -124,6 +124,16 @@ def test_a_mixture_keeps_a_hundredth_uniform_and_pays_for_its_parameters() -> No
     assert (weights.tolist(), of_rows, charged) == ([1.0, 0.0], 0.0, [0.0, 0.0])
 
 
+@pytest.mark.parametrize("seed", [3, 5, 6, 11])
+def test_a_shape_pays_one_and_a_half_nats_per_parameter(seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=200)
+    fitted = shape_fit.fit_shape(values)
+    paid = float(fitted.shape.log_scaled_density(values).sum()) - fitted.log_likelihood
+    assert fitted.n_parameters > 5
+    # rows under the pieces of the shape may look a little denser than under the curve
+    assert paid == pytest.approx(1.5 * fitted.n_parameters, abs=0.1)
+
+
 @pytest.mark.parametrize(("n_steps", "fewest", "most"), [(5, 4, 9), (11, 17, 21), (30, 23, 23)])
 def test_a_histogram_has_at_most_24_bins(n_steps: int, fewest: int, most: int) -> None:
     """The rows stand in clear steps with gaps between them."""
