@@ -23,7 +23,7 @@ from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, men
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective, OwnObjective
-from gomea_bn.learning.fronts.logits import LogitLimits, LogitNetwork, logit_networks
+from gomea_bn.learning.fronts.logits import LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
     OPTIMAL,
@@ -645,7 +645,8 @@ def _logit_networks(learner: FrontParameters, problem: FrontProblem, rows: Table
         rows,
         variables[target].name,
         [variables[v].name for v in np.flatnonzero(rules.may_lead[:, target])],
-        LogitLimits(n_parents, problem.front_rules.max_parameters),
+        most_parents=n_parents,
+        most_parameters=problem.front_rules.max_parameters,
         fixed_cuts={
             v.name: v.policies[0].cut_points for v in variables if not v.n_levels and not v.has_free_cuts
         },
