@@ -95,15 +95,6 @@ def new_real_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
     )
 
 
-@runtime_checkable
-class _WithStamps(Protocol):
-    """Kernel data with work space in which kernels mark what a step touched."""
-
-    stamps: NDArray[np.int64]
-
-    def _replace(self, **fields: Any) -> Any: ...
-
-
 def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64]:
     try:
         vector = np.broadcast_to(np.asarray(value, np.float64), (n_variables,)).copy()
@@ -226,7 +217,7 @@ class RealKernelProblem(RealDefaults):
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return the data once per thread; a field ``stamps``, which is work space, is copied for each."""
-        if not isinstance(self.data, _WithStamps):
+        if not hasattr(self.data, "stamps"):
             return [self.data] * n_threads
         return [self.data._replace(stamps=self.data.stamps.copy()) for _ in range(n_threads)]
 

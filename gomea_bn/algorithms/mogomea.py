@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from gomea_bn.algorithms.discrete_run import (
     DiscreteRun,
     DiscreteSearch,
     Population,
-    Turn,
     finished_prefix,
     put_back,
     stall_limit,
@@ -33,7 +32,7 @@ from gomea_bn.operators.front_mixing import (
     initialise_front,
     vary_front,
 )
-from gomea_bn.operators.mixing import MixingRules, PopulationData
+from gomea_bn.operators.mixing import PopulationData
 from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State, fill, history_of, history_state
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
@@ -224,20 +223,6 @@ class _Population(Population):
     stalled: int = 0
 
 
-class _Variation(NamedTuple):
-    """The state that all waves of a generation share."""
-
-    population: _Population
-    clusters: Clusters
-    kernel: Any
-    work_kind: str
-    rules: MixingRules
-    stalled: bool
-    turn: Turn
-    scale: NDArray[np.float64]  # (m,) factors of the objectives in weighted sums
-    room: int  # largest number of new members of a block
-
-
 def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return objectives (n, m), with infinite ones one range beyond the finite ones, which stay comparable."""
     finite = np.abs(objectives) < _INFINITE
@@ -350,9 +335,6 @@ class FrontRun(DiscreteRun):
         population.n_clusters, population.stalled = saved["n_clusters"], saved["stalled"]
         return population
 
-    def _overtaken(self) -> list[Any]:
-        return []
-
     def _new_population(
         self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
     ) -> _Population:
@@ -428,28 +410,43 @@ class FrontRun(DiscreteRun):
     def _run_waves(
         self, population: _Population, clusters: Clusters, kernel: Any, work_kind: str, cost_bound: int
     ) -> None:
-        """Run a generation in waves of blocks and merge finds, up to the first unfinished solution; then count."""
-        size = population.size
-        variation = _Variation(
-            population=population,
-            clusters=clusters,
-            kernel=kernel,
-            work_kind=f"{work_kind} front",
-            rules=self._rules(size),
-            stalled=population.stalled > stall_limit(size),
-            turn=self._begin(population, cost_bound),
-            scale=self._scale(),
-            room=min(cost_bound * self.block, max(4 * self.settings.archive_size, _LEAST_ROOM)),
-        )
+        """Run a generation in waves of blocks and merge finds, up to the first unfinished solution; then count.
+
+        The blocks of a wave vary on the archive as it is before the wave.
+        """
+        size, rules, scale = population.size, self._rules(population.size), self._scale()
+        stalled = population.stalled > stall_limit(size)
+        turn = self._begin(population, cost_bound)
+        wave = 1 if self.immediate else _WAVE
+
+        def vary_block(data: Any, thread: int, block: int, bounds: tuple[int, int]) -> None:
+            archive, finds = self.archive.data, self._finds[block % wave]
+            clear(finds)
+            finds.widths[:] = archive.widths
+            search = FrontState(
+                archive=archive,
+                finds=finds,
+                clusters=clusters,
+                stalled=stalled,
+                immediate=self.immediate,
+                scale=scale,
+                weighted=self.settings.mixing == "weights",
+            )
+            generator, work = population.generators[block], self.front_works[thread]
+            kernel(data, population.data, search, rules, generator, work, bounds)
+
         additions = self.archive.additions
-        n_blocks, wave = variation.turn.n_blocks, 1 if self.immediate else _WAVE
-        for start in range(0, n_blocks, wave):
-            blocks = range(start, min(start + wave, n_blocks))
-            self._run_wave(variation, blocks)
+        for start in range(0, turn.n_blocks, wave):
+            blocks = range(start, min(start + wave, turn.n_blocks))
+            self._make_room(len(blocks), cost_bound)
+            self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
             n_finished = finished_prefix(population.data.tallies)
+            if not self.immediate:
+                n_begun = -(-(n_finished - start * self.block) // self.block)
+                self._take_finds(max(0, min(len(blocks), n_begun)))
             if n_finished < min(size, blocks.stop * self.block) or self.stop.flag[0]:
                 break
-        population.seconds = perf_counter() - variation.turn.began
+        population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
         population.generations += 1
         population.stalled += 1
@@ -466,39 +463,20 @@ class FrontRun(DiscreteRun):
         spans = np.ptp(_bounded(self.archive.objectives), axis=0)
         return np.asarray(1.0 / np.where(spans > 0, spans, 1.0), np.float64)
 
-    def _run_wave(self, variation: _Variation, blocks: range) -> None:
-        """Vary some blocks on the present archive, then merge their finds in order."""
-        problem, population = self.problem, variation.population
+    def _make_room(self, n_blocks: int, cost_bound: int) -> None:
+        """Make room for what some blocks find, in immediate mode in the archive itself."""
+        size = self.settings.archive_size
         if self.immediate:
-            if len(self.archive) > _OVERFLOW * self.settings.archive_size:
+            if len(self.archive) > _OVERFLOW * size:
                 self.archive.adapt()
-            self.archive.reserve(variation.room)
-        while len(self._finds) < len(blocks):
+            self.archive.reserve(min(cost_bound * self.block, max(4 * size, _LEAST_ROOM)))
+        while len(self._finds) < n_blocks:
             capacity = 1 if self.immediate else self._find_capacity
-            self._finds.append(new_archive(capacity, problem.n_variables, problem.n_objectives))
-        archive = self.archive.data
+            self._finds.append(new_archive(capacity, self.problem.n_variables, self.problem.n_objectives))
 
-        def vary_block(data: Any, thread: int, block: int, bounds: tuple[int, int]) -> None:
-            finds = self._finds[block - blocks.start]
-            clear(finds)
-            finds.widths[:] = archive.widths
-            search = FrontState(
-                archive=archive,
-                finds=finds,
-                clusters=variation.clusters,
-                stalled=variation.stalled,
-                immediate=self.immediate,
-                scale=variation.scale,
-                weighted=self.settings.mixing == "weights",
-            )
-            generator, work = population.generators[block], self.front_works[thread]
-            variation.kernel(data, population.data, search, variation.rules, generator, work, bounds)
-
-        self._run_blocks(population, variation.turn, variation.work_kind, blocks, vary_block)
-        if self.immediate:
-            return
-        n_counted = finished_prefix(population.data.tallies) - blocks.start * self.block
-        for finds in self._finds[: max(0, min(len(blocks), -(-n_counted // self.block)))]:
+    def _take_finds(self, n_blocks: int) -> None:
+        """Merge the finds of the first blocks of a wave into the archive, in order."""
+        for finds in self._finds[:n_blocks]:
             self.archive.take(finds)
             self._refused += int(finds.counts[REFUSED_FULL])
             finds.counts[REFUSED_FULL] = 0

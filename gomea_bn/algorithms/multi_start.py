@@ -148,9 +148,9 @@ class MultiStartRun(ABC):
     def _generation(self, population: Any) -> None:
         """Run one generation of a population."""
 
-    @abstractmethod
     def _overtaken(self) -> list[Any]:
-        """Return the active populations that larger ones have overtaken."""
+        """Return the active populations that larger ones have overtaken; none are with several objectives."""
+        return []
 
     @abstractmethod
     def result(self) -> Result:

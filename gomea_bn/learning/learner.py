@@ -600,12 +600,9 @@ def final_network(
     left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
-    network = DiscretizedBayesNet.from_table(
+    network = learned.over(
         table,
-        [(table.names[parent], table.names[child]) for parent, child in learned.edges],
-        cuts,
         pseudo_count=learner.pseudo_count,
-        shapes=learned.shapes,
         metadata={
             "scoring_method": method.name,
             "score": score,

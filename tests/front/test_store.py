@@ -14,6 +14,7 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, ParetoB
 from gomea_bn.front.folder import read_front, write_front
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.front.store import StoredNetworks, packed_networks, parts_of
+from gomea_bn.learning.averaging.families import average_families
 
 
 def unpacked(content):
@@ -73,10 +74,11 @@ def test_a_learned_front_counts_families_as_single_networks_do(tmp_path):
         again = pickle.loads(pickle.dumps(front))
         source: Any = front._networks
         for index in range(0, len(front), 3):
-            edges, cuts, shapes = source.structures[int(front._order[index])]
-            network = DiscretizedBayesNet.from_table(
-                source.table, edges, cuts, pseudo_count="auto", shapes=shapes, metadata=source.metadata
+            structure = source.structures[int(front._order[index])]
+            network = structure.over(
+                source.table, pseudo_count="auto", metadata={**source.metadata, **structure.record}
             ).in_order(list(rows.columns))
+            network = average_families(network, source.table, random_state=source.metadata["seed"])
             for other in (front[index], back[index], again[index]):
                 assert other.network.to_json() == network.to_json()
         assert front.to_frame().equals(back.to_frame())

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import erfc, inf, log, pi, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +35,6 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_nar
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
-
-if TYPE_CHECKING:
-    pass
 
 # of a column: deviations of a small share of it must not underflow
 _LEAST_RANGE = 1e-303

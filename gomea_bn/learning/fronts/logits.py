@@ -94,14 +94,6 @@ class _Chosen:
         return sorted(t.level for t in self.terms if t.name == name and t.level is not None)
 
 
-@dataclass(frozen=True)
-class LogitLimits:
-    """Most parents and free parameters of a logit."""
-
-    n_parents: float = np.inf
-    n_parameters: float = np.inf
-
-
 class _Design:
     """Complete rows of a class of two levels and of the columns that may enter a logit of it.
 
@@ -206,22 +198,21 @@ def _normal_shape(values: NDArray[np.float64]) -> Shape | None:
     return Shape(edges, heights[:-1], heights[1:])
 
 
-def _choices(design: _Design, limits: LogitLimits) -> Iterator[tuple[_Chosen, FittedLogit]]:
+def _choices(
+    design: _Design, most_parents: float, most_parameters: float
+) -> Iterator[tuple[_Chosen, FittedLogit]]:
     """Yield the terms of ever larger logits within the limits, and their fits."""
     y = design.of_target.astype(np.float64)
     functions = {term: f for term in design.first_terms() if (f := design.function(term)) is not None}
     chosen, inside, p = _Chosen(), np.ones((design.n_rows, 1)), np.full(design.n_rows, y.mean())
-    most = min(_MOST_PARAMETERS, design.n_rows / _ROWS_OF_PARAMETER, limits.n_parameters) - 1
+    most = min(_MOST_PARAMETERS, design.n_rows / _ROWS_OF_PARAMETER, most_parameters) - 1
     n_cells = 2.0
     while len(chosen.terms) + 1 <= most:
         functions = {
             term: function
             for term, function in functions.items()
             if term.name in chosen.names
-            or (
-                len(chosen.names) < limits.n_parents
-                and n_cells * design.cardinality(term.name) <= _MOST_CELLS
-            )
+            or (len(chosen.names) < most_parents and n_cells * design.cardinality(term.name) <= _MOST_CELLS)
         }
         if not functions:
             return
@@ -263,8 +254,9 @@ def logit_networks(
     rows: Table,
     target: str,
     may_enter: Iterable[str],
-    limits: LogitLimits,
     *,
+    most_parents: float = np.inf,
+    most_parameters: float = np.inf,
     fixed_cuts: Mapping[str, NDArray[np.float64]],
     shapes: Mapping[str, Shape],
     pseudo_count: PseudoCount,
@@ -286,7 +278,7 @@ def logit_networks(
     without = np.log(table_and_left_out_cells(counts, pseudo_count)[1][design.of_target])
     no_cuts = {column.name: np.empty(0) for column in rows.columns if column.is_continuous}
     found = []
-    for chosen, fitted in _choices(design, limits):
+    for chosen, fitted in _choices(design, most_parents, most_parameters):
         cuts = {**no_cuts, **fixed_cuts, **_shown_cuts(design, chosen)}
         alone = DiscretizedBayesNet.from_table(rows, [], cuts, pseudo_count=pseudo_count, shapes=shapes)
         weight = mixture_weight(without, fitted.left_out)

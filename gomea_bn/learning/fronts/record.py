@@ -19,9 +19,10 @@ from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable, parts_of
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.fronts.search import SearchedFront, follows_curves
-from gomea_bn.learning.fronts.shown import ShownNetwork, shown_networks
+from gomea_bn.learning.fronts.shown import shown_networks
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
+from gomea_bn.learning.search.shown_cuts import LearnedNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import counts_content
 from gomea_bn.network.formats import json_format
@@ -41,7 +42,7 @@ class FrontNetworks(PooledNetworks):
     # of the variables in the order of the networks
     names: tuple[str, ...]
     # by row, or the whole network if its target follows a logit
-    structures: list[ShownNetwork | DiscretizedBayesNet]
+    structures: list[LearnedNetwork | DiscretizedBayesNet]
     pseudo_count: PseudoCount
     metadata: dict[str, Any]
     # whether networks that are built learn conditionals from the table
@@ -118,21 +119,21 @@ class FrontNetworks(PooledNetworks):
         if isinstance(structure, DiscretizedBayesNet):
             return parts_of(structure)
         cuts, shapes = structure.cuts, structure.shapes
-        parents: dict[str, list[str]] = {name: [] for name in self.table.names}
-        for parent, child in structure.edges:
-            parents[child].append(parent)
-        position_of = {name: position for position, name in enumerate(self.table.names)}
+        searched = self.table.names
+        parents: dict[str, list[str]] = {name: [] for name in searched}
+        for parent, child in sorted(structure.edges):
+            parents[searched[child]].append(searched[parent])
         texts = {name: of_column.tobytes() for name, of_column in cuts.items()}
         variables = []
         for name in self.names:
-            members = (*sorted(parents[name], key=position_of.__getitem__), name)
+            members = (*parents[name], name)
             key = (members, *(texts.get(member) for member in members), name in shapes)
             if key not in self.families:
                 self.families[key] = self._counted(members, cuts, shapes.get(name))
             variables.append(self.families[key])
         head = self._head
-        if structure.curves:
-            head = {**head, "metadata": {**head["metadata"], "curves": structure.curves}}
+        if structure.record:
+            head = {**head, "metadata": {**head["metadata"], **structure.record}}
         return NetworkParts(head, tuple(variables))
 
     def _counted(

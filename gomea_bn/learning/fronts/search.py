@@ -23,7 +23,7 @@ from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, men
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective, OwnObjective
-from gomea_bn.learning.fronts.logits import LogitLimits, LogitNetwork, logit_networks
+from gomea_bn.learning.fronts.logits import LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
     OPTIMAL,
@@ -259,14 +259,7 @@ def single_network(
     found = search(table, options, settings, began=began, share=share)
     problem, learned = found.problem, found.network
     rows, position = table, {name: v for v, name in enumerate(table.names)}
-    network = DiscretizedBayesNet.from_table(
-        table,
-        [(table.names[parent], table.names[child]) for parent, child in learned.edges],
-        learned.cuts,
-        pseudo_count="auto",
-        shapes=learned.shapes,
-        metadata=learned.record,
-    )
+    network = learned.over(table, pseudo_count="auto", metadata=learned.record)
     if table.n_missing:
         if found.conditionals is not None:
             network = network.changed(conditionals=found.conditionals)
@@ -423,8 +416,10 @@ def front_problem(
 
     def value(objective: OwnObjective, genotype: NDArray[np.int16]) -> float:
         # the functions take the networks of the problem itself
-        edges, cuts = named_edges(problem, table, genotype), learned_cut_points(problem, genotype)
-        returned = objective.function(edges, cuts)
+        edges = [
+            (table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)
+        ]
+        returned = objective.function(edges, learned_cut_points(problem, genotype))
         if not is_real(returned):
             raise GomeaBnError(f"The objective {objective.name!r} must return a number, got {returned!r}.")
         return float(returned)
@@ -509,11 +504,6 @@ def completed_expert(
     return expert.fitted(
         table, pseudo_count=learner.pseudo_count, shapes={name: c.shape for name, c in shapes.items()}
     )
-
-
-def named_edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
-    """Return the edges of a genotype's network as names of (parent, child)."""
-    return [(table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)]
 
 
 @dataclass(frozen=True)
@@ -645,7 +635,8 @@ def _logit_networks(learner: FrontParameters, problem: FrontProblem, rows: Table
         rows,
         variables[target].name,
         [variables[v].name for v in np.flatnonzero(rules.may_lead[:, target])],
-        LogitLimits(n_parents, problem.front_rules.max_parameters),
+        most_parents=n_parents,
+        most_parameters=problem.front_rules.max_parameters,
         fixed_cuts={
             v.name: v.policies[0].cut_points for v in variables if not v.n_levels and not v.has_free_cuts
         },

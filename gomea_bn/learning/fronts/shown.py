@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.learning.search.shown_cuts import (
+    LearnedNetwork,
     greedy_table_parents,
     learned_cut_points,
     learned_edges,
     learned_shapes,
 )
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
 
 # most cells of a table in which a column is shown that the search has not cut
@@ -27,23 +25,10 @@ _FEWER_CUTS = (3, 2, 1, 0)
 Cuts = Mapping[int, NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class ShownNetwork:
-    """Edges (parent, child), cut points and shapes of a network by name, and the record of columns that follow curves.
-
-    The record is that of `DiscretizedBayesNet.metadata`, field "curves".
-    """
-
-    edges: list[tuple[str, str]]
-    cuts: dict[str, NDArray[np.float64]]
-    shapes: dict[str, Shape]
-    curves: dict[str, Any] = field(default_factory=dict)
-
-
 def shown_networks(
     problem: StructureProblem, genotypes: NDArray[np.int16], cuts: Cuts
-) -> Iterator[ShownNetwork]:
-    """Yield the networks of genotypes (n, l) in order.
+) -> Iterator[LearnedNetwork]:
+    """Yield the networks of genotypes (n, l) in order, whose records have at most "curves".
 
     The bins that a genotype has of a column which only curves need mean nothing. Such a column is shown in the given
     cuts, or without these in halves of the rows, and with fewer bins where tables would be large. The table of a column
@@ -96,7 +81,7 @@ def _entered(
 
 def _shown(
     problem: StructureProblem, genotype: NDArray[np.int16], levels: list[dict[int, int]]
-) -> ShownNetwork:
+) -> LearnedNetwork:
     scorer = problem.scorer
     names = [variable.name for variable in scorer.variables]
     edges = learned_edges(problem, genotype)
@@ -130,9 +115,9 @@ def _shown(
             "nats": max(float(scores[child]) - score, 0.0),
             "table_parents": [names[parent] for parent in of_table],
         }
-    return ShownNetwork(
-        [(names[parent], names[child]) for parent, child in edges],
+    return LearnedNetwork(
+        edges,
         learned_cut_points(problem, shown),
         learned_shapes(problem, shown),
-        curves,
+        {"curves": curves} if curves else {},
     )

@@ -19,6 +19,7 @@ from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.reported_scores import continued
 from gomea_bn.learning.search.shown_cuts import (
     Found,
+    LearnedNetwork,
     learned_cut_points,
     learned_edges,
     learned_shapes,
@@ -112,12 +113,7 @@ def on_completed_rows(
     dense = searched(0, rows, generous)
     if dense is None:
         return total_of(results)
-    network = DiscretizedBayesNet.from_table(
-        table,
-        [(table.names[parent], table.names[child]) for parent, child in dense],
-        learned_cut_points(problem, result.X),
-        pseudo_count="auto",
-    )
+    network = LearnedNetwork(dense, learned_cut_points(problem, result.X)).over(table, pseudo_count="auto")
     codes, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
     edges = searched(1, codes, problem.scorer.rule, completion)
     if edges is None:
@@ -206,13 +202,12 @@ def with_completions(
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
     """Return the network of a genotype, with tables from all rows and the smoothing "auto"."""
-    return DiscretizedBayesNet.from_table(
-        table,
-        [(table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)],
+    learned = LearnedNetwork(
+        learned_edges(problem, genotype),
         learned_cut_points(problem, genotype),
-        pseudo_count="auto",
-        shapes=learned_shapes(problem, genotype),
+        learned_shapes(problem, genotype),
     )
+    return learned.over(table, pseudo_count="auto")
 
 
 def _on_completed_tables(
@@ -300,18 +295,10 @@ def _with_curves(
         began = perf_counter()
         result = total_of([result, of_search])
         learned, _ = with_shown_cuts(of_table, of_search)
-        of_search_network = average_families(
-            DiscretizedBayesNet.from_table(
-                completed,
-                [(table.names[parent], table.names[child]) for parent, child in learned.edges],
-                learned.cuts,
-                pseudo_count="auto",
-                shapes={name: shapes[name].shape for name in learned.shapes},
-                metadata=learned.record,
-            ),
-            rows,
-            random_state=settings.seed,
+        of_tables = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes}).over(
+            completed, pseudo_count="auto", metadata=learned.record
         )
+        of_search_network = average_families(of_tables, rows, random_state=settings.seed)
         of_network = _criterion_of_conditionals(of_search_network, frame)
         if of_network < criterion:
             network, criterion = of_search_network, of_network

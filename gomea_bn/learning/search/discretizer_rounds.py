@@ -16,7 +16,7 @@ from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
-from gomea_bn.learning.search.shown_cuts import learned_cut_points
+from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points
 from gomea_bn.learning.search.staged_search import SearchRounds, SearchSettings, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -29,21 +29,11 @@ CutsByName = dict[str, NDArray[np.float64]]
 
 # evaluations per gene before the first run of the discretizer; later runs follow whenever the number has doubled
 _FIRST_PER_GENE = 4
-_NO_CUTS = np.empty(0)
 _MIN_WIDTH = CutLimits().min_width
 # share of the remaining time for a discretizer that has not come to its end in any run
 _TIME_SHARE = 1 / 3
 # reasons why a search ends by itself, as opposed to limits that interrupt it
 _SETTLED = ("patience", "max_population_size")
-
-
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """Network that does not refer to libraries of cuts: arcs (parent, child) by position, inner cuts by name."""
-
-    objective: float
-    edges: list[tuple[int, int]]
-    cuts: CutsByName
 
 
 @dataclass(eq=False)
@@ -64,7 +54,9 @@ class DiscretizerSearch:
     too_many: dict[str, int] = field(default_factory=dict)
     last_network: DiscretizedBayesNet | None = None
     discretizer_seconds: float = 0.0
-    best: _Best = field(default_factory=lambda: _Best(np.inf, [], {}))
+    # unlike a genotype it does not refer to libraries of cuts
+    best: LearnedNetwork = field(default_factory=lambda: LearnedNetwork([], {}))
+    objective: float = np.inf
     _began: float = 0.0
 
     def __post_init__(self) -> None:
@@ -113,7 +105,7 @@ class DiscretizerSearch:
         self._warn()
         genotype = _genotype(problem, self.best.edges, self.best.cuts)
         statistics = {"rounds": len(self.rounds.results)}
-        result = self.rounds.result(genotype, self.best.objective, statistics)
+        result = self.rounds.result(genotype, self.objective, statistics)
         finish_section(section, problem, result, **self._cuts_state())
         return problem, result
 
@@ -131,7 +123,7 @@ class DiscretizerSearch:
             **self._cuts_state(),
             "rounds": self.rounds.state(),
             "best": [
-                float(self.best.objective),
+                float(self.objective),
                 self.best.edges,
                 [[*item] for item in self.best.cuts.items()],
             ],
@@ -145,9 +137,8 @@ class DiscretizerSearch:
     def _restore(self, state: State) -> None:
         """Go on from what `_state` had returned."""
         self.rounds.restore(state["rounds"])
-        objective, edges, cuts = state["best"]
-        self.best = _Best(
-            objective,
+        self.objective, edges, cuts = state["best"]
+        self.best = LearnedNetwork(
             [(parent, child) for parent, child in edges],
             {name: np.array(of_column, np.float64) for name, of_column in cuts},
         )
@@ -169,7 +160,7 @@ class DiscretizerSearch:
             self.rounds.limits_left(),
             random_state=self.rounds.random_state,
             n_jobs=self.settings.n_threads,
-            callback=self.rounds.reporter(self.best.objective),
+            callback=self.rounds.reporter(self.objective),
             initial=initial,
         )
         run.begin(section)
@@ -181,9 +172,9 @@ class DiscretizerSearch:
                 while n_eval + run.n_eval < self.next_run_at and run.advance(section):
                     pass
             result = run.result()
-            if result.F[0] < self.best.objective:
-                cuts = learned_cut_points(problem, result.X)
-                self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
+            if result.F[0] < self.objective:
+                self.objective = float(result.F[0])
+                self.best = LearnedNetwork(problem.edges(result.X), learned_cut_points(problem, result.X))
             ended = run.stop.reason
             if not ended or ended in _SETTLED:
                 # a problem without genes needs no evaluation
@@ -204,13 +195,7 @@ class DiscretizerSearch:
         was_late = self.statistics["discretizer_cut_short"] > 0
         if was_late and not settled and 2 * self.discretizer_seconds > self.stop.seconds:
             return None
-        names = self.table.names
-        network = DiscretizedBayesNet.from_table(
-            self.table,
-            [(names[parent], names[child]) for parent, child in self.best.edges],
-            self.best.cuts,
-            metadata={"fixed_cut_points": self.fixed},
-        )
+        network = self.best.over(self.table, metadata={"fixed_cut_points": self.fixed})
         self.stop.check_deadline()
         if self.stop.reason or network == self.last_network:
             return None
@@ -293,10 +278,7 @@ class DiscretizerSearch:
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:
     """Return the genotype of arcs and of cuts that are in the libraries of their columns."""
-    policies = []
-    for variable in problem.scorer.variables:
-        # a discrete column has no policies
-        cut_points = cuts.get(variable.name, _NO_CUTS)
-        matches = [np.array_equal(policy.cut_points, cut_points) for policy in variable.policies]
-        policies.append(matches.index(True) if matches else 0)
-    return problem.genotype(edges, policies)
+    variables = enumerate(problem.scorer.variables)
+    return genotype_of(
+        problem, edges, {v: cuts[variable.name] for v, variable in variables if variable.policies}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter
 from typing import Any
@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
+from gomea_bn.problems.cuts.blanket import (
+    CodedFamily,
+    Cuts,
+    DueColumns,
+    Neighbourhood,
+    ParentSets,
+    coded_bins,
+)
 from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -61,7 +70,6 @@ def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> lis
 
 
 Edges = list[tuple[int, int]]
-Cuts = dict[int, NDArray[np.float64]]
 
 # rounds of table parents given cuts and cuts given table parents: of every start, and of the best one after that
 _ROUNDS_OF_START = 2
@@ -91,10 +99,15 @@ class LearnedNetwork:
     """
 
     edges: Edges
-    n_void: int
     cuts: dict[str, NDArray[np.float64]]
-    shapes: dict[str, Shape]
-    record: dict[str, Any]
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+    n_void: int = 0
+
+    def over(self, table: Table, **options: Any) -> DiscretizedBayesNet:
+        """Return the network with the tables of some rows; the options are further ones of `from_table`."""
+        edges = [(table.names[parent], table.names[child]) for parent, child in self.edges]
+        return DiscretizedBayesNet.from_table(table, edges, self.cuts, shapes=self.shapes, **options)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Option
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.kernels.curves import has_curves
@@ -170,8 +171,6 @@ class SearchRounds:
             extra=self.results[-1].extra,
         )
 
-
-Cuts = dict[int, NDArray[np.float64]]
 
 # evaluations per gene of the first stage over graphs and cuts; stages double
 _FIRST_PER_GENE = 20

@@ -13,7 +13,7 @@ from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.learning.fronts import logits
-from gomea_bn.learning.fronts.logits import LogitLimits, logit_networks
+from gomea_bn.learning.fronts.logits import logit_networks
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.network.conditionals.family_line import ProbabilityScale
 from gomea_bn.review.page_data import front_data
@@ -38,11 +38,11 @@ def rows_of(n_rows: int = N_ROWS, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "d": d, "e": e, "noise": noise, "y": y})
 
 
-def networks_of(frame: pd.DataFrame, limits: LogitLimits | None = None, **options: Any) -> list[Any]:
+def networks_of(frame: pd.DataFrame, **options: Any) -> list[Any]:
     table = read_table(frame, kinds={})
     names = [name for name in table.names if name != "y"]
     given: dict[str, Any] = {"fixed_cuts": {}, "shapes": {}, "pseudo_count": 1.0, "edge_cost": 0.0}
-    return logit_networks(table, "y", names, limits or LogitLimits(), **{**given, **options})
+    return logit_networks(table, "y", names, **{**given, **options})
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +109,11 @@ def test_every_edge_has_its_cost(found):
 
 
 def test_limits_hold(found):
-    few = networks_of(rows_of(), LogitLimits(n_parents=2))
+    few = networks_of(rows_of(), most_parents=2)
     assert max(len(one.network.edges) for one in few) == 2
     # knots and levels of the two may enter
     assert few[-1].n_parameters > 3
-    assert [one.n_parameters for one in networks_of(rows_of(), LogitLimits(n_parameters=3))] == [2, 3]
+    assert [one.n_parameters for one in networks_of(rows_of(), most_parameters=3)] == [2, 3]
     assert len(networks_of(rows_of(25))) <= 1
 
 
