@@ -1,7 +1,6 @@
 """Values split into several and joined again by searches for thresholds: Corcoran, Tran & Levine (2014)."""
 
 from collections.abc import Sequence
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from lab.runner.report import (
     summary_sheet,
     values_of,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Finding, is_lower, number, summarise
 
 SEARCHES = ("single-threshold", "merge", "split", "exact")
@@ -82,9 +82,7 @@ def measure(task: Task) -> Measured:
     method = MDLDiscretizer(
         task["search"], kinds=kinds, start_bins=N_VALUES * N_FINE, max_seconds=task["seconds"]
     )
-    began = perf_counter()
-    method.fit(frame, network=edges)
-    seconds = perf_counter() - began
+    _, seconds = timed(method.fit, frame, network=edges)
     true_thresholds = [N_FINE * k - 0.5 for k in range(1, N_VALUES)]
     right = [cuts.tolist() == true_thresholds for cuts in method.cut_points_.values()]
     thresholds = sum(len(cuts) for cuts in method.cut_points_.values())
