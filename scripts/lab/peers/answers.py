@@ -19,11 +19,10 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet, with_error
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.printing import with_error
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
-from lab.runner.tabulated import tabulated
 
 _N_NEW = 500
 # rows of evidence that agree with at least this many draws

@@ -16,12 +16,10 @@ from gomea_bn.data.table import read_table
 from gomea_bn.learning import Scoring
 from lab.methods.peers import PEERS
 from lab.published.confidence import area_under_curve, calibration_error
-from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.published.tables import published_network, varying_sample
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
-from lab.runner.tabulated import tabulated
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3
@@ -32,13 +30,6 @@ BDEU: dict[str, Any] = {
 }
 # nats
 _SAME_SCORE = 1e-4
-
-
-def sample(name: str, n_rows: int, seed: int) -> pd.DataFrame:
-    """Return rows of a published network, without columns that have one value."""
-    truth = published_network(name)
-    frame = truth.sample(n_rows, random_state=10_000 + seed)
-    return frame[[column for column in truth.names if frame[column].nunique() > 1]]
 
 
 def without_edges(frame: pd.DataFrame) -> DiscretizedBayesNet:
@@ -54,10 +45,10 @@ def proof(frame: pd.DataFrame, **options: Any) -> Any:
 def proofs(options: Options) -> Sheet:
     """Return one row per network: the proof starts from the graph without edges."""
     # compiles or loads the kernels, which no proof counts
-    proof(sample("asia", 100, 0))
+    proof(varying_sample(published_network("asia"), 100, 0))
     rows = []
     for name in options.networks:
-        frame = sample(name, options.rows, 0)
+        frame = varying_sample(published_network(name), options.rows, 0)
         found, seconds = timed(proof, frame, max_seconds=options.limit, clock=process_time)
         rows.append(
             [name, str(frame.shape[1]), str(found.n_parent_sets), f"{found.best_score:.4f}",
@@ -71,7 +62,7 @@ def search(options: Options) -> Sheet:
     """Return in how many seeds the learner's graph is optimal, and after how many evaluations and seconds."""
     rows = []
     for name in options.networks:
-        frame = sample(name, options.rows, 0)
+        frame = varying_sample(published_network(name), options.rows, 0)
         optimum = proof(frame, max_seconds=None).bound
         runs = [search_run(frame, optimum, options.seconds, seed) for seed in range(options.seeds)]
         gaps, evaluations, seconds = np.array(runs).T
@@ -112,10 +103,11 @@ def search_run(
 
 def bootstrap(options: Options) -> Sheet:
     """Return the calibration of bootstrap frequencies of a peer and of posterior probabilities on ALARM."""
-    frame = sample("alarm", options.rows, 0)
+    truth = published_network("alarm")
+    frame = varying_sample(truth, options.rows, 0)
     is_true = np.zeros((frame.shape[1],) * 2, np.bool_)
     position = {name: v for v, name in enumerate(frame.columns)}
-    for parent, child in published_network("alarm").edges:
+    for parent, child in truth.edges:
         if parent in position and child in position:
             is_true[position[parent], position[child]] = is_true[position[child], position[parent]] = True
     began = process_time()

@@ -40,8 +40,8 @@ from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.pymoo_runs import PEERS, run_peer
 from lab.runner.experiment import Experiment, Measured, Option, Options, Row, Task, records
-from lab.runner.printing import ratio_of_medians, sheet, with_error, with_interval
-from lab.runner.report import Report, Sheet, group_by
+from lab.runner.printing import ratio_of_medians, with_error, with_interval
+from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.samples.real_tables import TABLES
 
 PUBLISHED: dict[str, Any] = {
@@ -241,7 +241,7 @@ def compare_on(task: Mapping[str, Any]) -> dict[str, Any]:
     result = settings.run(three_objectives(net, n), Limits(max_seconds=seconds), random_state=net)
     fronts, evaluations = {OURS: result.F}, {OURS: result.n_eval}
     for peer in PEERS:
-        run = run_peer(
+        fronts[peer], evaluations[peer] = run_peer(
             peer,
             three_objectives(net, n),
             seconds=seconds,
@@ -249,7 +249,6 @@ def compare_on(task: Mapping[str, Any]) -> dict[str, Any]:
             population=POPULATIONS[peer],
             archive_size=ARCHIVE_SIZE,
         )
-        fronts[peer], evaluations[peer] = run.objectives, run.n_eval
     lacking, union = gaps(fronts)
     members = {name: len(front) for name, front in fronts.items()}
     return {"gaps": lacking, "union": union, "members": members, "n_eval": evaluations}

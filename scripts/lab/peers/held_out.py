@@ -19,8 +19,8 @@ from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
-from lab.runner.printing import mean_and_difference, sheet
-from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records
+from lab.runner.printing import mean_and_difference
+from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records, sheet
 from lab.runner.runs import (
     LEARNER,
     RESOLUTION,

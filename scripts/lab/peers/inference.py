@@ -13,11 +13,9 @@ import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
-from lab.runner.tabulated import tabulated
 
 N_PEER_ROWS = 200
 

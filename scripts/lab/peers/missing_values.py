@@ -24,11 +24,9 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.simulation import random_network
 from lab.peers.held_out import jittered
 from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
-from lab.runner.tabulated import tabulated
 from lab.samples.real_tables import TABLES
 
 MECHANISMS = ("random", "observed", "own")

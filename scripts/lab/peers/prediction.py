@@ -22,11 +22,9 @@ from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
 from gomea_bn.discretization import MDLP
 from gomea_bn.errors import GomeaBnError
 from lab.published.tables import published_table
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed, variant, warm_up
-from lab.runner.tabulated import tabulated
 from lab.samples.real_tables import keel_rows
 
 Scores = tuple[float, float]

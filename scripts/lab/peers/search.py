@@ -32,11 +32,10 @@ from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, Trap
 from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
 from gomea_bn.runtime.limits import Limits
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import ratio_of_medians, sheet, with_interval
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.printing import ratio_of_medians, with_interval
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
-from lab.runner.tabulated import tabulated
 
 HAS_PACKAGE = find_spec("gomea") is not None
 DISCRETE_SECONDS = 60.0

@@ -112,7 +112,11 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
             published, exact = (
                 by_net(cells.get((largest, name), ()), "recovered") for name in (PUBLISHED, "exact")
             )
-            n_all = shares.count(1.0)
+            n_all, reason = shares.count(1.0), ""
+            # the rule approaches the exact minimum
+            if of_exact := recovered.get((largest, "exact")):
+                mean = number(summarise(of_exact).mean)
+                reason = f"the exact minimum of the same description length recovers {mean}"
             findings.append(
                 Finding(
                     f"{graph}: share of columns recovered",
@@ -120,19 +124,11 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                     "1 with many rows",
                     f"{number(summarise(shares).mean)}, all three in {n_all} of {len(shares)} samples",
                     summarise(shares).median == 1.0 and not is_lower(published, exact),
-                    reason=_reason(recovered, largest),
+                    reason=reason,
                 )
             )
     figure = Figure("recovery", "Share of columns recovered: medians and quartiles", tuple(panels))
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
-
-
-def _reason(recovered: dict[tuple[int, str], list[float]], rows: int) -> str:
-    """Return the share of columns that the exact minimum recovers; the rule approaches it."""
-    exact = recovered.get((rows, "exact"))
-    if not exact:
-        return ""
-    return f"the exact minimum of the same description length recovers {number(summarise(exact).mean)}"
 
 
 EXPERIMENTS = (

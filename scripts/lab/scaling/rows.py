@@ -22,11 +22,9 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import in_new_process, peak_megabytes
-from lab.runner.tabulated import tabulated
 
 SEED_OF_NET, ROWS_OF_FILE = 77, 1_000_000
 # held-out rows
@@ -300,13 +298,6 @@ def workers(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-_FOLDER = {"folder": Option("out/rows", "Folder of the Parquet files.")}
-_VARIABLES = {"variables": Option(20, "Number of columns.", least=2)}
-_SEARCH = {
-    "threads": Option(2, "Number of threads.", least=1),
-    "sample": Option(100_000, "Rows of the sample.", least=1),
-}
-
 _TABLES = ("complete", "gaps", "atoms", "levels", "smooth")
 
 EXPERIMENTS = (
@@ -354,12 +345,13 @@ EXPERIMENTS = (
         "By the number of rows, of threads and of workers.",
         learn,
         {
-            **_FOLDER,
+            "folder": Option("out/rows", "Folder of the Parquet files."),
             "rows": Option((10_000, 100_000, 1_000_000, 10_000_000), "Numbers of rows.", least=1),
-            **_VARIABLES,
+            "variables": Option(20, "Number of columns.", least=2),
             "seconds": Option(20.0, "Limit of the search on the sample."),
             "evaluations": Option(None, "Limit of that search in place of the seconds.", int, least=1),
-            **_SEARCH,
+            "threads": Option(2, "Number of threads.", least=1),
+            "sample": Option(100_000, "Rows of the sample.", least=1),
             "workers": Option((0,), "Processes of a Dask cluster on this machine; 0 for threads."),
             "in_memory": Option(1e6, "Most rows that are also learned from a table in memory."),
         },

@@ -21,12 +21,10 @@ from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.peers import run_peer
 from lab.published.judge import network_score
-from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.published.tables import published_network, varying_sample
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import peak_megabytes, timed
-from lab.runner.tabulated import tabulated
 
 N_HELD_OUT = 20_000
 # the law draws the number of edges: with this factor on the upper limit, 1 network in 100 has the number asked for
@@ -141,8 +139,7 @@ def screening(options: Options) -> Sheet:
     for name in options.networks:
         truth = published_network(name)
         for net in range(options.nets):
-            sample = truth.sample(options.sample_rows, random_state=10_000 + net)
-            frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
+            frame = varying_sample(truth, options.sample_rows, net)
             true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
             for score in options.score:
                 reference = network_score(frame, true_edges, score, EQUIVALENT_SAMPLE_SIZE)
