@@ -110,8 +110,8 @@ def one_fold(task: Task) -> dict[str, list[Record]]:
             records.append({**densities, "seconds": peer.seconds})
         return {"records": records}
     warm_up(task["options"])
-    records = of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
-    return {"records": records}
+    resolution = task["resolution"]
+    return {"records": of_ours(task["options"], fixed, train, test, averages=True, resolution=resolution)}
 
 
 def jittered(frame: pd.DataFrame, continuous: list[str]) -> pd.DataFrame:

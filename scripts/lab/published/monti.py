@@ -105,7 +105,6 @@ def _by_k2(
 ) -> list[tuple[str, str]]:
     """Return the arcs of K2 after a discretizer has cut every column by itself."""
     cutter: Any
-    columns = frame[list(CONTINUOUS)]
     if method == "latent":
         used = [name for name in order if name in CONTINUOUS or frame[name].nunique() > 1]
         cutter = LatentDiscretizer(
@@ -117,7 +116,7 @@ def _by_k2(
         codes = cutter.fit_transform(frame[used])[list(CONTINUOUS)]
     else:
         cutter = EqualFrequency(n_bins=int(method[2:]), kinds={name: kinds[name] for name in CONTINUOUS})
-        codes = cutter.fit_transform(columns)
+        codes = cutter.fit_transform(frame[list(CONTINUOUS)])
     discretized = frame.assign(**{name: codes[name].to_numpy() for name in CONTINUOUS})
     return K2(order=order, max_indegree=MOST_PARENTS).fit(discretized).edges_
 

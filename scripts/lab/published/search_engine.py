@@ -167,9 +167,8 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
             "SHD": median_text(cells, "shd"),
             "s": median_text(cells, "search", "seconds"),
         }
-        sheets.append(
-            summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
-        )
+        heading = f"Score over the generating network's, {name}"
+        sheets.append(summary_sheet(heading, ("rows", "algorithm"), gains, more_columns))
         by_size = nested(gains)
         sheets.append(rank_tests(f"Score, pairs of algorithms, {name}", "rows", by_size))
         y_label = "score over the generating network's"
@@ -179,9 +178,6 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
             claims += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
     figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
-
-
-KEYS = ("rows", "algorithm")
 
 
 def linkage_findings(

@@ -181,8 +181,7 @@ def warm_up(options: Mapping[str, Any]) -> None:
     if key in _WARM:
         return
     frame = random_network(3, random_state=0).sample(60, random_state=0)
-    small = {"max_seconds": 60.0, "max_evaluations": 500}
-    make_learner({**options, **small}).fit(frame)
+    make_learner({**options, "max_seconds": 60.0, "max_evaluations": 500}).fit(frame)
     _WARM.add(key)
 
 

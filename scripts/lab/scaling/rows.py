@@ -8,8 +8,6 @@ of processes of a Dask cluster on this machine; 0 stands for threads. With --eva
 by their number, so that all ways begin with one network.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -19,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
+from gomea_bn.runtime.cluster import connected
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun
@@ -62,7 +61,7 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     if task["memory"]:
         learner.fit(read_table(pd.read_parquet(task["folder"])))
     elif task["workers"]:
-        with workers(task["workers"]) as client:
+        with connected(n_workers=task["workers"]) as client:
             learner.scheduler = client.scheduler.address
             began = perf_counter()
             learner.fit(task["folder"])
@@ -284,18 +283,6 @@ def cells_of_run(run: dict[str, Any]) -> list[str]:
         f"{run['found']} of {run['edges']} + {run['others']}",
         f"{run['score']:.6f}",
     ]
-
-
-@contextmanager
-def workers(n_workers: int) -> Iterator[Any]:
-    """Give the client of a cluster of processes of one thread each on this machine."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 _TABLES = ("complete", "gaps", "atoms", "levels", "smooth")
