@@ -202,7 +202,7 @@ def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
     load, families = case
     frame, kinds = load()
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
-    fitted = learner.fit(frame, network=published_tables.edges_of(families))
+    fitted = learner.fit(frame, network=published_tables.family_edges(families))
     assert fitted.stopped_by_ == "fixpoint"
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 

@@ -1,5 +1,6 @@
 """Tables of the discretization papers, from the package mlxtend, and their graphs; published discrete networks."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def _sources() -> dict[str, Any]:
     return {"auto": autompg_data, "wine": wine_data, "housing": boston_housing_data, "iris": iris_data}
 
 
-def family_edges(families: tuple[str, ...]) -> list[tuple[str, str]]:
+def family_edges(families: Sequence[str]) -> list[tuple[str, str]]:
     """Return the (parent, child) pairs of families, the child last in each."""
     return [(parent, family[-1]) for family in families for parent in family[:-1]]
 
