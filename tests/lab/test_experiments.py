@@ -164,19 +164,6 @@ def test_the_published_cuts_and_density_of_auto_are_found_from_the_graph_here() 
     assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
 
 
-def test_laplace_tables_are_counts_plus_one() -> None:
-    frame, kinds = published_table("iris")
-    cuts = {name: np.array([frame[name].median() + 0.01]) for name in "ABCD"}
-    network = chen.laplace_network(frame, kinds, [("E", "A"), ("A", "B")], cuts, 0.0)
-    low = frame["A"] <= cuts["A"][0]
-    for k, level in enumerate(network.levels["E"]):
-        has_level = frame["E"] == level
-        assert network.tables["A"][k, 0] == pytest.approx(
-            ((low & has_level).sum() + 1) / (has_level.sum() + 2)
-        )
-    assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
-
-
 @pytest.mark.long
 def test_ten_folds_give_the_published_density_for_the_published_graph() -> None:
     tested = experiment("chen")
