@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from checkpoint_examples import without_seconds
 from numpy.typing import NDArray
 from oracles import is_acyclic, random_knowledge, random_variables
 from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.archive import canonical
 from gomea_bn.operators.front_mixing import ALL, WEIGHTED
-from gomea_bn.problems.base import evaluate
+from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.limits import Result
@@ -338,11 +339,40 @@ class SlowSearch:
 # ---------------------------------------------------------------- problems
 
 
+def full(problem: Any, genotype: NDArray[np.int16]) -> Solution:
+    """A copy of a genotype, repaired and evaluated in full."""
+    solution = unevaluated(problem, np.array(genotype, np.int16))
+    evaluate(problem.kernel_data(1)[0], solution, journal_of(problem), np.random.default_rng(0))
+    return solution
+
+
 def evaluated(problem: Any, genotype: NDArray[np.int16]) -> tuple[NDArray[np.int16], Point, float]:
     """A genotype, repaired, with its objectives and violation, evaluated in full."""
-    solution, journal = unevaluated(problem, np.array(genotype, np.int16)), journal_of(problem)
-    evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
+    solution = full(problem, genotype)
     return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
+
+
+def check_partial_evaluation(
+    problem: Any, whole: Any, generator: np.random.Generator, n_changes: int
+) -> None:
+    """Compare parts of a walk with full evaluations by `whole` to the last bit, and undo half of its steps."""
+    data, journal = problem.kernel_data(1)[0], journal_of(problem)
+    solution: Any = full(problem, problem.sample(generator, 1)[0])
+    for _ in range(6):
+        before = [array.copy() for array in solution]
+        for gene in generator.choice(problem.n_variables, n_changes, replace=False):
+            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
+        evaluate_partial(data, solution, journal, generator)
+        again: Any = full(whole, solution.genotype)
+        for array_now, expected in zip(solution, again, strict=True):
+            assert (array_now == expected).all()
+        if generator.random() < 0.5:
+            undo(solution, journal)
+            for array_now, expected in zip(solution[:3], before[:3], strict=True):
+                assert (array_now == expected).all()
+            for array, old in zip(solution, before, strict=True):
+                array[:] = old
+        journal.counts[:] = 0
 
 
 def network_problem(seed: int, n_objectives: int, n_nodes: int, **options: Any) -> FrontProblem:
@@ -369,8 +399,7 @@ def same(a: Result, b: Result) -> bool:
         a.X.tolist() == b.X.tolist()
         and a.F.tolist() == b.F.tolist()
         and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
-        and [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in a.history]
-        == [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in b.history]
+        and without_seconds(a.history) == without_seconds(b.history)
     )
 
 

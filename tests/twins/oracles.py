@@ -1,6 +1,7 @@
 """Slow plain-Python twins of the search's kernels, and small random problems to run them on."""
 
 import bisect
+import copy
 import graphlib
 import itertools
 import math
@@ -9,15 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from search_examples import journal_of, unevaluated
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution
+from gomea_bn.problems.base import Journal, Solution, set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.kernels.structure import evaluate_structure
+from gomea_bn.problems.kernels.structure import evaluate_structure, evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
@@ -440,6 +442,46 @@ def evaluated(
     evaluate_structure(problem.kernel_data(1)[0], solution, journal, generator or np.random.default_rng(0))
     assert is_intact(), "the journal is shorter than the evaluation's changes"
     return solution
+
+
+class Walk:
+    """A solution on a random walk of gene changes, each checked against a full evaluation and by a function."""
+
+    def __init__(
+        self,
+        problem: StructureProblem,
+        rng: np.random.Generator,
+        check: Callable[[Solution], None] = lambda solution: None,
+    ) -> None:
+        self.problem, self.rng, self.check = problem, rng, check
+        self.data = problem.kernel_data(1)[0]
+        self.journal, self.kept = guarded_journal(problem)
+        self.solution: Solution = evaluated(problem, problem.sample(rng, 1)[0], rng)
+
+    def step(self, genes: NDArray[np.int64]) -> None:
+        rng, solution, journal = self.rng, self.solution, self.journal
+        before = copy.deepcopy(solution)
+        for gene in genes.tolist():
+            value = int(rng.choice(np.flatnonzero(self.problem.allowed[gene])))
+            if value != solution.genotype[gene]:
+                set_gene(solution, journal, gene, value)
+        touched = evaluate_structure_partial(self.data, solution, journal, rng)
+        assert touched == journal.counts[1]
+        assert self.kept()
+        # the full evaluation would repair what the partial one left
+        full = evaluated(self.problem, solution.genotype, rng)
+        assert (full.genotype == solution.genotype).all()
+        assert (full.aux == solution.aux).all()
+        assert full.terms == pytest.approx(solution.terms, abs=1e-9)
+        assert full.objectives[0] == solution.objectives[0]
+        self.check(solution)
+        if rng.random() < 0.5:
+            undo(solution, journal)
+            assert solution.genotype.tobytes() == before.genotype.tobytes()
+            assert solution.terms.tobytes() == before.terms.tobytes()
+            assert solution.aux.tobytes() == before.aux.tobytes()
+            solution.objectives[:] = before.objectives
+        journal.counts[:] = 0
 
 
 def as_lists(linkage: Linkage) -> list[list[int]]:
