@@ -23,9 +23,10 @@ from lab.published.tables import (
     published_network,
     published_table,
 )
+from lab.runner.cluster import attempt
 from lab.runner.page import claims_sheet, markdown_section
 from lab.runner.registry import experiment, experiments
-from lab.runner.run import attempt, run_experiment
+from lab.runner.run import run_experiment
 from lab.runner.statistics import number
 
 TINY: dict[str, dict[str, Any]] = {

@@ -23,9 +23,10 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime import cluster
 from gomea_bn.runtime.cluster import connected
 from lab.runner import registry, results, run
+from lab.runner.cluster import attempt
 from lab.runner.experiment import Measured, Plan, plain, task_key
 from lab.runner.results import ResultFolder
-from lab.runner.run import attempt, report_only, run_experiment
+from lab.runner.run import report_only, run_experiment
 
 TASKS = toy().expand(toy().plan)
 

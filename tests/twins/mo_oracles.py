@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from checkpoint_examples import without_seconds
 from numpy.typing import NDArray
-from oracles import is_acyclic, random_knowledge, random_variables
+from oracles import Draws, is_acyclic, random_knowledge, random_variables
 from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.archive import canonical
@@ -171,7 +171,7 @@ class SlowClusters:
 
 
 @dataclass
-class SlowSearch:
+class SlowSearch(Draws):
     """One block of solutions, each candidate evaluated in full; draws from the generator as the kernels do."""
 
     evaluate: Evaluate
@@ -192,16 +192,6 @@ class SlowSearch:
     clusters: SlowClusters = field(default_factory=lambda: SlowClusters([], [], [], []))
     n_eval: int = 0
     last_addition: int = 0
-
-    def below(self, n: int) -> int:
-        return int(self.generator.random() * n)
-
-    def shuffled(self, n: int) -> list[int]:
-        items = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = self.below(i + 1)
-            items[i], items[j] = items[j], items[i]
-        return items
 
     def offer(self, solution: SlowSolution, exchange: bool = True) -> str:
         if solution.violation > 0:
@@ -266,10 +256,10 @@ class SlowSearch:
         if objective == ALL and self.weighted:
             mixing = WEIGHTED
             self.draw_weights()
-        for k in self.shuffled(len(subsets)):
+        for k in self.shuffled(range(len(subsets))):
             members = self.clusters.members[cluster]
             if self.search_donors:
-                donors = [parents[members[d]] for d in self.shuffled(len(members))]
+                donors = [parents[members[d]] for d in self.shuffled(range(len(members)))]
             else:
                 donors = [parents[members[self.below(len(members))]]]
             differing = [d for d in donors if (d[subsets[k]] != solution.genotype[subsets[k]]).any()]
@@ -303,7 +293,7 @@ class SlowSearch:
     def force(self, solution: SlowSolution, objective: int, subsets: list[list[int]]) -> SlowSolution:
         if not self.archive.members:
             return solution
-        for k in self.shuffled(len(subsets)):
+        for k in self.shuffled(range(len(subsets))):
             donor = np.array(self.donor(objective).genotype, np.int16)
             if (donor[subsets[k]] != solution.genotype[subsets[k]]).any():
                 solution, changed = self.donate(solution, donor, subsets[k], objective, strict=True)
@@ -321,15 +311,10 @@ class SlowSearch:
     def climb(self, solution: SlowSolution, objective: int) -> SlowSolution:
         if objective == WEIGHTED:
             self.draw_weights()
-        for gene in self.shuffled(len(self.alphabet)):
-            start, n_values = int(solution.genotype[gene]), self.alphabet[gene]
-            if self.ordinal[gene]:
-                others = [start - 1, start + 1]
-            else:
-                others = [value for value in range(n_values) if value != start]
-            first = self.below(len(others)) if len(others) > 1 else 0
-            for allele in others[first:] + others[:first]:
-                if 0 <= allele < n_values and self.allowed[gene, allele]:
+        for gene in self.shuffled(range(len(self.alphabet))):
+            start = int(solution.genotype[gene])
+            for allele in self.other_alleles(start, self.alphabet[gene], self.ordinal[gene]):
+                if self.allowed[gene, allele]:
                     candidate = solution.genotype.copy()
                     candidate[gene] = allele
                     solution, _ = self.step(solution, candidate, objective, strict=True)

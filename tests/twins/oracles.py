@@ -212,7 +212,29 @@ def slow_violations(
 # ---------------------------------------------------------------- variation of one solution
 
 
-class SlowMixing:
+class Draws:
+    """What the slow searches draw from their generators, as the kernels do."""
+
+    generator: np.random.Generator
+
+    def below(self, n: int) -> int:
+        return int(self.generator.random() * n)
+
+    def shuffled(self, values: Iterable[int]) -> list[int]:
+        items = list(values)
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+        return items
+
+    def other_alleles(self, start: int, n_values: int, ordinal: bool) -> list[int]:
+        """Values that a climb tries for a gene: the neighbours or all others, from a random one on."""
+        others = [start - 1, start + 1] if ordinal else [v for v in range(n_values) if v != start]
+        first = self.below(len(others)) if len(others) > 1 else 0
+        return [value for value in others[first:] + others[:first] if 0 <= value < n_values]
+
+
+class SlowMixing(Draws):
     """One generation of a population, each candidate evaluated in full by `evaluate`, no journal, no undo.
 
     ``evaluate(genotype) -> (repaired genotype, objective)``. Draws from its generator as the kernels do.
@@ -233,25 +255,15 @@ class SlowMixing:
         self.subsets, self.generator, self.search_donors = subsets, generator, search_donors
         self.n_eval = 0
 
-    def below(self, n: int) -> int:
-        return int(self.generator.random() * n)
-
-    def shuffle(self, items: list[int]) -> None:
-        for i in range(len(items) - 1, 0, -1):
-            j = self.below(i + 1)
-            items[i], items[j] = items[j], items[i]
-
     def vary(
         self, i: int, genotype: NDArray[np.int16], value: float, *, stalled: bool, forced: bool, climb: bool
     ) -> tuple[NDArray[np.int16], float]:
-        changed, order = False, list(range(len(self.subsets)))
-        strict = bool((genotype == self.elite[0]).all())
-        self.shuffle(order)
+        changed, strict = False, bool((genotype == self.elite[0]).all())
+        order = self.shuffled(range(len(self.subsets)))
         for k in order:
             subset = self.subsets[k]
             if self.search_donors:
-                donors = list(range(len(self.parents)))
-                self.shuffle(donors)
+                donors = self.shuffled(range(len(self.parents)))
                 donors = [
                     d for d in donors if d != i and (self.parents[d][subset] != genotype[subset]).any()
                 ][:1]
@@ -287,8 +299,7 @@ class SlowMixing:
     def force(
         self, order: list[int], genotype: NDArray[np.int16], value: float
     ) -> tuple[NDArray[np.int16], float]:
-        self.shuffle(order)
-        for k in order:
+        for k in self.shuffled(order):
             new, new_value = self.exchange(genotype, value, self.elite[0], self.subsets[k], strict=True)
             if new_value < value:
                 return new, new_value
@@ -299,17 +310,10 @@ class SlowMixing:
 
     def climb(self, genotype: NDArray[np.int16], value: float) -> tuple[NDArray[np.int16], float]:
         problem = self.problem
-        genes = list(range(len(genotype)))
-        self.shuffle(genes)
-        for gene in genes:
-            start, n_values = int(genotype[gene]), int(problem.alphabet[gene])
-            if problem.ordinal[gene]:
-                others = [start - 1, start + 1]
-            else:
-                others = [v for v in range(n_values) if v != start]
-            first = self.below(len(others)) if len(others) > 1 else 0
-            for allele in others[first:] + others[:first]:
-                if 0 <= allele < n_values and problem.allowed[gene, allele]:
+        for gene in self.shuffled(range(len(genotype))):
+            alphabet, ordinal = int(problem.alphabet[gene]), bool(problem.ordinal[gene])
+            for allele in self.other_alleles(int(genotype[gene]), alphabet, ordinal):
+                if problem.allowed[gene, allele]:
                     candidate = genotype.copy()
                     candidate[gene] = allele
                     self.n_eval += 1

@@ -1,8 +1,6 @@
 """Graphs from Gaussian values, and predictions from part of the blanket: Mabrouk et al. (2015)."""
 
-import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from operator import methodcaller
 from typing import Any
 
@@ -12,12 +10,12 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.mdl.mdl import MDLNetwork
 from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import cpdag_tpr_fpr
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
 from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learning_seed
+from lab.published.blanket import hit_rate
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
@@ -157,42 +155,6 @@ def _measure_predictions(task: Task) -> Measured:
         for share in SHARES
     }
     return Measured({"correct": values, "stopped_by": ended}, {"fit": seconds})
-
-
-def hit_rate(
-    network: DiscretizedBayesNet,
-    truth: DiscretizedBayesNet,
-    targets: Sequence[str],
-    rows: pd.DataFrame,
-    share: float,
-    generator: np.random.Generator,
-) -> float:
-    """Return the expected share of right predictions, which are draws from the network's distribution of a target.
-
-    Targets are discrete. A share of the target's Markov blanket in `truth`, rounded up and drawn by the generator, is
-    observed; the same variables for all rows.
-    """
-    try:
-        gum: Any = import_module("pyagrum")
-    except ImportError:
-        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[experiments]".') from None
-    codes = network.discretize(rows)
-    model = network.to_pyagrum()
-    total = 0.0
-    for target in targets:
-        blanket = truth.markov_blanket(target)
-        n_seen = math.ceil(share * len(blanket) - 1e-9)
-        seen = [blanket[i] for i in sorted(generator.permutation(len(blanket))[:n_seen].tolist())]
-        engine = gum.LazyPropagation(model)
-        engine.addTarget(target)
-        posteriors: dict[tuple[int, ...], Any] = {}
-        for observed, actual in zip(codes[seen].itertuples(index=False), codes[target], strict=True):
-            evidence = tuple(int(code) for code in observed)
-            if evidence not in posteriors:
-                engine.setEvidence(dict(zip(seen, evidence, strict=True)))
-                posteriors[evidence] = engine.posterior(target).toarray()
-            total += float(posteriors[evidence][int(actual)])
-    return total / (len(targets) * len(rows))
 
 
 def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[DiscretizedBayesNet, float, str]:
