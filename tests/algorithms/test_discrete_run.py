@@ -1,13 +1,21 @@
 """Rules that runs with one and with several objectives share: refinement, values in use, defaults, option names."""
 
 import itertools
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 import pytest
 from compiled_example import compiled_trap
+from mo_oracles import network_problem, same
 from numpy.typing import NDArray
+from oracles import make_problem, random_variables
+from processor_time import at_most, interrupt_the_next_run
+from search_examples import shared_last_generations
 
 from gomea_bn import GOMEA, MOGOMEA, optimise
 from gomea_bn.algorithms.discrete_run import finished_prefix, stall_limit, variation_rules
@@ -19,6 +27,7 @@ from gomea_bn.operators.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
 from gomea_bn.problems.base import with_defaults
 from gomea_bn.problems.continuous import sphere, with_real_defaults
 from gomea_bn.problems.python_problem import PythonProblem
+from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits
 
 LIMITS = Limits(max_evaluations=2_000)
@@ -250,3 +259,76 @@ def test_a_compiled_real_problem_of_a_user_needs_no_member_with_a_default() -> N
 def test_random_states_that_are_no_seeds_are_refused(random_state: Any) -> None:
     with pytest.raises(GomeaBnError, match="random_state must be an integer of at least 0"):
         GOMEA().run(compiled_trap(3), LIMITS, random_state=random_state)
+
+
+def of_tables(kinds: str = "ccdcd", n_rows: int = 120) -> StructureProblem:
+    return make_problem(random_variables(np.random.default_rng(0), n_rows, kinds))
+
+
+@pytest.fixture
+def _compiled() -> None:
+    """Compile before any clock counts."""
+    for settings, make in BOTH:
+        settings.run(make(), Limits(max_evaluations=500), random_state=0, n_jobs=2)
+
+
+BOTH: list[tuple[Any, Callable[[], Any]]] = [
+    (GOMEA(), of_tables),
+    (MOGOMEA(), partial(network_problem, 4, 3, 6)),
+]
+of_both = pytest.mark.parametrize(("settings", "make"), BOTH, ids=["GOMEA", "MOGOMEA"])
+
+
+@of_both
+@shared_last_generations()
+def test_threads_share_a_generation_that_a_limit_ends(settings: Any, make: Any) -> None:
+    for limit in range(20_000, 20_200, 23):
+        limits = Limits(max_evaluations=limit)
+        runs = [settings.run(make(), limits, random_state=3, n_jobs=n) for n in (1, 3)]
+        assert same(*runs)
+        assert runs[0].n_eval == limit
+
+
+@of_both
+def test_errors_of_a_callback_come_through(settings: Any, make: Any) -> None:
+    def fail(_: Any) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        settings.run(make(), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
+
+
+@pytest.mark.usefixtures("_compiled")
+@pytest.mark.parametrize(("settings", "make"), [*BOTH, (MOGOMEA(archive_update="immediate"), BOTH[1][1])])
+def test_a_clock_that_is_up_at_once_still_gives_a_solution(settings: Any, make: Any) -> None:
+    result = settings.run(make(), Limits(max_seconds=1e-9), random_state=0, n_jobs=2)
+    assert result.stopped_by == "max_seconds"
+    assert result.n_eval >= 1
+    assert len(result.F) >= 1
+    assert np.isfinite(result.F).all()
+
+
+@pytest.mark.usefixtures("_compiled")
+@pytest.mark.parametrize(
+    ("settings", "make", "n_threads"),
+    [
+        *((GOMEA(), partial(of_tables, "c" * 12, 2000), n) for n in (1, 2)),
+        (MOGOMEA(archive_size=200), partial(network_problem, 1, 3, 16), 2),
+        (MOGOMEA(archive_size=200, archive_update="immediate"), partial(network_problem, 1, 3, 16), 2),
+    ],
+)
+def test_an_interrupt_inside_a_generation_returns_the_best_so_far(
+    settings: Any, make: Any, n_threads: int
+) -> None:
+    problem = make()
+    # the first generation alone would take a minute
+    settings = replace(settings, base_population=1 << 15)
+    former = signal.getsignal(signal.SIGINT)
+    interrupt_the_next_run()
+    with at_most(10):
+        result = settings.run(problem, Limits(max_seconds=120), random_state=0, n_jobs=n_threads)
+    assert result.stopped_by == "interrupt"
+    assert result.n_eval >= 1
+    assert len(result.F) >= 1
+    assert np.isfinite(result.F).all()
+    assert signal.getsignal(signal.SIGINT) is former

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mo_oracles import same
 from numpy.typing import NDArray
 from oracles import (
     best_score,
@@ -24,9 +25,8 @@ from oracles import (
     make_scorer,
     random_variables,
 )
-from processor_time import at_most, interrupt_the_next_run
 from scipy.stats import fisher_exact, ks_2samp
-from search_examples import NoLinkage, shared_last_generations
+from search_examples import NoLinkage
 from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
@@ -55,16 +55,6 @@ def flat_problem(n: int = 6) -> StructureProblem:
 
 def example(kinds: str = "ccdcd", n_rows: int = 120, seed: int = 0) -> StructureProblem:
     return make_problem(random_variables(np.random.default_rng(seed), n_rows, kinds))
-
-
-def same(a: Result, b: Result) -> bool:
-    return (
-        a.X.tolist() == b.X.tolist()
-        and a.F.tolist() == b.F.tolist()
-        and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
-        and [(h.n_eval, h.objective, h.population_size) for h in a.history]
-        == [(h.n_eval, h.objective, h.population_size) for h in b.history]
-    )
 
 
 def test_the_counter_schedule_gives_a_larger_population_every_fourth_turn() -> None:
@@ -219,15 +209,6 @@ def test_a_full_cache_does_not_change_the_result() -> None:
         assert len(scorer.caches.shared.keys) == 8
 
 
-@shared_last_generations()
-def test_threads_share_a_generation_that_a_limit_ends() -> None:
-    for limit in range(20_000, 20_400, 23):
-        limits = Limits(max_evaluations=limit)
-        runs = [GOMEA().run(example("ccdc"), limits, random_state=3, n_jobs=n) for n in (1, 3)]
-        assert same(*runs)
-        assert runs[0].n_eval == limit
-
-
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_evaluation_limits_are_exact(variant: int) -> None:
@@ -263,13 +244,6 @@ def test_a_run_that_the_clock_stopped_can_be_replayed(variant: int, n_threads: i
         assert timed.stopped_by == "max_seconds"
         replayed = settings.run(example(kinds), Limits(max_evaluations=timed.n_eval), random_state=1)
         assert same(replayed, timed)
-
-
-def test_a_clock_that_is_up_at_once_still_gives_a_network() -> None:
-    result = GOMEA().run(example(), Limits(max_seconds=1e-9), random_state=0, n_jobs=2)
-    assert result.stopped_by == "max_seconds"
-    assert result.n_eval >= 1
-    assert math.isfinite(result.F[0])
 
 
 def test_generations_target_patience_and_callback_end_a_run() -> None:
@@ -308,20 +282,6 @@ def test_the_history_holds_every_improvement() -> None:
     assert is_acyclic(7, example("ccdcdcd").edges(result.X))
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_an_interrupt_inside_a_generation_returns_the_best_so_far(n_threads: int) -> None:
-    problem = example("c" * 12, n_rows=2000)
-    settings = GOMEA(base_population=1 << 15)  # the first generation alone would take a minute
-    former = signal.getsignal(signal.SIGINT)
-    interrupt_the_next_run()
-    with at_most(10):
-        result = settings.run(problem, Limits(max_seconds=120), random_state=0, n_jobs=n_threads)
-    assert result.stopped_by == "interrupt"
-    assert result.n_eval >= 1
-    assert math.isfinite(result.F[0])
-    assert signal.getsignal(signal.SIGINT) is former
-
-
 def test_an_interrupt_between_generations_returns_the_best_so_far() -> None:
     seen: list[float] = []
 
@@ -354,14 +314,6 @@ def test_a_run_outside_the_main_thread_works() -> None:
     thread.start()
     thread.join()
     assert same(results[0], GOMEA().run(example(), limits, random_state=0))
-
-
-def test_errors_of_a_callback_come_through() -> None:
-    def fail(_: Progress) -> None:
-        raise LookupError("mine")
-
-    with pytest.raises(LookupError, match="mine"):
-        GOMEA().run(example(), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
 
 
 @pytest.mark.parametrize("kinds", ["d", "c", "dd", "cd", "cc"])

@@ -295,14 +295,6 @@ def run_with(options: dict[str, Any], target: float | None = None) -> Result:
     return MOGOMEA().run(OneMaxZeroMax(6), Limits(max_evaluations=50, target=target), **options)
 
 
-def test_errors_of_a_callback_come_through() -> None:
-    def fail(_: Progress) -> None:
-        raise LookupError("mine")
-
-    with pytest.raises(LookupError, match="mine"):
-        MOGOMEA().run(LOTZ(8), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
-
-
 def test_infinite_objectives_count_as_one_range_beyond_the_finite_ones() -> None:
     objectives = np.array([[0.0, 1.0, math.inf], [2.0, math.inf, math.inf], [-math.inf, 1.0, math.inf]])
     assert _bounded(objectives).tolist() == [[0, 1, 1], [2, 2, 1], [-2, 1, 1]]

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
-from processor_time import at_most, interrupt_the_next_run
-from search_examples import shared_last_generations
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
-
-UPDATES = ["generation", "immediate"]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -53,15 +49,6 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(case: str, variant: in
     assert not same(
         settings.run(CASES[case](), few, random_state=8), settings.run(CASES[case](), few, random_state=7)
     )
-
-
-@shared_last_generations()
-def test_threads_share_a_generation_that_a_limit_ends() -> None:
-    for limit in range(20_000, 20_200, 50):
-        limits = Limits(max_evaluations=limit)
-        runs = [MOGOMEA().run(CASES["networks"](), limits, random_state=3, n_jobs=n) for n in (1, 3)]
-        assert same(*runs)
-        assert runs[0].n_eval == limit
 
 
 @pytest.mark.sample(1)
@@ -110,29 +97,6 @@ def test_a_run_that_was_stopped_can_be_repeated(variant: int, n_threads: int) ->
         repeated = chosen.run(CASES["networks"](), again, random_state=5, n_jobs=3 - n_threads)
         assert same(repeated, stopped)
         check_front(CASES["networks"](), stopped)
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("update", UPDATES)
-def test_an_interrupt_inside_a_generation_returns_the_front_so_far(update: str) -> None:
-    problem = network_problem(1, 3, 16)
-    settings = MOGOMEA(base_population=1 << 15, archive_update=update, archive_size=200)
-    former = signal.getsignal(signal.SIGINT)
-    interrupt_the_next_run()
-    with at_most(30):
-        result = settings.run(problem, Limits(max_seconds=120), random_state=0, n_jobs=2)
-    assert result.stopped_by == "interrupt"
-    assert len(result.F) > 0
-    assert signal.getsignal(signal.SIGINT) is former
-
-
-@pytest.mark.parametrize("update", UPDATES)
-def test_a_clock_that_is_up_at_once_still_gives_a_solution(update: str) -> None:
-    settings = MOGOMEA(archive_update=update)
-    result = settings.run(network_problem(4, 3, 6), Limits(max_seconds=1e-9), random_state=0, n_jobs=2)
-    assert result.stopped_by == "max_seconds"
-    assert result.n_eval >= 1
-    assert len(result.X) >= 1
 
 
 def test_generations_patience_and_progress() -> None:

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from front_examples import StandIn, small_frame, stand_in_learner
 
+from gomea_bn import DiscretizedBayesNet
+
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
@@ -15,6 +17,14 @@ def rows() -> pd.DataFrame:
     frame["c"] = np.where(frame["b"] > 0, "high", "low")
     frame["d"] = rng.integers(0, 3, 150)
     return frame
+
+
+@pytest.fixture(scope="module")
+def network(rows: pd.DataFrame) -> DiscretizedBayesNet:
+    """Return a network of the rows of a test module."""
+    return DiscretizedBayesNet.from_table(
+        rows, [("a", "b"), ("b", "c")], {"a": [-0.5, 0.5], "b": [-0.4, 0.6]}, pseudo_count="auto"
+    )
 
 
 @pytest.fixture

@@ -318,8 +318,13 @@ def test_scikit_learn_clones_and_tags_a_discretizer():
     from sklearn.utils import get_tags
 
     made = discretizer("equal-width", n_bins=7)
-    assert clone(made).n_bins == 7
-    assert repr(made) == "EqualWidth(n_bins=7)"
+    assert repr(clone(made)) == "EqualWidth(n_bins=7)"
+    assert made.set_params(n_bins=2).get_params()["n_bins"] == 2
+    for name, kind in DISCRETIZERS.items():
+        given = dict.fromkeys(discretizer(name).get_params(), 7)
+        copied = clone(discretizer(name, **given))
+        assert type(copied).__name__ == kind[1]
+        assert copied.get_params() == given
     assert get_tags(made).transformer_tags is not None
     assert not get_tags(made).target_tags.required
 

@@ -19,7 +19,7 @@ from processor_time import at_most
 from table_examples import copied_codes
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.discretization import MDLDiscretizer, description_length, discretizer
+from gomea_bn.discretization import MDLDiscretizer, description_length
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -202,7 +202,7 @@ def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
     load, families = case
     frame, kinds = load()
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
-    fitted = learner.fit(frame, network=published_tables.edges_of(families))
+    fitted = learner.fit(frame, network=published_tables.family_edges(families))
     assert fitted.stopped_by_ == "fixpoint"
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
@@ -483,12 +483,6 @@ def test_tiny_and_tied_tables_are_cut(search):
     assert fitted.cut_points_["x"].tolist() in ([near], [1.5])  # no float lies between the first two values
 
 
-def test_columns_with_one_value_are_not_cut():
-    frame = pd.DataFrame({"x": np.ones(20), "y": np.arange(20.0)})
-    with pytest.warns(UserWarning, match="'x' is 1 in"):
-        assert list(MDLDiscretizer().fit(frame, network=[("x", "y")]).cut_points_) == ["y"]
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_fifty_thousand_rows_take_seconds(search):
@@ -530,10 +524,3 @@ def test_cycles_may_be_limited_and_ordered():
     ):
         with pytest.raises(GomeaBnError, match=message):
             MDLDiscretizer(order=order).fit(frame, network=truth.edges)
-
-
-def test_mdl_is_made_by_its_name():
-    made = discretizer("mdl", search="merge", n_cells=50)
-    assert isinstance(made, MDLDiscretizer)
-    assert made.get_params()["n_cells"] == 50
-    assert repr(made) == "MDLDiscretizer(search='merge', n_cells=50)"

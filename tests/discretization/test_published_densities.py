@@ -17,7 +17,7 @@ from published_tables import (
     IRIS_FAMILIES,
     K2_FAMILIES,
     WINE_FAMILIES,
-    edges_of,
+    family_edges,
 )
 
 from gomea_bn.discretization import LDBN, BayesianDiscretizer, MDLDiscretizer
@@ -73,7 +73,7 @@ def bayesian(families):
 def mdl(families, variant="corrected"):
     def learn(train, kinds):
         fitted = MDLDiscretizer(kinds=kinds, max_bins=255, variant=variant)
-        return families, fitted.fit(train, network=edges_of(families)).cut_points_
+        return families, fitted.fit(train, network=family_edges(families)).cut_points_
 
     return learn
 

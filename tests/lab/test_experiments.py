@@ -13,8 +13,7 @@ from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.simulation.random_networks import random_network
 from lab.published import chen, confidence, mgcd, monti, printed, topdown
-from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, true_fit
-from lab.published.blanket import hit_rate, markov_blanket
+from lab.published.algorithms import GOMEA_ALGORITHMS, LEARNERS, learn, true_fit
 from lab.published.tables import (
     FAMILIES,
     ORDERS,
@@ -107,10 +106,10 @@ def test_every_published_cell_is_a_claim() -> None:
 
 
 def test_learners_are_those_that_the_estimator_accepts() -> None:
-    assert set(learners()) >= {"EW", "EF", "EF-AIC", "BD", "LDBN"}
+    assert set(LEARNERS) >= {"EW", "EF", "EF-AIC", "BD", "LDBN"}
     frame = random_network(4, random_state=1).sample(80, random_state=1)
     limits = {"seconds": None, "evaluations": 200}
-    for name in learners():
+    for name in LEARNERS:
         network = learn(name, frame, limits, 1)
         assert network.network.names == tuple(frame.columns)
         assert network.n_eval <= 200
@@ -164,19 +163,6 @@ def test_the_published_cuts_and_density_of_auto_are_found_from_the_graph_here() 
     # one more per cell
     network = chen.laplace_network(frame, kinds, edges, cuts, 0.0)
     assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
-
-
-def test_laplace_tables_are_counts_plus_one() -> None:
-    frame, kinds = published_table("iris")
-    cuts = {name: np.array([frame[name].median() + 0.01]) for name in "ABCD"}
-    network = chen.laplace_network(frame, kinds, [("E", "A"), ("A", "B")], cuts, 0.0)
-    low = frame["A"] <= cuts["A"][0]
-    for k, level in enumerate(network.levels["E"]):
-        has_level = frame["E"] == level
-        assert network.tables["A"][k, 0] == pytest.approx(
-            ((low & has_level).sum() + 1) / (has_level.sum() + 2)
-        )
-    assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
 
 
 @pytest.mark.long
@@ -255,35 +241,19 @@ def test_gaussian_values_lie_in_their_intervals() -> None:
     pd.testing.assert_frame_equal(truth.discretize(frame), codes)
 
 
-def test_the_blanket_of_alarm_is_the_published_one() -> None:
-    truth = published_network("alarm")
-    blanket = markov_blanket(truth, "HR")
-    assert blanket == [name for name in truth.names if name in blanket]
-    assert set(blanket) == {
-        "CATECHOL",
-        "HRBP",
-        "ERRLOWOUTPUT",
-        "HREKG",
-        "ERRCAUTER",
-        "HRSAT",
-        "CO",
-        "STROKEVOLUME",
-    }
-
-
 def test_predictions_are_those_of_queries() -> None:
     truth = random_network(6, random_state=5, discrete_fraction=0.4)
     rows = truth.sample(25, random_state=6)
     targets = sorted(truth.levels)
-    rate = hit_rate(truth, truth, targets, rows, 1.0, np.random.default_rng(0))
+    rate = mgcd.hit_rate(truth, truth, targets, rows, 1.0, np.random.default_rng(0))
     expected = []
     for target in targets:
-        blanket = markov_blanket(truth, target)
+        blanket = truth.markov_blanket(target)
         for _, row in rows.iterrows():
             posterior = truth.query(target, {name: row[name] for name in blanket})
             expected.append(posterior[row[target]])
     assert rate == pytest.approx(np.mean(expected), abs=1e-9)
-    none = hit_rate(truth, truth, targets[:1], rows, 0.0, np.random.default_rng(0))
+    none = mgcd.hit_rate(truth, truth, targets[:1], rows, 0.0, np.random.default_rng(0))
     marginal = truth.query(targets[0])
     assert none == pytest.approx(np.mean([marginal[value] for value in rows[targets[0]]]), abs=1e-9)
     assert not math.isclose(rate, none)

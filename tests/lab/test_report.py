@@ -30,11 +30,11 @@ from lab.runner.report import (
     Panel,
     Report,
     Sheet,
-    figure_of,
     figures_of,
     group_by,
     nested,
     rank_tests,
+    sheet,
     summary_sheet,
 )
 from lab.runner.statistics import (
@@ -257,7 +257,7 @@ def test_rows_are_grouped_and_summarised() -> None:
     assert sheet.columns == ("n", "algorithm", "n", "mean ± sd", "median", "quartiles", "paper")
     assert sheet.rows[0] == ("200", "a", "3", "3 ± 2.65", "2", "1.5 to 4", "200!")
     assert sheet.rows[2][3] == "5"
-    measured, published = figure_of("a", {400: [2.0], 200: [1.0, 3.0]}, published={200: 9.0, 800: 8.0})
+    measured, published = figures_of({(400, "a"): [2.0], (200, "a"): [1.0, 3.0]}, {"a": {200: 9.0, 800: 8.0}})
     assert (measured.x, measured.y, measured.low, measured.high) == (
         (200, 400),
         (2.0, 2.0),
@@ -278,7 +278,12 @@ def test_groups_by_setting_and_name_become_tests_and_lines() -> None:
 def hostile_report() -> Report:
     sheet = Sheet(HOSTILE, (HOSTILE, "b"), ((HOSTILE, "$x_1$ < 2"),), HOSTILE)
     panel = Panel(
-        HOSTILE, HOSTILE, "$y", figure_of(HOSTILE, {1: [1.0, 2.0], 10: [3.0]}), log_x=True, log_y=True
+        HOSTILE,
+        HOSTILE,
+        "$y",
+        figures_of({(1, HOSTILE): [1.0, 2.0], (10, HOSTILE): [3.0]}),
+        log_x=True,
+        log_y=True,
     )
     claims = (Claim(HOSTILE, HOSTILE, 1.0, (1.0,)), Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, True))
     return Report((sheet,), (Figure("own", HOSTILE, (panel, panel)),), claims, (HOSTILE,))
@@ -374,7 +379,7 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
 
 
 def test_the_first_column_is_left_aligned_and_the_others_are_right_aligned(capsys):
-    printing.print_sheet(printing.sheet("Heading", ("name", "n"), [("a", 1), ("long name", 1000)], "A note."))
+    printing.print_sheet(sheet("Heading", ("name", "n"), [("a", 1), ("long name", 1000)], "A note."))
     assert capsys.readouterr().out.splitlines() == [
         "",
         "Heading",

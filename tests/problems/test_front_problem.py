@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_examples import journal_of, unevaluated
+from mo_oracles import check_partial_evaluation, full
 from shaped_examples import shaped_table
 from wrong_input import untyped
 
@@ -17,7 +17,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.learning.search.shown_cuts import learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.cuts.shape import Shape
@@ -57,14 +56,6 @@ def make_case(
     sample = draw_expert_sample(expert, 256, seed)
     problem = FrontProblem(scorer, rules, ALL_THREE, expert=sample, **options)
     return problem, table, frame, expert, sample
-
-
-def full(problem, genotype):
-    data = problem.kernel_data(1)[0]
-    journal = journal_of(problem)
-    solution = unevaluated(problem, genotype)
-    evaluate(data, solution, journal, np.random.default_rng(0))
-    return solution
 
 
 def network_of(problem, table, genotype, pseudo_count):
@@ -230,26 +221,7 @@ def test_large_tables_are_counted_sparsely_with_the_same_result():
 def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed, n_changes):
     problem, *_ = make_case(seed % 7)
     generator = np.random.default_rng(seed)
-    data = problem.kernel_data(1)[0]
-    journal = journal_of(problem)
-    solution = full(problem, problem.sample(generator, 1)[0])
-    for _ in range(4):
-        before = [array.copy() for array in solution]
-        for gene in generator.choice(problem.n_variables, n_changes % problem.n_variables + 1, replace=False):
-            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
-        evaluate_partial(data, solution, journal, generator)
-        again = full(problem, solution.genotype)
-        for array_now, expected in zip(solution, again, strict=True):
-            assert (array_now == expected).all()
-        undo(solution, journal)
-        for array_now, expected in zip(solution[:3], before[:3], strict=True):
-            assert (array_now == expected).all()
-        for array, old in zip(solution, before, strict=True):
-            array[:] = old
-        for gene in generator.choice(problem.n_variables, 2, replace=False):
-            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
-        evaluate_partial(data, solution, journal, generator)
-        journal.counts[:] = 0
+    check_partial_evaluation(problem, problem, generator, n_changes % problem.n_variables + 1)
 
 
 def exact_kl(expert, network):

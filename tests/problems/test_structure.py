@@ -1,6 +1,5 @@
 """Genotypes of structure and bins: repair, limits, and partial evaluation against full evaluation."""
 
-import copy
 import itertools
 from collections import Counter
 
@@ -10,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import (
+    Walk,
     broken_rules,
     discrete_variables,
     evaluated,
@@ -25,12 +25,11 @@ from oracles import (
 )
 from scipy.stats import chisquare
 
-from gomea_bn.problems.base import Solution, set_gene, undo
+from gomea_bn.problems.base import Solution, set_gene
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, new_cache
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.structure import StructureProblem
 
 
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:
@@ -196,40 +195,6 @@ def test_many_coarsening_steps_fit_into_the_journal() -> None:
     assert problem.policy_indices(solution.genotype).tolist() == [0, 0, 0]
 
 
-class Walk:
-    """A solution on a random walk of gene changes, each checked against a full evaluation."""
-
-    def __init__(self, problem: StructureProblem, rng: np.random.Generator) -> None:
-        self.problem, self.rng = problem, rng
-        self.data = problem.kernel_data(1)[0]
-        self.journal, self.kept = guarded_journal(problem)
-        self.solution: Solution = evaluated(problem, problem.sample(rng, 1)[0], rng)
-
-    def step(self, genes: NDArray[np.int64]) -> None:
-        rng, solution, journal = self.rng, self.solution, self.journal
-        before = copy.deepcopy(solution)
-        for gene in genes.tolist():
-            value = int(rng.choice(np.flatnonzero(self.problem.allowed[gene])))
-            if value != solution.genotype[gene]:
-                set_gene(solution, journal, gene, value)
-        touched = evaluate_structure_partial(self.data, solution, journal, rng)
-        assert touched == journal.counts[1]
-        assert self.kept()
-        # the full evaluation would repair what the partial one left
-        full = evaluated(self.problem, solution.genotype, rng)
-        assert (full.genotype == solution.genotype).all()
-        assert (full.aux == solution.aux).all()
-        assert full.terms == pytest.approx(solution.terms, abs=1e-9)
-        assert full.objectives[0] == solution.objectives[0]
-        if rng.random() < 0.5:
-            undo(solution, journal)
-            assert solution.genotype.tobytes() == before.genotype.tobytes()
-            assert solution.terms.tobytes() == before.terms.tobytes()
-            assert solution.aux.tobytes() == before.aux.tobytes()
-            solution.objectives[:] = before.objectives
-        journal.counts[:] = 0
-
-
 def subsets(rng: np.random.Generator, n_genes: int, n_edges: int) -> NDArray[np.int64]:
     """Mostly small, sometimes large, with bins more often than their share."""
     size = min(n_genes, int(rng.choice([1, 2, 3, 8, 40], p=[0.4, 0.2, 0.2, 0.15, 0.05])))
@@ -272,10 +237,13 @@ def test_partial_evaluation_keeps_the_rules(seed: int, n: int, random_repair: bo
     variables = random_variables(rng, 40, "".join(rng.choice(list("cccd"), n)), max_bins=9)
     knowledge = random_knowledge(rng, n)
     problem = make_problem(variables, knowledge=knowledge, random_repair=random_repair, initial_indegree=3.0)
-    walk = Walk(problem, rng)
+
+    def check(solution: Solution) -> None:
+        assert broken_rules(problem, solution.genotype, knowledge) == []
+
+    walk = Walk(problem, rng, check)
     for _ in range(40):
         walk.step(subsets(rng, problem.n_variables, problem.n_edge_genes))
-        assert broken_rules(problem, walk.solution.genotype, knowledge) == []
 
 
 @pytest.mark.parametrize("n", [5, 66])

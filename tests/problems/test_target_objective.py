@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_examples import journal_of, unevaluated
+from mo_oracles import check_partial_evaluation, full
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
@@ -53,12 +52,6 @@ def make_case(
         rules.allowed[parent, child, 0] = rules.allowed[child, parent, 0] = False
     scorer = smoothed_scorer(variables, n_rows, pseudo_count, estimate=estimate, **costs)
     return FrontProblem(scorer, rules, objectives, target=target, initial_indegree=2.0)
-
-
-def full(problem, genotype):
-    solution = unevaluated(problem, genotype)
-    evaluate(problem.kernel_data(1)[0], solution, journal_of(problem), np.random.default_rng(0))
-    return solution
 
 
 def codes_of(problem, genotype):
@@ -273,25 +266,7 @@ def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed
     options = {"objectives": objectives, "pseudo_count": "auto", "cut_cost": 0.5}
     # the second one never evaluates a part of a network
     problem, whole = make_case(seed % 5, target, **options), make_case(seed % 5, target, **options)
-    generator = np.random.default_rng(seed)
-    data = problem.kernel_data(1)[0]
-    journal = journal_of(problem)
-    solution = full(problem, problem.sample(generator, 1)[0])
-    for _ in range(6):
-        before = [array.copy() for array in solution]
-        for gene in generator.choice(problem.n_variables, 3, replace=False):
-            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
-        evaluate_partial(data, solution, journal, generator)
-        again = full(whole, solution.genotype)
-        for array_now, expected in zip(solution, again, strict=True):
-            assert (array_now == expected).all()
-        if generator.random() < 0.5:
-            undo(solution, journal)
-            for array_now, expected in zip(solution[:3], before[:3], strict=True):
-                assert (array_now == expected).all()
-            for array, old in zip(solution, before, strict=True):
-                array[:] = old
-        journal.counts[:] = 0
+    check_partial_evaluation(problem, whole, np.random.default_rng(seed), 3)
 
 
 def log_likelihood_of_target(problem, genotype, column, cuts, price):

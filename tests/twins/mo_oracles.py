@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from checkpoint_examples import without_seconds
 from numpy.typing import NDArray
-from oracles import is_acyclic, random_knowledge, random_variables
+from oracles import Draws, is_acyclic, random_knowledge, random_variables
 from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.archive import canonical
 from gomea_bn.operators.front_mixing import ALL, WEIGHTED
-from gomea_bn.problems.base import evaluate
+from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.limits import Result
@@ -170,7 +171,7 @@ class SlowClusters:
 
 
 @dataclass
-class SlowSearch:
+class SlowSearch(Draws):
     """One block of solutions, each candidate evaluated in full; draws from the generator as the kernels do."""
 
     evaluate: Evaluate
@@ -191,16 +192,6 @@ class SlowSearch:
     clusters: SlowClusters = field(default_factory=lambda: SlowClusters([], [], [], []))
     n_eval: int = 0
     last_addition: int = 0
-
-    def below(self, n: int) -> int:
-        return int(self.generator.random() * n)
-
-    def shuffled(self, n: int) -> list[int]:
-        items = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = self.below(i + 1)
-            items[i], items[j] = items[j], items[i]
-        return items
 
     def offer(self, solution: SlowSolution, exchange: bool = True) -> str:
         if solution.violation > 0:
@@ -265,10 +256,10 @@ class SlowSearch:
         if objective == ALL and self.weighted:
             mixing = WEIGHTED
             self.draw_weights()
-        for k in self.shuffled(len(subsets)):
+        for k in self.shuffled(range(len(subsets))):
             members = self.clusters.members[cluster]
             if self.search_donors:
-                donors = [parents[members[d]] for d in self.shuffled(len(members))]
+                donors = [parents[members[d]] for d in self.shuffled(range(len(members)))]
             else:
                 donors = [parents[members[self.below(len(members))]]]
             differing = [d for d in donors if (d[subsets[k]] != solution.genotype[subsets[k]]).any()]
@@ -302,7 +293,7 @@ class SlowSearch:
     def force(self, solution: SlowSolution, objective: int, subsets: list[list[int]]) -> SlowSolution:
         if not self.archive.members:
             return solution
-        for k in self.shuffled(len(subsets)):
+        for k in self.shuffled(range(len(subsets))):
             donor = np.array(self.donor(objective).genotype, np.int16)
             if (donor[subsets[k]] != solution.genotype[subsets[k]]).any():
                 solution, changed = self.donate(solution, donor, subsets[k], objective, strict=True)
@@ -320,15 +311,10 @@ class SlowSearch:
     def climb(self, solution: SlowSolution, objective: int) -> SlowSolution:
         if objective == WEIGHTED:
             self.draw_weights()
-        for gene in self.shuffled(len(self.alphabet)):
-            start, n_values = int(solution.genotype[gene]), self.alphabet[gene]
-            if self.ordinal[gene]:
-                others = [start - 1, start + 1]
-            else:
-                others = [value for value in range(n_values) if value != start]
-            first = self.below(len(others)) if len(others) > 1 else 0
-            for allele in others[first:] + others[:first]:
-                if 0 <= allele < n_values and self.allowed[gene, allele]:
+        for gene in self.shuffled(range(len(self.alphabet))):
+            start = int(solution.genotype[gene])
+            for allele in self.other_alleles(start, self.alphabet[gene], self.ordinal[gene]):
+                if self.allowed[gene, allele]:
                     candidate = solution.genotype.copy()
                     candidate[gene] = allele
                     solution, _ = self.step(solution, candidate, objective, strict=True)
@@ -338,11 +324,40 @@ class SlowSearch:
 # ---------------------------------------------------------------- problems
 
 
+def full(problem: Any, genotype: NDArray[np.int16]) -> Solution:
+    """A copy of a genotype, repaired and evaluated in full."""
+    solution = unevaluated(problem, np.array(genotype, np.int16))
+    evaluate(problem.kernel_data(1)[0], solution, journal_of(problem), np.random.default_rng(0))
+    return solution
+
+
 def evaluated(problem: Any, genotype: NDArray[np.int16]) -> tuple[NDArray[np.int16], Point, float]:
     """A genotype, repaired, with its objectives and violation, evaluated in full."""
-    solution, journal = unevaluated(problem, np.array(genotype, np.int16)), journal_of(problem)
-    evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
+    solution = full(problem, genotype)
     return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
+
+
+def check_partial_evaluation(
+    problem: Any, whole: Any, generator: np.random.Generator, n_changes: int
+) -> None:
+    """Compare parts of a walk with full evaluations by `whole` to the last bit, and undo half of its steps."""
+    data, journal = problem.kernel_data(1)[0], journal_of(problem)
+    solution: Any = full(problem, problem.sample(generator, 1)[0])
+    for _ in range(6):
+        before = [array.copy() for array in solution]
+        for gene in generator.choice(problem.n_variables, n_changes, replace=False):
+            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
+        evaluate_partial(data, solution, journal, generator)
+        again: Any = full(whole, solution.genotype)
+        for array_now, expected in zip(solution, again, strict=True):
+            assert (array_now == expected).all()
+        if generator.random() < 0.5:
+            undo(solution, journal)
+            for array_now, expected in zip(solution[:3], before[:3], strict=True):
+                assert (array_now == expected).all()
+            for array, old in zip(solution, before, strict=True):
+                array[:] = old
+        journal.counts[:] = 0
 
 
 def network_problem(seed: int, n_objectives: int, n_nodes: int, **options: Any) -> FrontProblem:
@@ -369,8 +384,7 @@ def same(a: Result, b: Result) -> bool:
         a.X.tolist() == b.X.tolist()
         and a.F.tolist() == b.F.tolist()
         and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
-        and [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in a.history]
-        == [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in b.history]
+        and without_seconds(a.history) == without_seconds(b.history)
     )
 
 

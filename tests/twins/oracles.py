@@ -1,6 +1,7 @@
 """Slow plain-Python twins of the search's kernels, and small random problems to run them on."""
 
 import bisect
+import copy
 import graphlib
 import itertools
 import math
@@ -9,15 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from search_examples import journal_of, unevaluated
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution
+from gomea_bn.problems.base import Journal, Solution, set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.kernels.structure import evaluate_structure
+from gomea_bn.problems.kernels.structure import evaluate_structure, evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
@@ -210,7 +212,29 @@ def slow_violations(
 # ---------------------------------------------------------------- variation of one solution
 
 
-class SlowMixing:
+class Draws:
+    """What the slow searches draw from their generators, as the kernels do."""
+
+    generator: np.random.Generator
+
+    def below(self, n: int) -> int:
+        return int(self.generator.random() * n)
+
+    def shuffled(self, values: Iterable[int]) -> list[int]:
+        items = list(values)
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+        return items
+
+    def other_alleles(self, start: int, n_values: int, ordinal: bool) -> list[int]:
+        """Values that a climb tries for a gene: the neighbours or all others, from a random one on."""
+        others = [start - 1, start + 1] if ordinal else [v for v in range(n_values) if v != start]
+        first = self.below(len(others)) if len(others) > 1 else 0
+        return [value for value in others[first:] + others[:first] if 0 <= value < n_values]
+
+
+class SlowMixing(Draws):
     """One generation of a population, each candidate evaluated in full by `evaluate`, no journal, no undo.
 
     ``evaluate(genotype) -> (repaired genotype, objective)``. Draws from its generator as the kernels do.
@@ -231,25 +255,15 @@ class SlowMixing:
         self.subsets, self.generator, self.search_donors = subsets, generator, search_donors
         self.n_eval = 0
 
-    def below(self, n: int) -> int:
-        return int(self.generator.random() * n)
-
-    def shuffle(self, items: list[int]) -> None:
-        for i in range(len(items) - 1, 0, -1):
-            j = self.below(i + 1)
-            items[i], items[j] = items[j], items[i]
-
     def vary(
         self, i: int, genotype: NDArray[np.int16], value: float, *, stalled: bool, forced: bool, climb: bool
     ) -> tuple[NDArray[np.int16], float]:
-        changed, order = False, list(range(len(self.subsets)))
-        strict = bool((genotype == self.elite[0]).all())
-        self.shuffle(order)
+        changed, strict = False, bool((genotype == self.elite[0]).all())
+        order = self.shuffled(range(len(self.subsets)))
         for k in order:
             subset = self.subsets[k]
             if self.search_donors:
-                donors = list(range(len(self.parents)))
-                self.shuffle(donors)
+                donors = self.shuffled(range(len(self.parents)))
                 donors = [
                     d for d in donors if d != i and (self.parents[d][subset] != genotype[subset]).any()
                 ][:1]
@@ -285,8 +299,7 @@ class SlowMixing:
     def force(
         self, order: list[int], genotype: NDArray[np.int16], value: float
     ) -> tuple[NDArray[np.int16], float]:
-        self.shuffle(order)
-        for k in order:
+        for k in self.shuffled(order):
             new, new_value = self.exchange(genotype, value, self.elite[0], self.subsets[k], strict=True)
             if new_value < value:
                 return new, new_value
@@ -297,17 +310,10 @@ class SlowMixing:
 
     def climb(self, genotype: NDArray[np.int16], value: float) -> tuple[NDArray[np.int16], float]:
         problem = self.problem
-        genes = list(range(len(genotype)))
-        self.shuffle(genes)
-        for gene in genes:
-            start, n_values = int(genotype[gene]), int(problem.alphabet[gene])
-            if problem.ordinal[gene]:
-                others = [start - 1, start + 1]
-            else:
-                others = [v for v in range(n_values) if v != start]
-            first = self.below(len(others)) if len(others) > 1 else 0
-            for allele in others[first:] + others[:first]:
-                if 0 <= allele < n_values and problem.allowed[gene, allele]:
+        for gene in self.shuffled(range(len(genotype))):
+            alphabet, ordinal = int(problem.alphabet[gene]), bool(problem.ordinal[gene])
+            for allele in self.other_alleles(int(genotype[gene]), alphabet, ordinal):
+                if problem.allowed[gene, allele]:
                     candidate = genotype.copy()
                     candidate[gene] = allele
                     self.n_eval += 1
@@ -440,6 +446,46 @@ def evaluated(
     evaluate_structure(problem.kernel_data(1)[0], solution, journal, generator or np.random.default_rng(0))
     assert is_intact(), "the journal is shorter than the evaluation's changes"
     return solution
+
+
+class Walk:
+    """A solution on a random walk of gene changes, each checked against a full evaluation and by a function."""
+
+    def __init__(
+        self,
+        problem: StructureProblem,
+        rng: np.random.Generator,
+        check: Callable[[Solution], None] = lambda solution: None,
+    ) -> None:
+        self.problem, self.rng, self.check = problem, rng, check
+        self.data = problem.kernel_data(1)[0]
+        self.journal, self.kept = guarded_journal(problem)
+        self.solution: Solution = evaluated(problem, problem.sample(rng, 1)[0], rng)
+
+    def step(self, genes: NDArray[np.int64]) -> None:
+        rng, solution, journal = self.rng, self.solution, self.journal
+        before = copy.deepcopy(solution)
+        for gene in genes.tolist():
+            value = int(rng.choice(np.flatnonzero(self.problem.allowed[gene])))
+            if value != solution.genotype[gene]:
+                set_gene(solution, journal, gene, value)
+        touched = evaluate_structure_partial(self.data, solution, journal, rng)
+        assert touched == journal.counts[1]
+        assert self.kept()
+        # the full evaluation would repair what the partial one left
+        full = evaluated(self.problem, solution.genotype, rng)
+        assert (full.genotype == solution.genotype).all()
+        assert (full.aux == solution.aux).all()
+        assert full.terms == pytest.approx(solution.terms, abs=1e-9)
+        assert full.objectives[0] == solution.objectives[0]
+        self.check(solution)
+        if rng.random() < 0.5:
+            undo(solution, journal)
+            assert solution.genotype.tobytes() == before.genotype.tobytes()
+            assert solution.terms.tobytes() == before.terms.tobytes()
+            assert solution.aux.tobytes() == before.aux.tobytes()
+            solution.objectives[:] = before.objectives
+        journal.counts[:] = 0
 
 
 def as_lists(linkage: Linkage) -> list[list[int]]:

@@ -1,38 +1,24 @@
 """Scores of refined networks by plain counting."""
 
-import math
-
 import numpy as np
 import pandas as pd
-from oracles import slow_family_score
+from pricing_examples import slow_network_score, table_variables
 
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family
 from gomea_bn.simulation.random_networks import random_network
 
 
 def slow_refined_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method: str) -> float:
     """The score in nats of a network on the rows that its tables were counted from, by counting with dictionaries."""
-    names = network.names
-    variables = [
-        ScoredVariable(name, frame[name].to_numpy(float), 0, (Policy(network.cut_points[name]),))
-        if name in network.cut_points
-        else ScoredVariable(
-            name,
-            np.array([network.levels[name].index(level) for level in frame[name]], np.int32),
-            len(network.levels[name]),
-        )
-        for name in names
-    ]
-    families = [
-        Family((v, 0), tuple((names.index(parent), 0) for parent in network.parents(name)))
-        for v, name in enumerate(names)
-    ]
-    charged = len(network.edges) * math.log(max(len(names) - 1, 1)) if method == "density-bd" else 0.0
-    return math.fsum(slow_family_score(variables, family, method) for family in families) - charged
+    names, kinds = network.names, dict.fromkeys(network.cut_points, "continuous")
+    return slow_network_score(
+        table_variables(read_table(frame, kinds=kinds).in_order(names)),
+        [(names.index(parent), names.index(child)) for parent, child in network.edges],
+        [network.cut_points.get(name, np.empty(0)) for name in names],
+        method,
+        edge_cost=1.0,
+    )
 
 
 METHODS = ("density-bic", "density-bd")

@@ -17,6 +17,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization import discretizer
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.simulation.random_networks import random_network
+from lab.published.algorithms import inside
 
 Cuts = dict[str, NDArray[np.float64]]
 
@@ -115,17 +116,6 @@ def interrupted_after(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def inside(cuts: Cuts, table: Table) -> Cuts:
-    """Return the cuts of every continuous column that lie strictly inside its range, increasing."""
-    cuts_in_range = {}
-    for column in table.columns:
-        if column.is_continuous:
-            increasing = np.unique(np.asarray(cuts[column.name], np.float64))
-            in_range = (increasing > column.values.min()) & (increasing < column.values.max())
-            cuts_in_range[column.name] = increasing[in_range]
-    return cuts_in_range
 
 
 def by_name(name: str, request: Request) -> tuple[Cuts, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,23 +27,11 @@ class Generator:
     log_density: Callable[[pd.DataFrame], Values]
 
 
-def gaussian_mixture(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:
-    """Return a mixture of Gaussians of the continuous columns for every combination of levels.
-
-    The number of Gaussians is doubled until BIC is worse.
-    """
-    return _by_levels(real, train, seed, _best_mixture)
-
-
-def probabilistic_circuit(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:
-    """Return a sum-product network of spflow, with Gaussian leaves, for every combination of levels.
-
-    LearnSPN finds its structure with default options. Leaves have at least 100 rows, or a fifth of few rows.
-    """
-    return _by_levels(real, train, seed, _learned_circuit)
-
-
 def _learned_circuit(values: Values, seed: int) -> Any:
+    """Return a sum-product network of spflow with Gaussian leaves, whose structure LearnSPN finds.
+
+    Its options are the defaults. Leaves have at least 100 rows, or a fifth of few rows.
+    """
     import torch
     from spflow.interfaces.sklearn import SPFlowDensityEstimator
 
@@ -54,7 +43,7 @@ def _learned_circuit(values: Values, seed: int) -> Any:
 
 
 def _by_levels(
-    real: RealTable, train: pd.DataFrame, seed: int, fit: Callable[[Values, int], Any]
+    fit: Callable[[Values, int], Any], real: RealTable, train: pd.DataFrame, seed: int
 ) -> Generator:
     """Return the densities of the standardised continuous columns for every combination of levels.
 
@@ -91,6 +80,7 @@ def _by_levels(
 
 
 def _best_mixture(values: Values, seed: int) -> Any:
+    """Return a mixture of Gaussians, whose number is doubled until BIC is worse."""
     from sklearn.mixture import GaussianMixture
 
     best, least, count = None, np.inf, 1
@@ -100,6 +90,11 @@ def _best_mixture(values: Values, seed: int) -> Any:
             break
         best, least, count = mixture, mixture.bic(values), 2 * count
     return best
+
+
+gaussian_mixture, probabilistic_circuit = (
+    partial(_by_levels, fit) for fit in (_best_mixture, _learned_circuit)
+)
 
 
 def adversarial_forest(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:

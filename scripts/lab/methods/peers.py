@@ -3,7 +3,6 @@
 A library that is not installed gives no edges, and its note says what installs it.
 """
 
-import argparse
 import math
 import os
 import pickle
@@ -27,9 +26,10 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.data.table import Table
-from lab.methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
+from lab.methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum
+from lab.published.algorithms import inside
 from lab.published.judge import Codes, Edge, codes_and_cards, family_score
-from lab.published.search_engine import pyagrum_learner
+from lab.published.search_engine import pyagrum_edges, pyagrum_learner
 
 Family = tuple[str, tuple[str, ...]]
 """A child and its parents."""
@@ -74,16 +74,6 @@ def consistent_extension(
             for group in (children, neighbours, touching):
                 group[name].discard(sink)
     return edges
-
-
-def _pyagrum(
-    search: str, frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf
-) -> list[Edge]:
-    learner = pyagrum_learner(frame, score, ess)
-    if math.isfinite(seconds):
-        learner.setMaxTime(seconds)
-    getattr(learner, search)()
-    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
 
 
 def without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
@@ -214,8 +204,8 @@ def _xges_score_set(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
 
 
 PEERS: dict[str, Callable[..., list[Edge]]] = {
-    "pyAgrum hill climbing": partial(_pyagrum, "useGreedyHillClimbing"),
-    "pyAgrum tabu": partial(_pyagrum, "useLocalSearchWithTabuList"),
+    "pyAgrum hill climbing": partial(pyagrum_edges, "useGreedyHillClimbing"),
+    "pyAgrum tabu": partial(pyagrum_edges, "useLocalSearchWithTabuList"),
     "pybnesian hill climbing": _pybnesian_hill_climbing,
     "pgmpy hill climbing": _pgmpy_hill_climbing,
     "pgmpy GES": _pgmpy_ges,
@@ -321,11 +311,6 @@ def _pybnesian_families(frame: pd.DataFrame, score: str, ess: float) -> Callable
     return lambda child, parents: local_score(model, child, parents)
 
 
-def _pyagrum_families(frame: pd.DataFrame, score: str, ess: float) -> Callable[[Any, Any], float]:
-    scorer: Callable[[Any, Any], float] = pyagrum_learner(frame, score, ess).score
-    return scorer
-
-
 def _pgmpy_families(frame: pd.DataFrame, score: str, ess: float) -> Callable[[Any, Any], float]:
     local_score = _pgmpy_score(frame, score, ess).local_score
     return lambda child, parents: local_score(child, tuple(parents))
@@ -333,7 +318,7 @@ def _pgmpy_families(frame: pd.DataFrame, score: str, ess: float) -> Callable[[An
 
 _FAMILY_SCORERS: dict[str, tuple[Callable[..., Callable[[Any, Any], float]], float, int, int]] = {
     "pybnesian": (_pybnesian_families, 1.0, 1_000_000, 5),
-    "pyAgrum": (_pyagrum_families, math.log(2.0), 1_000_000, 5),
+    "pyAgrum": (lambda *asked: pyagrum_learner(*asked).score, math.log(2.0), 1_000_000, 5),
     "pgmpy": (_pgmpy_families, 1.0, 300, 1),
 }
 """By library: the scorer, nats per unit of its scores, most families, and the passes of which the best counts."""
@@ -368,14 +353,6 @@ def peer_family_scores(
     return scores
 
 
-def peer_families_per_second(
-    frame: pd.DataFrame, families: Sequence[Family], score: str, ess: float = 10.0
-) -> dict[str, float]:
-    """Return the number of families that each library scores per second, uncached, on one thread."""
-    scores = peer_family_scores(frame, families, score, ess)
-    return {label: len(values) / seconds for label, (values, seconds) in scores.items()}
-
-
 GRID_METHODS = ("quantile", "uniform", "kmeans")
 GRID_COUNTS = (3, 5, 8)
 GRID_SCORES = {"BIC": ("bic", 0.0), "BDeu 1": ("bdeu", 1.0), "BDeu 10": ("bdeu", 10.0)}
@@ -405,7 +382,7 @@ def pyagrum_networks(table: Table) -> Iterator[PeerNetwork]:
             to_bins = time.perf_counter() - began
             for shown, (score, ess) in GRID_SCORES.items():
                 began = time.perf_counter()
-                edges = _pyagrum("useGreedyHillClimbing", codes, score, ess)
+                edges = pyagrum_edges("useGreedyHillClimbing", codes, score, ess)
                 seconds = to_bins + time.perf_counter() - began
                 yield PeerNetwork(f"{method} {count}, {shown}", edges, cuts, seconds)
 
@@ -416,10 +393,8 @@ def pyagrum_by_quantiles(table: Table, count: int, max_parents: int) -> PeerNetw
     shares = np.arange(1, count) / count
     quantiles = {c.name: np.quantile(c.values, shares) for c in table.columns if c.is_continuous}
     cuts = inside(quantiles, table)
-    learner = pyagrum_learner(binned_frame(table, cuts), "bic", 0.0)
-    learner.setMaxIndegree(max_parents)
-    learner.useGreedyHillClimbing()
-    edges = [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+    codes = binned_frame(table, cuts)
+    edges = pyagrum_edges("useGreedyHillClimbing", codes, "bic", 0.0, most=max_parents)
     return PeerNetwork(f"quantile {count}, BIC", edges, cuts, time.perf_counter() - began)
 
 
@@ -433,8 +408,5 @@ def binned_frame(table: Table, cuts: Cuts) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Run the peer of one job file; used by `run_peer`.")
-    parser.add_argument("job", type=Path)
-    parser.add_argument("answer", type=Path)
-    paths = parser.parse_args()
-    _run_job(paths.job, paths.answer)
+    # as `run_peer` calls it
+    _run_job(*map(Path, sys.argv[1:]))

@@ -4,7 +4,6 @@ The genotype is categorical. pymoo has a crossover for that, but no mutation tha
 uniform, and a mutation gives one gene in expectation another value; an ordinal gene steps to a neighbouring value.
 """
 
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -24,15 +23,6 @@ from gomea_bn.algorithms.archive import ElitistArchive
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 
 PEERS = ("NSGA-II", "NSGA-III", "AGE-MOEA")
-
-
-@dataclass(frozen=True)
-class PeerFront:
-    """Archive of one run of a peer, shape (n_members, n_objectives), and its evaluations within its seconds."""
-
-    objectives: NDArray[np.float64]
-    n_eval: int
-    seconds: float
 
 
 class _Genotypes(Problem):
@@ -107,11 +97,11 @@ def _algorithm(name: str, population: int, n_objectives: int, start: NDArray[np.
 
 def run_peer(
     name: str, problem: Any, *, seconds: float, random_state: int, population: int, archive_size: int
-) -> PeerFront:
-    """Return the archive of all feasible solutions that a peer evaluated within `seconds`.
+) -> tuple[NDArray[np.float64], int]:
+    """Return the archive (n, n_objectives) of what a peer evaluated within `seconds`, and the number of evaluations.
 
-    Keeping the archive does not count in the peer's seconds: solutions are offered, batch by batch, after its clock
-    has stopped. Solutions evaluated after the deadline are left out.
+    It holds all feasible solutions. Keeping it does not count in the peer's seconds: solutions are offered, batch by
+    batch, after its clock has stopped. Solutions evaluated after the deadline are left out.
     """
     start = problem.sample(np.random.default_rng(random_state), population).astype(np.int64)
     wrapped = _Genotypes(problem)
@@ -126,12 +116,12 @@ def run_peer(
     while perf_counter() - began < seconds:
         algorithm.next()
     archive = ElitistArchive(problem.n_variables, problem.n_objectives, archive_size)
-    n_eval, last = 0, began
+    n_eval = 0
     for ended, genotypes, objectives, violations in evaluator.batches:
         if ended - began > seconds:
             break
         feasible = violations == 0
         archive.offer(genotypes[feasible], objectives[feasible])
         archive.adapt()
-        n_eval, last = n_eval + len(genotypes), ended
-    return PeerFront(archive.objectives.copy(), n_eval, last - began)
+        n_eval += len(genotypes)
+    return archive.objectives.copy(), n_eval

@@ -13,7 +13,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import TimeoutError as OverTime
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from lab.methods.peers import PeerRun, why_missing, without_arrow
 from lab.published.judge import Edge
 from lab.published.search_engine import pyagrum_learner
-from lab.runner.runs import ReplaceableProcess
+from lab.runner.runs import ReplaceableProcess, timed
 
 N_BINS = 5
 """Number of bins of equal frequency for learners of discrete networks."""
@@ -170,7 +169,7 @@ def peer_skeletons(
             yield PeerRun(label, None, math.nan, why_missing(error))
             continue
         try:
-            edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
+            edges, seconds = process.call(timed, learn, frame, timeout=timeout)
         except OverTime:
             yield PeerRun(label, None, timeout, f"stopped after {timeout:g} s")
         except Exception as error:  # libraries raise exceptions of every type
@@ -189,9 +188,3 @@ def _process_of_peers() -> ReplaceableProcess:
 
 def _imported(module: str) -> None:
     import_module(module)
-
-
-def _timed(learn: Callable[[pd.DataFrame], list[Edge]], frame: pd.DataFrame) -> tuple[list[Edge], float]:
-    began = perf_counter()
-    edges = learn(frame)
-    return edges, perf_counter() - began

@@ -11,7 +11,6 @@ rows           Seconds of `predict_proba` and `log_density` for rows with missin
 
 from collections.abc import Callable, Iterator
 from itertools import permutations
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,10 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet, with_error
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.printing import with_error
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed
 
 _N_NEW = 500
 # rows of evidence that agree with at least this many draws
@@ -178,9 +177,7 @@ def differences(
         n = int(agrees.sum())
         if n < _LEAST_DRAWS:
             continue
-        began = perf_counter()
-        answer = network.query(target, evidence)
-        seconds = perf_counter() - began
+        answer, seconds = timed(network.query, target, evidence)
         shares = np.bincount(codes[target][agrees], minlength=len(answer)) / n
         difference = np.abs(answer.to_numpy() - shares)
         stated = answer.attrs.get("resolution_error", 3 * answer.attrs.get("standard_error", 0.0))
@@ -235,9 +232,7 @@ def seconds_of_rows(options: Options) -> Sheet:
     rows = []
     for name, call in calls.items():
         call()
-        began = perf_counter()
-        call()
-        rows.append([name, f"{perf_counter() - began:.2f}"])
+        rows.append([name, f"{timed(call)[1]:.2f}"])
     heading = f"{options.rows:,} rows of {options.variables} columns, {options.missing:.0%} missing"
     return sheet(heading, ["", "seconds"], rows)
 

@@ -11,16 +11,15 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
+from gomea_bn.certainty import certify, edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.learning import Scoring
 from lab.methods.peers import PEERS
 from lab.published.confidence import area_under_curve, calibration_error
-from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.published.tables import published_network, varying_sample
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3
@@ -33,29 +32,24 @@ BDEU: dict[str, Any] = {
 _SAME_SCORE = 1e-4
 
 
-def sample(name: str, n_rows: int, seed: int) -> pd.DataFrame:
-    """Return rows of a published network, without columns that have one value."""
-    truth = published_network(name)
-    frame = truth.sample(n_rows, random_state=10_000 + seed)
-    return frame[[column for column in truth.names if frame[column].nunique() > 1]]
+def without_edges(frame: pd.DataFrame) -> DiscretizedBayesNet:
+    """Return the network without edges of discrete columns."""
+    return DiscretizedBayesNet.from_table(read_table(frame), [], {})
 
 
-def proof(frame: pd.DataFrame, edges: Any = (), **options: Any) -> Any:
-    """Return the certificate of a graph over discrete columns."""
-    network = DiscretizedBayesNet.from_table(read_table(frame), list(edges), {})
-    return certify(network, frame, **BDEU, **options)
+def proof(frame: pd.DataFrame, **options: Any) -> Any:
+    """Return the certificate of the graph without edges."""
+    return certify(without_edges(frame), frame, **BDEU, **options)
 
 
 def proofs(options: Options) -> Sheet:
     """Return one row per network: the proof starts from the graph without edges."""
     # compiles or loads the kernels, which no proof counts
-    proof(sample("asia", 100, 0))
+    proof(varying_sample(published_network("asia"), 100, 0))
     rows = []
     for name in options.networks:
-        frame = sample(name, options.rows, 0)
-        began = process_time()
-        found = proof(frame, max_seconds=options.limit)
-        seconds = process_time() - began
+        frame = varying_sample(published_network(name), options.rows, 0)
+        found, seconds = timed(proof, frame, max_seconds=options.limit, clock=process_time)
         rows.append(
             [name, str(frame.shape[1]), str(found.n_parent_sets), f"{found.best_score:.4f}",
              f"{found.bound:.4f}", found.stopped_by, f"{seconds:.1f}", f"{found.seconds:.1f}"]
@@ -68,7 +62,7 @@ def search(options: Options) -> Sheet:
     """Return in how many seeds the learner's graph is optimal, and after how many evaluations and seconds."""
     rows = []
     for name in options.networks:
-        frame = sample(name, options.rows, 0)
+        frame = varying_sample(published_network(name), options.rows, 0)
         optimum = proof(frame, max_seconds=None).bound
         runs = [search_run(frame, optimum, options.seconds, seed) for seed in range(options.seeds)]
         gaps, evaluations, seconds = np.array(runs).T
@@ -107,18 +101,13 @@ def search_run(
     return optimum - learner.score_, learner.n_eval_, process_time() - began
 
 
-def probabilities(frame: pd.DataFrame, **options: Any) -> EdgeProbabilities:
-    """Return the probabilities of edges between discrete columns."""
-    network = DiscretizedBayesNet.from_table(read_table(frame), [], {})
-    return edge_probabilities(network, frame, **BDEU, **options)
-
-
 def bootstrap(options: Options) -> Sheet:
     """Return the calibration of bootstrap frequencies of a peer and of posterior probabilities on ALARM."""
-    frame = sample("alarm", options.rows, 0)
+    truth = published_network("alarm")
+    frame = varying_sample(truth, options.rows, 0)
     is_true = np.zeros((frame.shape[1],) * 2, np.bool_)
     position = {name: v for v, name in enumerate(frame.columns)}
-    for parent, child in published_network("alarm").edges:
+    for parent, child in truth.edges:
         if parent in position and child in position:
             is_true[position[parent], position[child]] = is_true[position[child], position[parent]] = True
     began = process_time()
@@ -128,9 +117,10 @@ def bootstrap(options: Options) -> Sheet:
         for parent, child in PEERS["pybnesian hill climbing"](resample, "bdeu", EQUIVALENT_SAMPLE_SIZE):
             frequencies[position[parent], position[child]] += 1 / options.resamples
     of_peer = process_time() - began
-    began = process_time()
-    posterior = probabilities(frame, random_state=0, max_seconds=None, n_jobs=1)
-    ours = process_time() - began
+    limits: dict[str, Any] = {"random_state": 0, "max_seconds": None, "n_jobs": 1}
+    posterior, ours = timed(
+        lambda: edge_probabilities(without_edges(frame), frame, **BDEU, **limits), clock=process_time
+    )
     upper = np.triu_indices(len(is_true), 1)
     truths, rows = is_true[upper], []
     for label, confidence, seconds in (
@@ -149,7 +139,6 @@ def bootstrap(options: Options) -> Sheet:
 
 
 _ROWS = {"rows": Option(1000, "Number of rows.", least=1)}
-_SECONDS = {"seconds": Option(20.0, "Processor seconds of a search.")}
 
 
 def _networks(*names: str) -> dict[str, Option]:
@@ -177,7 +166,7 @@ EXPERIMENTS = (
         {
             **_networks("asia", "child", "insurance"),
             **_ROWS,
-            **_SECONDS,
+            "seconds": Option(20.0, "Processor seconds of a search."),
             "seeds": Option(20, "Number of seeds.", least=1),
         },
         split=("networks",),

@@ -25,8 +25,8 @@ from gomea_bn import BayesNetClassifier, BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.errors import GomeaBnWarning
 from lab.peers.prediction import CLASSES, N_FOLDS, class_peers, class_scores, encoded, fold_of, table_of
 from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
-from lab.runner.printing import mean_difference, sheet, with_error
-from lab.runner.report import Report, Sheet, group_by
+from lab.runner.printing import mean_difference, with_error
+from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.runner.runs import warm_up
 
 _MOST_PARAMETERS = 30

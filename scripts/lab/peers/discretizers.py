@@ -13,7 +13,7 @@ Libraries of the extra "peers" that are not installed are left out.
 """
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ from lab.methods.discretizer_methods import (
 )
 from lab.peers.held_out import WIDTHS, densities_of, density_cells, held_out
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
-from lab.runner.printing import sheet, with_error
-from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records
+from lab.runner.printing import with_error
+from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records, sheet
 from lab.samples.real_tables import TABLES
 
 SHOWN = ("auto", "wine", "housing", "iris", "breast cancer")
@@ -60,20 +60,12 @@ def tables(options: Options) -> list[Task]:
 
 def tables_report(options: Options, rows: Sequence[Row]) -> Report:
     """Return one table per data set."""
-    return _density_report(
-        rows, ("table",), lambda name: f"{name}, all rows, {options.folds} folds, seed {options.seed}"
-    )
-
-
-def _density_report(rows: Sequence[Row], names: tuple[str, ...], title: Callable[..., str]) -> Report:
-    """Return a table of densities per group of rows."""
-    return Report(
-        tuple(
-            densities_sheet(measured_records(group), title(*key))
-            for key, group in group_by(rows, *names).items()
-        ),
-        notes=_missing(),
-    )
+    setting = f"all rows, {options.folds} folds, seed {options.seed}"
+    sheets = [
+        densities_sheet(measured_records(group), f"{name}, {setting}")
+        for (name,), group in group_by(rows, "table").items()
+    ]
+    return Report(tuple(sheets), notes=_missing())
 
 
 def one_fold(task: Task) -> dict[str, list[Record]]:
@@ -104,23 +96,15 @@ def compared_methods(
     ).fit(train)
     network = learner.network_
     request = Request(table, network.edges, target, task["seconds"], task["seed"])
-    records = [densities(LEARNED, table, network.edges, network.cut_points, test, 0.0)]
+    first = held_out(LEARNED, table, network.edges, network.cut_points, {}, test)
+    records = [{**first, "seconds": 0.0, "note": ""}]
     for name in methods_for(table, target, task["full"]):
         outcome = run_method(name, request)
-        if outcome.cuts is None:
-            records.append({"method": name, "note": outcome.note, "seconds": outcome.seconds})
-        else:
-            records.append(
-                densities(name, table, network.edges, outcome.cuts, test, outcome.seconds, outcome.note)
-            )
+        record: Record = {"method": name}
+        if outcome.cuts is not None:
+            record = held_out(name, table, network.edges, outcome.cuts, {}, test)
+        records.append({**record, "seconds": outcome.seconds, "note": outcome.note})
     return records
-
-
-def densities(
-    name: str, table: Table, edges: Any, cuts: Any, test: pd.DataFrame, seconds: float, note: str = ""
-) -> Record:
-    """Return the held-out log densities of a graph with the given cuts, for every least width of the bins."""
-    return {**held_out(name, table, edges, cuts, {}, test), "seconds": seconds, "note": note}
 
 
 def densities_sheet(records: list[Record], title: str) -> Sheet:

@@ -40,8 +40,8 @@ from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.pymoo_runs import PEERS, run_peer
 from lab.runner.experiment import Experiment, Measured, Option, Options, Row, Task, records
-from lab.runner.printing import ratio_of_medians, sheet, with_error, with_interval
-from lab.runner.report import Report, Sheet, group_by
+from lab.runner.printing import ratio_of_medians, with_error, with_interval
+from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.samples.real_tables import TABLES
 
 PUBLISHED: dict[str, Any] = {
@@ -85,7 +85,7 @@ class Case:
     full_only: bool = False
 
 
-CASES = (
+_CASES = (
     *(
         Case(f"trap-5 / inverse l={n}", 30, partial(TrapInverseTrap, n), published, n > 100)
         for n, published in ((25, 1.9e3), (50, 8.4e3), (100, 35e3), (200, 95e3))
@@ -99,13 +99,14 @@ CASES = (
         for n, published in ((25, 1.5e3), (50, 6.4e3), (100, 12.6e3))
     ),
 )
+CASES = {case.name: case for case in _CASES}
 
 
 def whole(options: Options) -> list[Task]:
     """Return a task per problem, search and seed: those whose names begin with one of `--only`, or all."""
     chosen = [
         case
-        for case in CASES
+        for case in CASES.values()
         if (case.name.startswith(options.only) if options.only else options.full or not case.full_only)
     ]
     return [
@@ -119,7 +120,7 @@ def whole(options: Options) -> list[Task]:
 def one_whole(task: Task) -> Measured:
     """Return the evaluations until the archive holds the whole front, or None."""
     _compile(task["problem"], task["search"])
-    problem, settings = _case(task["problem"]).problem(), SETTINGS[task["search"]]
+    problem, settings = CASES[task["problem"]].problem(), SETTINGS[task["search"]]
     evaluations, seconds = run_to_front(problem, settings, task["seed"])
     if not np.isfinite(evaluations):
         return Measured({"evaluations": None}, {})
@@ -128,11 +129,7 @@ def one_whole(task: Task) -> Measured:
 
 @cache
 def _compile(problem: str, search: str) -> None:
-    run_to_front(_case(problem).problem(), SETTINGS[search], 0, 10.0)
-
-
-def _case(name: str) -> Case:
-    return next(case for case in CASES if case.name == name)
+    run_to_front(CASES[problem].problem(), SETTINGS[search], 0, 10.0)
 
 
 def whole_report(_options: Options, rows: Sequence[Row]) -> Report:
@@ -144,7 +141,7 @@ def whole_report(_options: Options, rows: Sequence[Row]) -> Report:
             for row in group
             for evaluations in (row["measured"]["evaluations"],)
         ]
-        lines.append([name, len(runs), search, *_whole_cells(runs, _case(name).published)])
+        lines.append([name, len(runs), search, *_whole_cells(runs, CASES[name].published)])
     heading = (
         "Evaluations to the whole front: medians over seeds 1, 2, ...; ratios to the published code's median with a "
         "95 % bootstrap interval of ours"
@@ -241,7 +238,7 @@ def compare_on(task: Mapping[str, Any]) -> dict[str, Any]:
     result = settings.run(three_objectives(net, n), Limits(max_seconds=seconds), random_state=net)
     fronts, evaluations = {OURS: result.F}, {OURS: result.n_eval}
     for peer in PEERS:
-        run = run_peer(
+        fronts[peer], evaluations[peer] = run_peer(
             peer,
             three_objectives(net, n),
             seconds=seconds,
@@ -249,7 +246,6 @@ def compare_on(task: Mapping[str, Any]) -> dict[str, Any]:
             population=POPULATIONS[peer],
             archive_size=ARCHIVE_SIZE,
         )
-        fronts[peer], evaluations[peer] = run.objectives, run.n_eval
     lacking, union = gaps(fronts)
     members = {name: len(front) for name, front in fronts.items()}
     return {"gaps": lacking, "union": union, "members": members, "n_eval": evaluations}

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from multiprocessing import TimeoutError as OverTime
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ from gomea_bn import BayesNetEnsemble
 from lab.methods.generators import Generator, adversarial_forest, gaussian_mixture, probabilistic_circuit
 from lab.methods.skeleton_peers import encoded
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
-from lab.runner.printing import sheet, with_error
-from lab.runner.report import Report, group_by
-from lab.runner.runs import ReplaceableProcess, make_learner, named_options, warm_up
+from lab.runner.printing import with_error
+from lab.runner.report import Report, group_by, sheet
+from lab.runner.runs import ReplaceableProcess, make_learner, named_options, timed, warm_up
 from lab.samples.real_tables import TABLES, RealTable, magic
 
 TRAINING_SHARE = 0.9
@@ -36,7 +35,7 @@ GENERATED_TABLES: dict[str, Callable[[], RealTable]] = {
     "breast cancer": TABLES["breast cancer"],
     "diabetes": TABLES["diabetes"],
 }
-PEERS: dict[str, tuple[str, Callable[[RealTable, pd.DataFrame, int], Generator]]] = {
+PEERS: dict[str, tuple[str, Callable[..., Generator]]] = {
     "Gaussian mixtures, scikit-learn": ("sklearn", gaussian_mixture),
     "sum-product network, spflow": ("spflow", probabilistic_circuit),
     "adversarial forest, arfpy": ("arfpy", adversarial_forest),
@@ -116,14 +115,9 @@ def _scores(task: Task) -> dict[str, Any]:
     order = np.random.default_rng(task["split"]).permutation(len(real.frame))
     parts = np.split(order, [int(TRAINING_SHARE * len(order))])
     train, test = (real.frame.iloc[rows].reset_index(drop=True) for rows in parts)
-    began = perf_counter()
-    if method in PEERS:
-        generator = PEERS[method][1](real, train, task["split"])
-    else:
-        generator = _ours(real, train, task)
-    fitted = perf_counter()
-    drawn = generator.sample(len(train))
-    seconds = {"fit": fitted - began, "draw": perf_counter() - fitted}
+    fit = partial(PEERS[method][1], seed=task["split"]) if method in PEERS else partial(_ours, task=task)
+    generator, to_fit = timed(fit, real, train)
+    drawn, to_draw = timed(generator.sample, len(train))
     # mixtures draw one part after another
     drawn = drawn.iloc[np.random.default_rng(0).permutation(len(drawn))]
     densities = generator.log_density(test)
@@ -133,7 +127,7 @@ def _scores(task: Task) -> dict[str, Any]:
         "training": c2st(train, drawn, task["classifier"]),
         "density": float(densities[possible].mean()),
         "impossible": int((~possible).sum()),
-        "seconds": seconds,
+        "seconds": {"fit": to_fit, "draw": to_draw},
         "note": "",
     }
 

@@ -10,10 +10,8 @@ import numpy as np
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.certainty import test_graph
 from gomea_bn.simulation.random_networks import random_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 
 LEVEL = 0.05
 

@@ -7,7 +7,6 @@ of others are joined to a neighbour.
 """
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,18 @@ from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
-from lab.runner.printing import mean_and_difference, sheet
-from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records
-from lab.runner.runs import LEARNER, RESOLUTION, make_learner, measure_text, named_options, smoothing, warm_up
+from lab.runner.printing import mean_and_difference
+from lab.runner.report import Record, Report, Sheet, by_method, group_by, measured_records, sheet
+from lab.runner.runs import (
+    LEARNER,
+    RESOLUTION,
+    make_learner,
+    measure_text,
+    named_options,
+    smoothing,
+    timed,
+    warm_up,
+)
 from lab.samples.real_tables import TABLES
 
 WIDTHS = (0.0, 0.01)
@@ -102,8 +110,8 @@ def one_fold(task: Task) -> dict[str, list[Record]]:
             records.append({**densities, "seconds": peer.seconds})
         return {"records": records}
     warm_up(task["options"])
-    records = of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
-    return {"records": records}
+    resolution = task["resolution"]
+    return {"records": of_ours(task["options"], fixed, train, test, averages=True, resolution=resolution)}
 
 
 def jittered(frame: pd.DataFrame, continuous: list[str]) -> pd.DataFrame:
@@ -165,9 +173,8 @@ def of_ours(
     averaged: list[Record] = [{"method": method} for method in AVERAGED] if averages else []
     for width in widths:
         least = {"min_width": width} if width else {}
-        began = perf_counter()
-        learner = make_learner({**options, **least}, **fixed).fit(train)
-        record.setdefault("seconds", perf_counter() - began)
+        learner, seconds = timed(make_learner({**options, **least}, **fixed).fit, train)
+        record.setdefault("seconds", seconds)
         network = learner.network_
         # a learner with cuts of its own may keep narrower bins; bins with a shape have no least width
         uniform = {name: c for name, c in network.cut_points.items() if name not in network.shapes}
@@ -181,9 +188,9 @@ def of_ours(
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
         record.setdefault("n edges", len(network.edges))
         for of_method in averaged:
-            began = perf_counter()
-            families = average_families(network, learner.table_, line=AVERAGED[of_method["method"]])
-            of_method.setdefault("seconds", perf_counter() - began)
+            line = AVERAGED[of_method["method"]]
+            families, seconds = timed(average_families, network, learner.table_, line=line)
+            of_method.setdefault("seconds", seconds)
             of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
             known = families.conditionals
             of_method[f"bins {width}"] = float(

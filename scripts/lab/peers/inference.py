@@ -13,10 +13,9 @@ import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed
 
 N_PEER_ROWS = 200
 
@@ -24,9 +23,7 @@ N_PEER_ROWS = 200
 def seconds(answer: Callable[[], Any]) -> float:
     """Return the seconds of processor time of the second of two calls; the first one compiles and loads kernels."""
     answer()
-    start = process_time()
-    answer()
-    return process_time() - start
+    return timed(answer, clock=process_time)[1]
 
 
 def peer_seconds(network: DiscretizedBayesNet, rows: pd.DataFrame, target: str | None) -> float:

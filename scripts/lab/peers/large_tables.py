@@ -18,8 +18,8 @@ from lab.methods.peers import pyagrum_by_quantiles
 from lab.peers.held_out import WIDTHS, density_cells, held_out, of_ours, scaled
 from lab.published.tables import LETTERS
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
-from lab.runner.printing import mean_and_difference, sheet
-from lab.runner.report import Record, Report, Sheet, group_by, measured_records
+from lab.runner.printing import mean_and_difference
+from lab.runner.report import Record, Report, Sheet, group_by, measured_records, sheet
 from lab.runner.runs import RESOLUTION, VARIANTS, learner_variants, measure_text, warm_up
 from lab.samples.real_tables import RealTable
 
@@ -137,10 +137,6 @@ def one_split(task: Task) -> dict[str, list[Record]]:
         return {"records": []}
     if "bins" in task and find_spec("pyagrum") is None:
         return {"records": []}
-    return {"records": _records_of_split(task)}
-
-
-def _records_of_split(task: Task) -> list[Record]:
     real = LARGE_TABLES[task["table"]]()
     order = np.random.default_rng([SALT, task["split seed"]]).permutation(len(real.frame))
     train_rows, test_rows = np.split(order, [int(TRAINING_SHARE * len(order))])
@@ -149,17 +145,15 @@ def _records_of_split(task: Task) -> list[Record]:
         table = read_table(train, kinds=real.kinds)
         peer = pyagrum_by_quantiles(table, task["bins"], MAX_PARENTS)
         record = held_out(peer.label, table, peer.edges, peer.cuts, COUNTING, test, task["widths"])
-        return [{**record, "seconds": peer.seconds, "is opponent": True}]
+        return {"records": [{**record, "seconds": peer.seconds, "is opponent": True}]}
     warm_up(task["options"])
     limits = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
     ours, *averaged = of_ours(
         task["options"], limits, train, test, task["widths"], averages=True, resolution=task["resolution"]
     )
-    names = [f"{task['method']}, {record['method']}" for record in averaged]
-    return [
-        {**ours, "method": task["method"]},
-        *({**record, "method": name} for record, name in zip(averaged, names, strict=True)),
-    ]
+    records = [{**ours, "method": task["method"]}]
+    records += [{**record, "method": f"{task['method']}, {record['method']}"} for record in averaged]
+    return {"records": records}
 
 
 def _sheet_of_table(

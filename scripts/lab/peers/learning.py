@@ -18,15 +18,13 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scores import score_rule, scoring_method
-from lab.methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_families_per_second, run_peer
+from lab.methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_family_scores, run_peer
 from lab.methods.peers import Family as NamedFamily
 from lab.published.judge import network_score
 from lab.published.tables import published_network
-from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
-from lab.runner.printing import sheet
-from lab.runner.report import Report, Sheet, group_by
+from lab.runner.experiment import Experiment, Option, Options, Row, Task, records, tabulated
+from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.runner.runs import median_seconds
-from lab.runner.tabulated import tabulated
 
 EQUIVALENT_SAMPLE_SIZE = 10.0
 N_FAMILIES = 3_000
@@ -58,7 +56,8 @@ def scoring(_options: Options) -> Sheet:
             scorer.score_encoded(*encoded, use_cache=False)
             seconds = median_seconds(partial(scorer.score_encoded, *encoded, use_cache=False))
             ours = N_FAMILIES / seconds
-            peers = peer_families_per_second(frame, families, score, EQUIVALENT_SAMPLE_SIZE)
+            scores = peer_family_scores(frame, families, score, EQUIVALENT_SAMPLE_SIZE)
+            peers = {label: len(values) / of_pass for label, (values, of_pass) in scores.items()}
             ratio = f"{ours / max(peers.values()):.1f}x" if peers else "-"
             fastest = ", ".join(f"{label} {speed:,.0f}" for label, speed in peers.items())
             rows.append((f"{n:,}", score, f"{ours:,.0f}", fastest or "-", ratio))

@@ -24,10 +24,9 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.simulation import random_network
 from lab.peers.held_out import jittered
 from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed
 from lab.samples.real_tables import TABLES
 
 MECHANISMS = ("random", "observed", "own")
@@ -191,22 +190,18 @@ def samples(options: Options) -> Iterator[tuple[int, DiscretizedBayesNet | None,
             yield seed, truth, truth.sample(n_rows, random_state=seed), test
 
 
-Result = tuple[str, str, float, int, float, float, float]
-
-
-def measured(options: Options) -> Iterator[Result]:
-    """Give mechanism, method, share, rows, F1, density and seconds of every run; NaN where a method has no result."""
+def measured(options: Options) -> Iterator[tuple[object, ...]]:
+    """Give method, mechanism, share, rows, F1, density and seconds of every run; NaN where a method has no result."""
     for seed, truth, rows, test in samples(options):
-        began = perf_counter()
-        full = learner_of(options, seed).fit(rows).network_
-        seconds = perf_counter() - began
+        learner, seconds = timed(learner_of(options, seed).fit, rows)
+        full = learner.network_
         of_full = skeleton_f1(truth or full, full), full.score(test), seconds
         empty = without_edges(rows, full).score(test)
         for mechanism in options.mechanisms:
             for share in options.shares:
                 of_runs = mechanism, share, len(rows)
-                yield _result("full data", of_runs, *of_full)
-                yield _result("no edges", of_runs, 0.0, empty, np.nan)
+                yield "full data", *of_runs, *of_full
+                yield "no edges", *of_runs, 0.0, empty, np.nan
                 gaps = amputated(rows, mechanism, share, np.random.default_rng([seed, int(100 * share)]))
                 for name, learn in methods(rows, gaps, options, seed):
                     began = perf_counter()
@@ -217,12 +212,7 @@ def measured(options: Options) -> Iterator[Result]:
                     except GomeaBnError:
                         # too few complete rows, or levels that only incomplete rows have
                         pass
-                    yield _result(name, of_runs, f1, density, perf_counter() - began)
-
-
-def _result(name: str, of_runs: tuple[str, float, int], f1: float, density: float, seconds: float) -> Result:
-    mechanism, share, n_rows = of_runs
-    return mechanism, name, share, n_rows, f1, density, seconds
+                    yield name, *of_runs, f1, density, perf_counter() - began
 
 
 def printed_lines(part: pd.DataFrame) -> list[Sequence[object]]:
@@ -249,7 +239,7 @@ def printed_lines(part: pd.DataFrame) -> list[Sequence[object]]:
 
 def compared(options: Options) -> list[Sheet]:
     """Return a table for every mechanism, share and number of rows."""
-    columns = ["mechanism", "method", "share", "rows", "F1", "density", "seconds"]
+    columns = ["method", "mechanism", "share", "rows", "F1", "density", "seconds"]
     frame = pd.DataFrame(measured(options), columns=columns)
     sheets = []
     for (mechanism, share, n_rows), part in frame.groupby(["mechanism", "share", "rows"], sort=False):

@@ -10,8 +10,8 @@ number as one of ten quantile bins of the target, which stands for its training 
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,9 @@ from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
 from gomea_bn.discretization import MDLP
 from gomea_bn.errors import GomeaBnError
 from lab.published.tables import published_table
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.runs import variant, warm_up
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed, variant, warm_up
 from lab.samples.real_tables import keel_rows
 
 Scores = tuple[float, float]
@@ -97,25 +95,21 @@ def number_scores(means: NDArray[np.float64], quantiles: NDArray[np.float64], y:
     return float(np.sqrt(np.mean((values - means) ** 2))), float(2 * pinball.mean())
 
 
-def our_classifier(options: dict[str, Any], seconds: float) -> Fitted:
-    """Return a function that fits our classifier and returns its scores."""
-
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        model = BayesNetClassifier(**_with_learner({"curves": "none", **options}, seconds)).fit(x, y)
-        return model.predict_proba(new), model.classes_
-
-    return scores
+def our_classifier(
+    options: dict[str, Any], seconds: float, x: pd.DataFrame, y: pd.Series, new: pd.DataFrame
+) -> Any:
+    """Return the probabilities and classes of our classifier."""
+    model = BayesNetClassifier(**_with_learner({"curves": "none", **options}, seconds)).fit(x, y)
+    return model.predict_proba(new), model.classes_
 
 
-def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
-    """Return a function that fits our regressor and returns means and quantiles."""
-
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        model = BayesNetRegressor(**_with_learner({"curves": "auto", **options}, seconds)).fit(x, y)
-        answer = model.predict_interval(new, LEVELS.tolist())
-        return answer["mean"].to_numpy(), answer.iloc[:, 2:].to_numpy()
-
-    return scores
+def our_regressor(
+    options: dict[str, Any], seconds: float, x: pd.DataFrame, y: pd.Series, new: pd.DataFrame
+) -> Any:
+    """Return the means and quantiles of our regressor."""
+    model = BayesNetRegressor(**_with_learner({"curves": "auto", **options}, seconds)).fit(x, y)
+    answer = model.predict_interval(new, LEVELS.tolist())
+    return answer["mean"].to_numpy(), answer.iloc[:, 2:].to_numpy()
 
 
 def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -127,30 +121,23 @@ def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     return {**of_estimator, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
 
 
-def sklearn_classifier(make: Callable[[], Any]) -> Fitted:
-    """Return a function that fits a classifier of scikit-learn."""
-
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        rows, others = encoded(x, new)
-        model = make().fit(rows, y.to_numpy())
-        return model.predict_proba(others), model.classes_
-
-    return scores
+def sklearn_classifier(make: Callable[[], Any], x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+    """Return the probabilities and classes of a classifier of scikit-learn."""
+    rows, others = encoded(x, new)
+    model = make().fit(rows, y.to_numpy())
+    return model.predict_proba(others), model.classes_
 
 
-def sklearn_regressor(make: Callable[[], Any]) -> Fitted:
-    """Return a function that fits a regressor of scikit-learn, with the quantiles of its residuals."""
+def sklearn_regressor(make: Callable[[], Any], x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+    """Return the means of a regressor of scikit-learn, and them plus the quantiles of its residuals."""
     from sklearn.model_selection import KFold, cross_val_predict
 
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        rows, others = encoded(x, new)
-        values = y.to_numpy(np.float64)
-        folds = KFold(N_FOLDS, shuffle=True, random_state=0)
-        residuals = values - cross_val_predict(make(), rows, values, cv=folds)
-        means = make().fit(rows, values).predict(others)
-        return means, means[:, None] + np.quantile(residuals, LEVELS)
-
-    return scores
+    rows, others = encoded(x, new)
+    values = y.to_numpy(np.float64)
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
+    residuals = values - cross_val_predict(make(), rows, values, cv=folds)
+    means = make().fit(rows, values).predict(others)
+    return means, means[:, None] + np.quantile(residuals, LEVELS)
 
 
 def agrum_probabilities(
@@ -206,31 +193,23 @@ def discretized(
     return pd.DataFrame(rows), pd.DataFrame(others)
 
 
-def agrum_classifier(method: str, cuts: str) -> Fitted:
-    """Return a function that fits a network classifier of pyAgrum."""
-
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        classes, codes = np.unique(y.to_numpy(), return_inverse=True)
-        return agrum_probabilities(method, cuts, x, codes, new), classes
-
-    return scores
+def agrum_classifier(method: str, cuts: str, x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+    """Return the probabilities and classes of a network classifier of pyAgrum."""
+    classes, codes = np.unique(y.to_numpy(), return_inverse=True)
+    return agrum_probabilities(method, cuts, x, codes, new), classes
 
 
-def agrum_regressor(method: str, cuts: str) -> Fitted:
-    """Return a function that fits a network classifier of pyAgrum to bins of the target."""
-
-    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        values = y.to_numpy(np.float64)
-        ends = np.unique(np.quantile(values, np.arange(1, _N_TARGET_BINS) / _N_TARGET_BINS))
-        _, codes = np.unique(np.searchsorted(ends, values), return_inverse=True)
-        by_bin = agrum_probabilities(method, cuts, x, codes, new)
-        order = np.argsort(values)
-        weights = (by_bin / np.bincount(codes))[:, codes[order]]
-        cumulated = np.cumsum(weights, axis=1)
-        places = np.array([np.searchsorted(row / row[-1], LEVELS) for row in cumulated])
-        return weights @ values[order], values[order][np.minimum(places, len(values) - 1)]
-
-    return scores
+def agrum_regressor(method: str, cuts: str, x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+    """Return means and quantiles by a network classifier of pyAgrum, whose classes are bins of the target."""
+    values = y.to_numpy(np.float64)
+    ends = np.unique(np.quantile(values, np.arange(1, _N_TARGET_BINS) / _N_TARGET_BINS))
+    _, codes = np.unique(np.searchsorted(ends, values), return_inverse=True)
+    by_bin = agrum_probabilities(method, cuts, x, codes, new)
+    order = np.argsort(values)
+    weights = (by_bin / np.bincount(codes))[:, codes[order]]
+    cumulated = np.cumsum(weights, axis=1)
+    places = np.array([np.searchsorted(row / row[-1], LEVELS) for row in cumulated])
+    return weights @ values[order], values[order][np.minimum(places, len(values) - 1)]
 
 
 def class_peers() -> dict[str, Fitted]:
@@ -242,17 +221,13 @@ def class_peers() -> dict[str, Fitted]:
     from sklearn.preprocessing import StandardScaler
 
     return {
-        "naive Bayes, normal": sklearn_classifier(GaussianNB),
-        **{
-            f"{title}, pyAgrum, {cuts}": agrum_classifier(method, cuts)
-            for title, method in _NETWORKS.items()
-            for cuts in ("quantiles", "MDLP")
-        },
-        "logistic regression": sklearn_classifier(
-            lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        "naive Bayes, normal": partial(sklearn_classifier, GaussianNB),
+        **_of_agrum(agrum_classifier),
+        "logistic regression": partial(
+            sklearn_classifier, lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         ),
-        "random forest": sklearn_classifier(lambda: RandomForestClassifier(300, random_state=0)),
-        "gradient boosting": sklearn_classifier(lambda: GradientBoostingClassifier(random_state=0)),
+        "random forest": partial(sklearn_classifier, partial(RandomForestClassifier, 300, random_state=0)),
+        "gradient boosting": partial(sklearn_classifier, partial(GradientBoostingClassifier, random_state=0)),
     }
 
 
@@ -262,14 +237,18 @@ def number_peers() -> dict[str, Fitted]:
     from sklearn.linear_model import LinearRegression
 
     return {
-        **{
-            f"{title}, pyAgrum, {cuts}": agrum_regressor(method, cuts)
-            for title, method in _NETWORKS.items()
-            for cuts in ("quantiles", "MDLP")
-        },
-        "linear regression": sklearn_regressor(LinearRegression),
-        "random forest": sklearn_regressor(lambda: RandomForestRegressor(200, random_state=0)),
-        "gradient boosting": sklearn_regressor(lambda: GradientBoostingRegressor(random_state=0)),
+        **_of_agrum(agrum_regressor),
+        "linear regression": partial(sklearn_regressor, LinearRegression),
+        "random forest": partial(sklearn_regressor, partial(RandomForestRegressor, 200, random_state=0)),
+        "gradient boosting": partial(sklearn_regressor, partial(GradientBoostingRegressor, random_state=0)),
+    }
+
+
+def _of_agrum(fit: Callable[..., Any]) -> dict[str, Fitted]:
+    return {
+        f"{title}, pyAgrum, {cuts}": partial(fit, method, cuts)
+        for title, method in _NETWORKS.items()
+        for cuts in ("quantiles", "MDLP")
     }
 
 
@@ -288,11 +267,10 @@ def measured(
     rows = []
     for fold in range(N_FOLDS):
         train, test = folds != fold, folds == fold
-        began = perf_counter()
-        answer = method(x[train], y[train], x[test])
-        rows.append((*score(*answer, y[test]), perf_counter() - began))
-    first, second, seconds = np.mean(rows, axis=0).tolist()
-    return first, second, seconds
+        answer, seconds = timed(method, x[train], y[train], x[test])
+        rows.append((*score(*answer, y[test]), seconds))
+    first, second, mean_seconds = np.mean(rows, axis=0).tolist()
+    return first, second, mean_seconds
 
 
 def compared(options: Options) -> list[Sheet]:
@@ -313,7 +291,7 @@ def compared(options: Options) -> list[Sheet]:
         make, peers = (our_classifier, class_peers()) if is_class else (our_regressor, number_peers())
         if options.no_peers:
             peers = {"random forest": peers["random forest"]}
-        ours = {f"ours, {label}": make(chosen, options.seconds) for label, chosen in variants}
+        ours = {f"ours, {label}": partial(make, chosen, options.seconds) for label, chosen in variants}
         sheets.append(_compared_on(name, *table, {**ours, **peers}, list(ours), is_class))
     return sheets
 

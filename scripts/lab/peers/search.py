@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,10 +32,10 @@ from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, Trap
 from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
 from gomea_bn.runtime.limits import Limits
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import ratio_of_medians, sheet, with_interval
-from lab.runner.report import Sheet
-from lab.runner.tabulated import tabulated
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.printing import ratio_of_medians, with_interval
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import timed
 
 HAS_PACKAGE = find_spec("gomea") is not None
 DISCRETE_SECONDS = 60.0
@@ -228,11 +227,8 @@ EQUAL_SETTINGS = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=F
 
 def _ours_discrete(problem: Any, seed: int, algorithm: GOMEA = EQUAL_SETTINGS) -> Outcome:
     """Return one run of GOMEA."""
-    began = perf_counter()
-    result = optimise(
-        problem, algorithm, max_seconds=DISCRETE_SECONDS, target=problem.target, random_state=seed
-    )
-    seconds = perf_counter() - began
+    limits = {"max_seconds": DISCRETE_SECONDS, "target": problem.target}
+    result, seconds = timed(optimise, problem, algorithm, **limits, random_state=seed)
     return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
 
 
@@ -253,9 +249,7 @@ def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
         algorithm = discrete.DiscreteGOMEA(
             fitness=function, linkage_model=model, random_seed=seed, base_population_size=2, **options
         )
-        began = perf_counter()
-        output = algorithm.run()
-        seconds = perf_counter() - began
+        output, seconds = timed(algorithm.run)
         if not case.records:
             final = output.getFinalStatistics()
             return Outcome(final["best_obj_val"] >= case.optimum, final["evaluations"], seconds)
@@ -322,9 +316,7 @@ def _ours_real(case: RealCase, problem: RealKernelProblem, seed: int, max_second
     """Return one run of RVGOMEA."""
     algorithm = RVGOMEA(linkage=LINKAGES[case.linkage][0])
     limits = Limits(max_seconds=max_seconds, target=REAL_TARGET)
-    began = perf_counter()
-    result = algorithm.run(problem, limits, random_state=seed)
-    seconds = perf_counter() - began
+    result, seconds = timed(algorithm.run, problem, limits, random_state=seed)
     return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
 
 
@@ -342,9 +334,7 @@ def _package_real(case: RealCase, *, grey: bool, seed: int, max_seconds: float) 
         random_seed=seed,
         max_number_of_seconds=max_seconds,
     )
-    began = perf_counter()
-    output = algorithm.run()
-    seconds = perf_counter() - began
+    output, seconds = timed(algorithm.run)
     final = output.getFinalStatistics()
     return Outcome(final["best_obj_val"] <= REAL_TARGET, final["evaluations"], seconds)
 

@@ -1,21 +1,54 @@
 """The experiment `shapes-skeletons`: F1 of learned skeletons on several laws, ours and those of other libraries."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from graphlib import TopologicalSorter
 from math import isfinite
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from lab.methods.skeleton_peers import peer_skeletons
+from lab.published.tables import published_model
 from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
-from lab.runner.printing import mean_difference, sheet, with_error
-from lab.runner.report import Record, Report, Sheet, group_by
+from lab.runner.printing import mean_difference, with_error
+from lab.runner.report import Record, Report, Sheet, group_by, sheet
 from lab.runner.runs import VARIANTS, learner_variants, make_learner, warm_up
-from lab.samples.gaussian_networks import GAUSSIAN_NETWORKS
-from lab.samples.structural_laws import LAWS
+from lab.samples.structural_laws import LAWS, SALT, Sample
 
 PEERS = "peers"
-SAMPLES = LAWS | GAUSSIAN_NETWORKS
+
+
+def gaussian_network(n_rows: int, seed: int, name: str) -> Sample:
+    """Return rows of a network of genes or plants of the bnlearn repository, its columns in an order of the seed.
+
+    A variable is its intercept plus a coefficient times every parent plus normal noise, whose variance the file has.
+    """
+    generator = np.random.default_rng([SALT, seed, *name.encode()])
+    model = json.loads(published_model(f"{name}.json").read_text("utf-8"))
+    values: dict[str, np.ndarray] = {}
+    for child in TopologicalSorter(
+        {node: of["parents"] for node, of in model["cpds"].items()}
+    ).static_order():
+        of_child = model["cpds"][child]
+        (deviation,) = np.sqrt(of_child["variance"])
+        values[child] = deviation * generator.standard_normal(n_rows)
+        for term, (coefficient,) in of_child["coefficients"].items():
+            values[child] += coefficient * (1.0 if term == "(Intercept)" else values[term])
+    names = generator.permutation(model["nodes"]).tolist()
+    edges = [(parent, child) for parent, child in model["arcs"]]
+    return Sample(pd.DataFrame({k: values[k] for k in names}), dict.fromkeys(names, "continuous"), edges)
+
+
+SAMPLES: dict[str, Callable[[int, int], Sample]] = {
+    **LAWS,
+    **{
+        name.upper(): partial(gaussian_network, name=name)
+        for name in ("ecoli70", "magic-niab", "magic-irri", "arth150")
+    },
+}
 """Functions of the number of rows and a seed, by the name of a law or of a published network."""
 
 

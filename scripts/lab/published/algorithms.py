@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN
@@ -33,6 +35,9 @@ GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
 """Options of `BayesNetLearner` by name. Bins are uniform inside as published, and numbers of bins and parents do not
 depend on the rows, except for the learner's default. EF-AIC is our setting for prediction."""
 
+LEARNERS = ("EW", "EF", "EF-AIC", "BD", "LDBN", "optimal", "default")
+"""Names of the learners in the order of tables."""
+
 EVALUATIONS_PER_ORDER = 2_000
 """Number of evaluations that counts as one random order of LDBN, which evaluates no networks, if evaluations are
 limited."""
@@ -52,20 +57,13 @@ class Learned:
     time_to_best: float | None
 
 
-def learners() -> tuple[str, ...]:
-    """Return the names of the learners in the order of tables."""
-    names = list(GOMEA_ALGORITHMS)
-    names.insert(names.index("BD") + 1, "LDBN")
-    return tuple(names)
-
-
 def learning_seed(net: int) -> int:
     """Return the seed of a learner; seeds of networks and samples are smaller."""
     return 60_000 + net
 
 
 def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, **options: Any) -> Learned:
-    """Return what one of `learners` learns from rows on one core, under the limits of a task.
+    """Return what one of `LEARNERS` learns from rows on one core, under the limits of a task.
 
     `net` is the number of the network or sample; see `learning_seed`. Further options of `BayesNetLearner` take
     precedence over those of the name; LDBN ignores them.
@@ -104,12 +102,17 @@ def true_fit(
     """Return the true graph with the true bins, its tables counted from rows and smoothed."""
     kinds = {name: "continuous" if name in truth.cut_points else "discrete" for name in truth.names}
     table = read_table(frame, kinds=kinds)
-    ranges = _ranges(table)
-    cuts = {
-        name: cuts[(cuts > ranges[name][0]) & (cuts < ranges[name][1])]
-        for name, cuts in truth.cut_points.items()
-    }
+    cuts = inside(truth.cut_points, table)
     return DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=pseudo_count)
+
+
+def inside(cuts: Mapping[str, Any], table: Table) -> dict[str, NDArray[np.float64]]:
+    """Return the cuts of every continuous column that lie strictly inside its range, increasing."""
+    cuts_in_range = {}
+    for name, (low, high) in _ranges(table).items():
+        increasing = np.unique(np.asarray(cuts[name], np.float64))
+        cuts_in_range[name] = increasing[(increasing > low) & (increasing < high)]
+    return cuts_in_range
 
 
 def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:

@@ -12,13 +12,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 
-def markov_blanket(network: DiscretizedBayesNet, name: str) -> list[str]:
-    """Return the parents, the children and the children's other parents of a variable, in the network's order."""
-    children = [child for child in network.names if name in network.parents(child)]
-    blanket = {*network.parents(name), *children, *(p for child in children for p in network.parents(child))}
-    return [other for other in network.names if other in blanket - {name}]
-
-
 def hit_rate(
     network: DiscretizedBayesNet,
     truth: DiscretizedBayesNet,
@@ -40,7 +33,7 @@ def hit_rate(
     model = network.to_pyagrum()
     total = 0.0
     for target in targets:
-        blanket = markov_blanket(truth, target)
+        blanket = truth.markov_blanket(target)
         n_seen = math.ceil(share * len(blanket) - 1e-9)
         seen = [blanket[i] for i in sorted(generator.permutation(len(blanket))[:n_seen].tolist())]
         engine = gum.LazyPropagation(model)

@@ -1,7 +1,6 @@
 """Held-out density of discretized tables, with the graph given or learned: Chen, Wheeler & Kochenderfer (2017)."""
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from lab.runner.report import (
     rank_tests,
     summary_sheet,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Claim, number, summarise
 
 METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC", "optimal")
@@ -95,13 +95,10 @@ def measure(task: Task) -> Measured:
     stop = None if task["fold"] == task["folds"] - 1 else (task["fold"] + 1) * size
     held_out = order[task["fold"] * size : stop]
     train, test = frame.drop(index=held_out.tolist()), frame.iloc[held_out]
-    began = perf_counter()
     if task["method"] in OWN_SMOOTHING:
-        networks = _smoothed_networks(task, train, kinds)
-        seconds = perf_counter() - began
+        networks, seconds = timed(_smoothed_networks, task, train, kinds)
     else:
-        edges, cuts = _fitted(task, train, kinds)
-        seconds = perf_counter() - began
+        (edges, cuts), seconds = timed(_fitted, task, train, kinds)
         networks = {floor: laplace_network(train, kinds, edges, cuts, float(floor)) for floor in FLOORS}
     bins = [len(cuts) + 1 for cuts in networks[FLOORS[0]].cut_points.values()]
     values: dict[str, Any] = {

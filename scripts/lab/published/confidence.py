@@ -6,7 +6,6 @@ ten such pairs have an edge.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from lab.published.mgcd import gaussian_sample, random_truth
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, Series, Sheet, group_by
+from lab.runner.runs import timed
 from lab.samples.structural_laws import LAWS
 
 POSTERIOR, POSTERIOR_BINS, POSTERIOR_DRAWN = "posterior", "posterior-bins", "posterior-drawn"
@@ -83,9 +83,7 @@ def measure(task: Task) -> Measured:
     net = task["net"]
     true_edges, frame = edges_and_rows(task["network"], task["rows"], net)
     frame = frame[[name for name in frame.columns if frame[name].nunique() > 1]]
-    began = perf_counter()
-    confidences = _confidences(task, frame)
-    seconds = perf_counter() - began
+    confidences, seconds = timed(_confidences, task, frame)
     edges = {frozenset(edge) for edge in true_edges}
     values: dict[str, list[float]] = {"true": [], "false": []}
     known = _of_pairs(confidences)

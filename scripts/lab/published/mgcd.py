@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from operator import methodcaller
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import cpdag_tpr_fpr
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
-from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
+from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learning_seed
 from lab.published.blanket import hit_rate
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
@@ -33,6 +32,7 @@ from lab.runner.report import (
     timed_out,
     values_of,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Claim, Finding, is_lower, number, summarise
 
 RANDOM = "random"
@@ -171,9 +171,8 @@ def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[Disc
         learner = MGCDiscretizer(
             univariate=method == "GMM", kinds=kinds, max_seconds=limit, random_state=learning_seed(net)
         )
-    began = perf_counter()
-    learner.fit(frame)
-    return learner.network_, perf_counter() - began, learner.stopped_by_
+    _, seconds = timed(learner.fit, frame)
+    return learner.network_, seconds, learner.stopped_by_
 
 
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
@@ -340,14 +339,13 @@ def _prediction_claims(data: str, share: str, correct: dict[tuple[Any, ...], lis
     return claims
 
 
-KNOWN = (*COLUMNS, *(name for name in learners() if name in GOMEA_ALGORITHMS))
 EXPERIMENTS = (
     Experiment(
         name="mgcd",
         title="Graphs and predictions from Gaussian and uniform values",
         source="Mabrouk, Gonzales, Jabet-Chevalier & Chojnaki, Multivariate cluster-based discretization (2015).",
         plan=Plan(3, (1_000, 5_000), (*COLUMNS, "EF", "EF-AIC", "optimal"), VARIANTS, 8.0),
-        full=Plan(30, SIZES, KNOWN, VARIANTS, 60.0),
+        full=Plan(30, SIZES, (*COLUMNS, *GOMEA_ALGORITHMS), VARIANTS, 60.0),
         tasks=methodcaller("tasks", "data", "rows", "method"),
         measure=measure,
         report=report,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from operator import methodcaller
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from gomea_bn.discretization.structure_search import K2
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
+from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learning_seed
 from lab.published.tables import parents_first, published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
@@ -27,6 +26,7 @@ from lab.runner.report import (
     summary_sheet,
     values_of,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Claim
 
 SIGMAS = ("0.25", "0.35", "0.50")
@@ -76,9 +76,7 @@ def measure(task: Task) -> Measured:
     kinds = {name: "continuous" if name in CONTINUOUS else "discrete" for name in truth.names}
     constant = [name for name in truth.names if frame[name].nunique() == 1]
     if task["method"] in DISCRETIZERS:
-        began = perf_counter()
-        edges = _by_k2(task["method"], frame, kinds, order, task["net"], task["seconds"])
-        seconds = perf_counter() - began
+        edges, seconds = timed(_by_k2, task["method"], frame, kinds, order, task["net"], task["seconds"])
         counts: dict[str, Any] = {}
     else:
         varying = [name for name in order if name not in constant]
@@ -107,7 +105,6 @@ def _by_k2(
 ) -> list[tuple[str, str]]:
     """Return the arcs of K2 after a discretizer has cut every column by itself."""
     cutter: Any
-    columns = frame[list(CONTINUOUS)]
     if method == "latent":
         used = [name for name in order if name in CONTINUOUS or frame[name].nunique() > 1]
         cutter = LatentDiscretizer(
@@ -119,7 +116,7 @@ def _by_k2(
         codes = cutter.fit_transform(frame[used])[list(CONTINUOUS)]
     else:
         cutter = EqualFrequency(n_bins=int(method[2:]), kinds={name: kinds[name] for name in CONTINUOUS})
-        codes = cutter.fit_transform(columns)
+        codes = cutter.fit_transform(frame[list(CONTINUOUS)])
     discretized = frame.assign(**{name: codes[name].to_numpy() for name in CONTINUOUS})
     return K2(order=order, max_indegree=MOST_PARENTS).fit(discretized).edges_
 
@@ -166,14 +163,13 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
 
 
-KNOWN = (*DISCRETIZERS, *(name for name in learners() if name in GOMEA_ALGORITHMS))
 EXPERIMENTS = (
     Experiment(
         name="monti",
         title="Arcs of ALARM with continuous variables",
         source="Monti & Cooper, A latent variable model for multivariate discretization (AISTATS 1999).",
         plan=Plan(5, (250, 1_000, 3_000), (*DISCRETIZERS, "EF", "EF-AIC", "optimal"), SIGMAS, 2.0),
-        full=Plan(PAPER_RUNS, SIZES, KNOWN, SIGMAS, 60.0),
+        full=Plan(PAPER_RUNS, SIZES, (*DISCRETIZERS, *GOMEA_ALGORITHMS), SIGMAS, 60.0),
         tasks=methodcaller("tasks", "sigma", "rows", "method"),
         measure=measure,
         report=report,

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import accuracy, kl_divergence, sensitivity
 from gomea_bn.simulation.random_networks import random_network
-from lab.published.algorithms import FLOORS, learn, learners, true_fit
+from lab.published.algorithms import FLOORS, LEARNERS, learn, true_fit
 from lab.published.printed import TABLE_1, TABLE_2, PaperTable
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
@@ -275,18 +275,17 @@ def figure_4_claims(rows: Sequence[Row]) -> list[Finding]:
 
 
 def _experiments() -> tuple[Experiment, ...]:
-    all_learners = learners()
     table = partial(report_divergence, variant="law")
     rows = {"kind": "random", "variables": N_VARIABLES}
     variables = {"kind": "random", "rows": N_ROWS}
-    compared = tuple(name for name in all_learners if name in ("EW", "EF", "BD", "optimal"))
+    compared = tuple(name for name in LEARNERS if name in ("EW", "EF", "BD", "optimal"))
     return (
         Experiment(
             name="table1",
             title="KL by the number of rows",
             source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours per run.",
-            plan=Plan(10, (200, 800, 3_200), all_learners, LAWS, 2.0),
-            full=Plan(PAPER_NETS, TABLE_ROWS, all_learners, LAWS, 60.0),
+            plan=Plan(10, (200, 800, 3_200), LEARNERS, LAWS, 2.0),
+            full=Plan(PAPER_NETS, TABLE_ROWS, LEARNERS, LAWS, 60.0),
             tasks=partial(expand, variant="law", grows="rows", fixed=rows),
             measure=measure,
             report=partial(table, grows="rows", paper=TABLE_1, heading="8 variables"),
@@ -297,8 +296,8 @@ def _experiments() -> tuple[Experiment, ...]:
             name="table2",
             title="KL by the number of variables",
             source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours per run.",
-            plan=Plan(10, (4, 8, 12), all_learners, LAWS, 2.0),
-            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), all_learners, LAWS, 60.0),
+            plan=Plan(10, (4, 8, 12), LEARNERS, LAWS, 2.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), LEARNERS, LAWS, 60.0),
             tasks=partial(expand, variant="law", grows="variables", fixed=variables),
             measure=measure,
             report=partial(table, grows="variables", paper=TABLE_2, heading="500 rows"),
@@ -310,7 +309,7 @@ def _experiments() -> tuple[Experiment, ...]:
             title="Structure by the number of rows and the kind of network",
             source=f"{SOURCE}, Figure 3: equal-width, equal-frequency and random networks of 8 variables.",
             plan=Plan(10, (200, 1_600, 6_400), compared, KINDS, 2.0),
-            full=Plan(PAPER_NETS, TABLE_ROWS, all_learners, KINDS, 60.0),
+            full=Plan(PAPER_NETS, TABLE_ROWS, LEARNERS, KINDS, 60.0),
             tasks=partial(
                 expand,
                 variant="kind",
@@ -327,8 +326,8 @@ def _experiments() -> tuple[Experiment, ...]:
             name="fig4",
             title="Structure and time to the best by the number of variables",
             source=f"{SOURCE}, Figure 4: random networks, 500 rows.",
-            plan=Plan(10, (4, 8, 12, 16), all_learners, ("ide-cozman",), 2.0),
-            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), all_learners, LAWS, 60.0),
+            plan=Plan(10, (4, 8, 12, 16), LEARNERS, ("ide-cozman",), 2.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), LEARNERS, LAWS, 60.0),
             tasks=partial(expand, variant="law", grows="variables", fixed=variables, with_floor=False),
             measure=measure,
             report=partial(report_structure, variant="law", grows="variables", claims=figure_4_claims),

@@ -1,10 +1,10 @@
 """Parts of the search engine removed or replaced, and pyAgrum's learners, on published networks with BDeu."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from operator import methodcaller
-from time import perf_counter
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,7 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import shd
 from lab.published.algorithms import learning_seed
 from lab.published.judge import Edge, network_score
-from lab.published.tables import published_network
+from lab.published.tables import published_network, varying_sample
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
     Figure,
@@ -32,6 +32,7 @@ from lab.runner.report import (
     summary_sheet,
     values_of,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
 
 NETWORKS = ("asia", "insurance", "alarm", "hepar2")
@@ -76,15 +77,14 @@ GAINS = "it gains within the same number of evaluations here too"
 def measure(task: Task) -> Measured:
     """Return the score of one algorithm's network minus that of the generating network, and its evaluations."""
     truth = published_network(task["network"])
-    sample = truth.sample(task["rows"], random_state=10_000 + task["net"])
-    frame = sample[[name for name in truth.names if sample[name].nunique() > 1]]
+    frame = varying_sample(truth, task["rows"], task["net"])
     names = list(map(str, frame.columns))
     true_edges = [(parent, child) for parent, child in truth.edges if parent in names and child in names]
     counts: dict[str, Any] = {}
     if task["algorithm"] in PEERS:
-        began = perf_counter()
-        edges = by_pyagrum(frame, PEERS[task["algorithm"]])
-        seconds = {"search": perf_counter() - began}
+        search = PEERS[task["algorithm"]]
+        edges, in_all = timed(pyagrum_edges, search, frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+        seconds = {"search": in_all}
     else:
         compile_kernels()
         learner = BayesNetLearner(
@@ -112,9 +112,20 @@ def measure(task: Task) -> Measured:
     return Measured({**values, **counts}, seconds)
 
 
-def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
-    """Return the edges that one of pyAgrum's searches (`PEERS`) reaches under BDeu."""
-    learner = pyagrum_learner(frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+def pyagrum_edges(
+    search: str,
+    frame: pd.DataFrame,
+    score: str,
+    ess: float,
+    seconds: float = math.inf,
+    most: int | None = None,
+) -> list[Edge]:
+    """Return the edges that one of pyAgrum's searches reaches, with at most some parents."""
+    learner = pyagrum_learner(frame, score, ess)
+    if math.isfinite(seconds):
+        learner.setMaxTime(seconds)
+    if most is not None:
+        learner.setMaxIndegree(most)
     getattr(learner, search)()
     return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
 
@@ -156,9 +167,8 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
             "SHD": median_text(cells, "shd"),
             "s": median_text(cells, "search", "seconds"),
         }
-        sheets.append(
-            summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
-        )
+        heading = f"Score over the generating network's, {name}"
+        sheets.append(summary_sheet(heading, ("rows", "algorithm"), gains, more_columns))
         by_size = nested(gains)
         sheets.append(rank_tests(f"Score, pairs of algorithms, {name}", "rows", by_size))
         y_label = "score over the generating network's"
@@ -168,9 +178,6 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
             claims += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
     figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
-
-
-KEYS = ("rows", "algorithm")
 
 
 def linkage_findings(

@@ -1,7 +1,6 @@
 """Tables of the discretization papers, from the package mlxtend, and their graphs; published discrete networks."""
 
-from graphlib import TopologicalSorter
-from heapq import heappop, heappush
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,7 @@ def _sources() -> dict[str, Any]:
     return {"auto": autompg_data, "wine": wine_data, "housing": boston_housing_data, "iris": iris_data}
 
 
-def family_edges(families: tuple[str, ...]) -> list[tuple[str, str]]:
+def family_edges(families: Sequence[str]) -> list[tuple[str, str]]:
     """Return the (parent, child) pairs of families, the child last in each."""
     return [(parent, family[-1]) for family in families for parent in family[:-1]]
 
@@ -81,14 +80,12 @@ def published_model(name: str) -> Path:
 
 def parents_first(network: DiscretizedBayesNet) -> list[str]:
     """Return the variables, each after its parents, otherwise in the network's order."""
-    position = {name: k for k, name in enumerate(network.names)}
-    sorter = TopologicalSorter({name: network.parents(name) for name in network.names})
-    sorter.prepare()
-    order: list[str] = []
-    ready: list[int] = []
-    while sorter.is_active():
-        for name in sorter.get_ready():
-            heappush(ready, position[name])
-        order.append(network.names[heappop(ready)])
-        sorter.done(order[-1])
-    return order
+    from networkx import lexicographical_topological_sort
+
+    return list(lexicographical_topological_sort(network.to_networkx(), network.names.index))
+
+
+def varying_sample(truth: DiscretizedBayesNet, n_rows: int, net: int) -> pd.DataFrame:
+    """Return rows of a network, without columns that have one value."""
+    frame = truth.sample(n_rows, random_state=10_000 + net)
+    return frame[[name for name in truth.names if frame[name].nunique() > 1]]

@@ -1,7 +1,6 @@
 """Values split into several and joined again by searches for thresholds: Corcoran, Tran & Levine (2014)."""
 
 from collections.abc import Sequence
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from lab.runner.report import (
     summary_sheet,
     values_of,
 )
+from lab.runner.runs import timed
 from lab.runner.statistics import Finding, is_lower, number, summarise
 
 SEARCHES = ("single-threshold", "merge", "split", "exact")
@@ -82,9 +82,7 @@ def measure(task: Task) -> Measured:
     method = MDLDiscretizer(
         task["search"], kinds=kinds, start_bins=N_VALUES * N_FINE, max_seconds=task["seconds"]
     )
-    began = perf_counter()
-    method.fit(frame, network=edges)
-    seconds = perf_counter() - began
+    _, seconds = timed(method.fit, frame, network=edges)
     true_thresholds = [N_FINE * k - 0.5 for k in range(1, N_VALUES)]
     right = [cuts.tolist() == true_thresholds for cuts in method.cut_points_.values()]
     thresholds = sum(len(cuts) for cuts in method.cut_points_.values())
@@ -114,7 +112,11 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
             published, exact = (
                 by_net(cells.get((largest, name), ()), "recovered") for name in (PUBLISHED, "exact")
             )
-            n_all = shares.count(1.0)
+            n_all, reason = shares.count(1.0), ""
+            # the rule approaches the exact minimum
+            if of_exact := recovered.get((largest, "exact")):
+                mean = number(summarise(of_exact).mean)
+                reason = f"the exact minimum of the same description length recovers {mean}"
             findings.append(
                 Finding(
                     f"{graph}: share of columns recovered",
@@ -122,19 +124,11 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                     "1 with many rows",
                     f"{number(summarise(shares).mean)}, all three in {n_all} of {len(shares)} samples",
                     summarise(shares).median == 1.0 and not is_lower(published, exact),
-                    reason=_reason(recovered, largest),
+                    reason=reason,
                 )
             )
     figure = Figure("recovery", "Share of columns recovered: medians and quartiles", tuple(panels))
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
-
-
-def _reason(recovered: dict[tuple[int, str], list[float]], rows: int) -> str:
-    """Return the share of columns that the exact minimum recovers; the rule approaches it."""
-    exact = recovered.get((rows, "exact"))
-    if not exact:
-        return ""
-    return f"the exact minimum of the same description length recovers {number(summarise(exact).mean)}"
 
 
 EXPERIMENTS = (

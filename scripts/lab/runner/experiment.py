@@ -1,14 +1,19 @@
-"""An experiment: a frozen plan, its independent tasks, the measurement of a task, and the report of the rows."""
+"""An experiment: a frozen plan, its independent tasks, the measurement of a task, and the report of the rows.
+
+`tabulated` makes one of a function of options that returns tables.
+"""
 
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from itertools import product
 from types import SimpleNamespace
 from typing import Any, Self, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
-from lab.runner.report import Report
+from lab.runner.report import Report, Sheet
 
 Task: TypeAlias = dict[str, Any]
 """Everything that one run depends on, as names with numbers and texts that JSON can hold."""
@@ -267,3 +272,63 @@ def _python_number(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise ValueError(f"JSON cannot hold {value!r}.")
+
+
+Table = Callable[[Options], Sheet | Sequence[Sheet]]
+
+
+def tabulated(
+    name: str,
+    title: str,
+    source: str,
+    table: Table,
+    options: Mapping[str, Option],
+    *,
+    split: tuple[str, ...] = (),
+    prepare: Callable[[Callable[[str], object]], float] | None = None,
+    in_turn: bool = True,
+) -> Experiment:
+    """Return the experiment of a function that returns the tables of its options; it is importable by name.
+
+    `split` names options that list values. Every combination of their values is a task, with a list of one value each;
+    rows of equal tables are joined. Other parameters are those of `Experiment`.
+    """
+    return Experiment(
+        name=name,
+        title=title,
+        source=source,
+        tasks=partial(_tasks, split),
+        measure=partial(_measured, table),
+        report=_joined,
+        options=options,
+        prepare=prepare,
+        in_turn=in_turn,
+    )
+
+
+def _tasks(split: tuple[str, ...], plan: Options) -> list[Task]:
+    values = [getattr(plan, name) for name in split]
+    tasks: list[Task] = plain(
+        [{**vars(plan), **{n: [v] for n, v in zip(split, chosen)}} for chosen in product(*values)]
+    )
+    return tasks
+
+
+def _measured(table: Table, task: Task) -> dict[str, Any]:
+    sheets = table(Options(**task))
+    return {"sheets": [asdict(sheet) for sheet in ([sheets] if isinstance(sheets, Sheet) else sheets)]}
+
+
+def _joined(_plan: Options, rows: Sequence[Row]) -> Report:
+    """Return the tables of all tasks; those with the same heading and columns are one."""
+    joined: dict[tuple[str, tuple[str, ...]], tuple[list[tuple[str, ...]], list[str]]] = {}
+    for sheet in (sheet for row in rows for sheet in row["measured"]["sheets"]):
+        lines, notes = joined.setdefault((sheet["heading"], tuple(sheet["columns"])), ([], []))
+        lines += map(tuple, sheet["rows"])
+        notes += [sheet["note"]] if sheet["note"] and sheet["note"] not in notes else []
+    return Report(
+        tuple(
+            Sheet(heading, columns, tuple(lines), "\n".join(notes))
+            for (heading, columns), (lines, notes) in joined.items()
+        )
+    )

@@ -1,6 +1,6 @@
 """Printed tables, and the statistics in their cells."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,6 @@ def print_sheet(table: Sheet) -> None:
         print("  ".join([first.ljust(widths[0]), *cells]).rstrip(), flush=True)
     if table.note:
         print(table.note)
-
-
-def sheet(heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> Sheet:
-    """Return a table of the texts of its cells."""
-    return Sheet(heading, tuple(columns), tuple(tuple(map(str, row)) for row in rows), note)
 
 
 def ratio_of_medians(

@@ -33,7 +33,6 @@ def experiment(name: str) -> Experiment:
     """Return the experiment of a name; an unknown name is a `GomeaBnError`."""
     by_name = experiments()
     if name not in by_name:
-        raise GomeaBnError(
-            f"Unknown experiment {name!r}; known are {', '.join(by_name)}.{nearest(name, by_name)}"
-        )
+        known = ", ".join(by_name)
+        raise GomeaBnError(f"Unknown experiment {name!r}; known are {known}.{nearest(name, by_name)}")
     return by_name[name]

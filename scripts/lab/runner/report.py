@@ -24,6 +24,11 @@ class Sheet:
     note: str = ""
 
 
+def sheet(heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> Sheet:
+    """Return a table of the texts of its cells."""
+    return Sheet(heading, tuple(columns), tuple(tuple(map(str, row)) for row in rows), note)
+
+
 @dataclass(frozen=True)
 class Series:
     """One line of a panel: medians, perhaps with quartiles; dashed if it is published and not ours."""
@@ -173,33 +178,19 @@ def rank_tests(heading: str, key_column: str, groups: Mapping[Any, Mapping[str, 
     return Sheet(heading, columns, tuple(rows), note)
 
 
-def figure_of(
-    label: str, groups: Mapping[float, Sequence[float]], *, published: Mapping[float, float] | None = None
-) -> tuple[Series, ...]:
-    """Return the line of medians with quartiles over x, and the published line if there is one."""
-    x = tuple(sorted(groups))
-    summaries = [summarise(groups[size]) for size in x]
-    ours = Series(
-        label,
-        x,
-        tuple(summary.median for summary in summaries),
-        tuple(summary.low for summary in summaries),
-        tuple(summary.high for summary in summaries),
-    )
-    published_x = tuple(size for size in x if published and size in published)
-    if not published or not published_x:
-        return (ours,)
-    y = tuple(published[size] for size in published_x)
-    return ours, Series(f"{label}, published", published_x, y, dashed=True)
-
-
 def figures_of(
     groups: Mapping[tuple[Any, Any], Sequence[float]],
     published: Mapping[str, Mapping[float, float]] | None = None,
 ) -> tuple[Series, ...]:
-    """Return the lines of every name over x, of values by (x, name), and of published values by name and x."""
+    """Return the medians and quartiles of every name over x, of values by (x, name), and published values by x."""
     series: list[Series] = []
     for name in dict.fromkeys(name for _, name in groups):
-        by_x = {x: values for (x, other), values in groups.items() if other == name}
-        series += figure_of(name, by_x, published=(published or {}).get(name))
+        x = tuple(sorted(x for x, other in groups if other == name))
+        summaries = [summarise(groups[size, name]) for size in x]
+        medians, lows, highs = zip(*((each.median, each.low, each.high) for each in summaries), strict=True)
+        series.append(Series(name, x, medians, lows, highs))
+        of_name = (published or {}).get(name, {})
+        if known := tuple(size for size in x if size in of_name):
+            y = tuple(of_name[size] for size in known)
+            series.append(Series(f"{name}, published", known, y, dashed=True))
     return tuple(series)

@@ -1,4 +1,4 @@
-"""Runs in processes of their own, and the learner that a command line describes.
+"""Runs with their seconds or in processes of their own, and the learner that a command line describes.
 
 A learner's option is `name=value`, where the value is a Python literal or else a text. `algorithm.name=value` is an
 option of its GOMEA.
@@ -76,12 +76,16 @@ def peak_megabytes() -> float:
 
 def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
     """Return the median wall time of a call in seconds."""
-    times = []
-    for _ in range(repeats):
-        began = perf_counter()
-        call()
-        times.append(perf_counter() - began)
-    return statistics.median(times)
+    return statistics.median(timed(call)[1] for _ in range(repeats))
+
+
+def timed(
+    call: Callable[..., R], *arguments: Any, clock: Callable[[], float] = perf_counter, **options: Any
+) -> tuple[R, float]:
+    """Return the result of a call and its seconds by a clock."""
+    began = clock()
+    result = call(*arguments, **options)
+    return result, clock() - began
 
 
 RESOLUTION = {
@@ -177,8 +181,7 @@ def warm_up(options: Mapping[str, Any]) -> None:
     if key in _WARM:
         return
     frame = random_network(3, random_state=0).sample(60, random_state=0)
-    small = {"max_seconds": 60.0, "max_evaluations": 500}
-    make_learner({**options, **small}).fit(frame)
+    make_learner({**options, "max_seconds": 60.0, "max_evaluations": 500}).fit(frame)
     _WARM.add(key)
 
 

@@ -8,8 +8,6 @@ of processes of a Dask cluster on this machine; 0 stands for threads. With --eva
 by their number, so that all ways begin with one network.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -19,14 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
+from gomea_bn.runtime.cluster import connected
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
 from lab.runner.runs import in_new_process, peak_megabytes
-from lab.runner.tabulated import tabulated
 
 SEED_OF_NET, ROWS_OF_FILE = 77, 1_000_000
 # held-out rows
@@ -64,7 +61,7 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     if task["memory"]:
         learner.fit(read_table(pd.read_parquet(task["folder"])))
     elif task["workers"]:
-        with workers(task["workers"]) as client:
+        with connected(n_workers=task["workers"]) as client:
             learner.scheduler = client.scheduler.address
             began = perf_counter()
             learner.fit(task["folder"])
@@ -288,25 +285,6 @@ def cells_of_run(run: dict[str, Any]) -> list[str]:
     ]
 
 
-@contextmanager
-def workers(n_workers: int) -> Iterator[Any]:
-    """Give the client of a cluster of processes of one thread each on this machine."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-_FOLDER = {"folder": Option("out/rows", "Folder of the Parquet files.")}
-_VARIABLES = {"variables": Option(20, "Number of columns.", least=2)}
-_SEARCH = {
-    "threads": Option(2, "Number of threads.", least=1),
-    "sample": Option(100_000, "Rows of the sample.", least=1),
-}
-
 _TABLES = ("complete", "gaps", "atoms", "levels", "smooth")
 
 EXPERIMENTS = (
@@ -354,12 +332,13 @@ EXPERIMENTS = (
         "By the number of rows, of threads and of workers.",
         learn,
         {
-            **_FOLDER,
+            "folder": Option("out/rows", "Folder of the Parquet files."),
             "rows": Option((10_000, 100_000, 1_000_000, 10_000_000), "Numbers of rows.", least=1),
-            **_VARIABLES,
+            "variables": Option(20, "Number of columns.", least=2),
             "seconds": Option(20.0, "Limit of the search on the sample."),
             "evaluations": Option(None, "Limit of that search in place of the seconds.", int, least=1),
-            **_SEARCH,
+            "threads": Option(2, "Number of threads.", least=1),
+            "sample": Option(100_000, "Rows of the sample.", least=1),
             "workers": Option((0,), "Processes of a Dask cluster on this machine; 0 for threads."),
             "in_memory": Option(1e6, "Most rows that are also learned from a table in memory."),
         },

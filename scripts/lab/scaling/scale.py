@@ -8,8 +8,6 @@ others end without one. `scale-threads` prints what several threads gain at equa
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,12 +21,10 @@ from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.peers import run_peer
 from lab.published.judge import network_score
-from lab.published.tables import published_network
-from lab.runner.experiment import Option, Options
-from lab.runner.printing import sheet
-from lab.runner.report import Sheet
-from lab.runner.runs import peak_megabytes
-from lab.runner.tabulated import tabulated
+from lab.published.tables import published_network, varying_sample
+from lab.runner.experiment import Option, Options, tabulated
+from lab.runner.report import Sheet, sheet
+from lab.runner.runs import peak_megabytes, timed
 
 N_HELD_OUT = 20_000
 # the law draws the number of edges: with this factor on the upper limit, 1 network in 100 has the number asked for
@@ -110,10 +106,9 @@ def learn(options: Options) -> list[Sheet]:
                 n_jobs=options.jobs,
                 random_state=seed,
             )
-            began = perf_counter()
-            learner.fit(frame)
+            _, seconds = timed(learner.fit, frame)
             label = f"ours, {options.discretizer}, {learner.n_candidate_pairs_} pairs"
-            rows.append(row_of(label, learner.network_, truth, held_out, perf_counter() - began))
+            rows.append(row_of(label, learner.network_, truth, held_out, seconds))
             trace = [entry for entry in learner.history_ if entry.objective < 0]
             shown = [trace[k] for k in np.linspace(0, len(trace) - 1, 8).astype(int).tolist()]
             scores = (f"{-entry.objective:.0f} at {entry.seconds:.0f} s" for entry in shown)
@@ -144,8 +139,7 @@ def screening(options: Options) -> Sheet:
     for name in options.networks:
         truth = published_network(name)
         for net in range(options.nets):
-            sample = truth.sample(options.sample_rows, random_state=10_000 + net)
-            frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
+            frame = varying_sample(truth, options.sample_rows, net)
             true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
             for score in options.score:
                 reference = network_score(frame, true_edges, score, EQUIVALENT_SAMPLE_SIZE)
@@ -154,36 +148,30 @@ def screening(options: Options) -> Sheet:
                     our_result(frame, score, candidates, net, options)
                     for candidates in read_candidates(options.candidates)
                 ]
-                for result in results:
-                    nats = f"{result.score - reference:,.1f}" if np.isfinite(result.score) else "-"
-                    rows.append((name, net, frame.shape[1], score, result.label, nats, *result.texts))
+                for label, reached, texts in results:
+                    nats = f"{reached - reference:,.1f}" if np.isfinite(reached) else "-"
+                    rows.append((name, net, frame.shape[1], score, label, nats, *texts))
     return sheet(f"{size}, {options.seconds:g} s, {options.jobs} threads", columns, rows)
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """One search of the table of `screening`: label, score in nats, and seconds to the best network, in all, note."""
-
-    label: str
-    score: float
-    texts: tuple[str, str, str]
+SearchResult = tuple[str, float, tuple[str, str, str]]
+"""Label, score in nats, and texts: seconds to the best network, in all, note."""
 
 
 def peer_result(label: str, frame: pd.DataFrame, score: str, seconds: float) -> SearchResult:
     """Return the score of a peer's network after at most some seconds; nan where there is no network."""
     run = run_peer(label, frame, score, EQUIVALENT_SAMPLE_SIZE, timeout=seconds, returns_best=True)
     if run.edges is None:
-        return SearchResult(label, np.nan, ("-", "-", run.note))
+        return label, np.nan, ("-", "-", run.note)
     reached = network_score(frame, run.edges, score, EQUIVALENT_SAMPLE_SIZE)
     notes = [run.note, "ended by the limit" if run.seconds >= seconds else ""]
-    return SearchResult(label, reached, ("-", f"{run.seconds:.1f}", "; ".join(filter(None, notes))))
+    return label, reached, ("-", f"{run.seconds:.1f}", "; ".join(filter(None, notes)))
 
 
 def our_result(
     frame: pd.DataFrame, score: str, candidates: int | str | None, seed: int, options: Options
 ) -> SearchResult:
     """Return the score of our network under the limits of the options."""
-    began = perf_counter()
     learner = BayesNetLearner(
         density="bins",
         scoring_method=Scoring(score, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
@@ -191,13 +179,13 @@ def our_result(
         max_seconds=options.seconds,
         n_jobs=options.jobs,
         random_state=seed,
-    ).fit(frame)
-    in_all = perf_counter() - began
+    )
+    _, in_all = timed(learner.fit, frame)
     # the learner counts from the beginning of its search, after the preparation of the table
     to_best = in_all - learner.fit_seconds_ + learner.time_to_best_
     reached = network_score(frame, learner.network_.edges, score, EQUIVALENT_SAMPLE_SIZE)
     seconds = (f"{to_best:.1f}", f"{in_all:.1f}")
-    return SearchResult(f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, ""))
+    return f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, "")
 
 
 def threads(options: Options) -> Sheet:
@@ -221,10 +209,9 @@ def threads(options: Options) -> Sheet:
         for turn in range(options.repeats + 1):
             for n_jobs, of_jobs in seconds.items():
                 learner = kind(**common, **given, n_jobs=n_jobs, max_evaluations=options.evaluations)
-                began = perf_counter()
-                learner.fit(frame)
+                _, in_all = timed(learner.fit, frame)
                 # the first one makes the process warm
-                of_jobs += [perf_counter() - began] if turn else []
+                of_jobs += [in_all] if turn else []
                 results.add(learner.score_ if kind is BayesNetLearner else learner.front_.run_hash)
         alone, together = (float(np.median(of_jobs)) for of_jobs in seconds.values())
         is_same = "same" if len(results) == 1 else "DIFFERENT"

@@ -17,13 +17,6 @@ from gomea_bn.cli.statements import read_statements
 
 
 @pytest.fixture(scope="module")
-def network(rows):
-    return DiscretizedBayesNet.from_table(
-        rows, [("a", "b"), ("b", "c")], {"a": [-0.5, 0.5], "b": [-0.4, 0.6]}, pseudo_count="auto"
-    )
-
-
-@pytest.fixture(scope="module")
 def gaps(rows):
     """Return the rows with an id, 20 % of the cells missing and one value outside the support."""
     frame = rows.mask(np.random.default_rng(8).random(rows.shape) < 0.2)

@@ -9,15 +9,10 @@ from command_line import ok, refused
 from gomea_bn import DiscretizedBayesNet
 
 
-@pytest.fixture
-def network(rows, tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def files(network, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    network = DiscretizedBayesNet.from_table(
-        rows, [("a", "b"), ("b", "c")], {"a": [-0.5, 0.5], "b": [-0.4, 0.6]}, pseudo_count="auto"
-    )
     network.to_json("net.json")
-    rows.to_csv("rows.csv", index=False)
-    return network
 
 
 def test_combinations_are_printed_as_bins_and_levels(network):

@@ -18,7 +18,7 @@ def test_a_gap_is_the_hypervolume_that_a_front_lacks_of_the_union():
 
 
 def test_a_run_ends_at_the_whole_front():
-    case = next(case for case in fronts.CASES if case.name == "OneMax / ZeroMax l=25")
+    case = fronts.CASES["OneMax / ZeroMax l=25"]
     evaluations, _ = fronts.run_to_front(case.problem(), fronts.SETTINGS["generation"], 1)
     assert np.isfinite(evaluations)
     late = fronts.run_to_front(case.problem(), fronts.SETTINGS["generation"], 1, 1e-9)

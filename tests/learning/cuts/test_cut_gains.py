@@ -4,7 +4,7 @@ from math import log
 
 import numpy as np
 import pytest
-from oracles import slow_score_of_codes
+from pricing_examples import slow_network_score, table_variables
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
@@ -14,30 +14,15 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 
 def score(network, table, cuts, cut_cost, edge_cost):
     """Return the density-bd score of a network's graph and shapes under any cuts, apart from terms without cuts."""
-    codes = {
-        column.name: np.searchsorted(cuts[column.name], column.values, side="left")
-        for column in table.columns
-    }
-    cards = {name: len(inner) + 1 for name, inner in cuts.items()}
-
-    def family(name, parents):
-        names = [name, *parents]
-        members = [codes[member] for member in names], [cards[member] for member in names]
-        return slow_score_of_codes(*members, 0, range(1, len(names)), "k2")
-
-    total = 0.0
-    for column in table.columns:
-        name = column.name
-        parents = network.parents(name)
-        total += family(name, parents) - edge_cost * log(len(table.names) - 1) * len(parents)
-        total -= cut_cost * log(len(np.unique(column.values)) - 1) * len(cuts[name])
-        if name in network.shapes:
-            total -= family(name, ())
-        else:
-            low, high = network.support[name]
-            shares = np.diff([low, *cuts[name], high]) / (high - low)
-            total -= np.log(shares)[codes[name]].sum()
-    return total
+    position = {name: v for v, name in enumerate(table.names)}
+    return slow_network_score(
+        table_variables(table),
+        [(position[a], position[b]) for a, b in network.edges],
+        [cuts[name] for name in table.names],
+        cut_cost=cut_cost,
+        edge_cost=edge_cost,
+        shape_likelihoods=dict.fromkeys(map(position.__getitem__, network.shapes), 0.0),
+    )
 
 
 @pytest.mark.parametrize(("cut_cost", "edge_cost"), [(0.5, 1.0), (1.5, 0.0)])

@@ -21,10 +21,7 @@ def learned(frame, **options):
 
 
 def blanket(network, target):
-    """The target, its parents and children, and the children's parents."""
-    children = [child for parent, child in network.edges if parent == target]
-    families = [target, *children]
-    return {*families, *(parent for parent, child in network.edges if child in families)}
+    return {target, *network.markov_blanket(target)}
 
 
 def counted(network, target):

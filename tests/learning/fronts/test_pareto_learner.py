@@ -313,10 +313,11 @@ def test_tables_of_one_kind_have_a_front(mixed):
     check_networks(from_array, pd.DataFrame(values, columns=["x0", "x1", "x2"]))
 
 
-def test_a_file_is_learned_like_its_frame(mixed, expert, fitted, tmp_path):
+def test_a_file_is_learned_like_its_frame_and_silently_off_a_terminal(mixed, expert, fitted, tmp_path, capfd):
     path = tmp_path / "rows.csv"
     mixed.to_csv(path, index=False)
-    learner = ParetoBayesNetLearner(expert=expert, **QUICK).fit(path)
+    learner = ParetoBayesNetLearner(expert=expert, verbose=True, **QUICK).fit(path)
+    assert capfd.readouterr() == ("", "")
     assert learner.front_.run_hash == fitted.front_.run_hash
 
 
@@ -395,12 +396,6 @@ def test_parameters_are_those_of_scikit_learn(mixed, expert):
     assert repr(ParetoBayesNetLearner(max_bins=3)) == "ParetoBayesNetLearner(max_bins=3)"
     with pytest.raises(GomeaBnError, match="no parameter 'max_bin'"):
         learner.set_params(max_bin=3)
-
-
-def test_verbose_is_silent_off_a_terminal(mixed, expert, fitted, capfd):
-    learner = ParetoBayesNetLearner(expert=expert, verbose=True, **QUICK).fit(mixed)
-    assert capfd.readouterr() == ("", "")
-    assert learner.front_.run_hash == fitted.front_.run_hash
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from lab.samples import gaussian_networks
-from lab.samples.gaussian_networks import gaussian_network
+from lab.peers import skeletons
+from lab.peers.skeletons import gaussian_network
 
 
 def test_regressions_of_the_rows_are_those_of_the_file(tmp_path, monkeypatch):
@@ -24,7 +24,7 @@ def test_regressions_of_the_rows_are_those_of_the_file(tmp_path, monkeypatch):
         },
     }
     (tmp_path / "small.json").write_text(json.dumps(model))
-    monkeypatch.setattr(gaussian_networks, "published_model", lambda name: tmp_path / name)
+    monkeypatch.setattr(skeletons, "published_model", lambda name: tmp_path / name)
     sample = gaussian_network(20_000, 0, "small")
     assert sample.edges == [("a", "b"), ("a", "c"), ("b", "c")]
     assert sample.kinds == dict.fromkeys(sample.frame, "continuous")
