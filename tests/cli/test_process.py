@@ -83,20 +83,18 @@ def test_sigterm_keeps_the_best_so_far(table, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_after_the_files_are_written_changes_nothing(table, tmp_path, number):
     script = """
-import atexit, contextlib, os, sys
+import atexit, os, sys
 import gomea_bn.cli.commands.learn as module
 from gomea_bn.cli.app import main
 
 number = int(sys.argv.pop(1))
-finishing = module.finishing
+learn = module._learn
 
 def kill(kill=os.kill, process=os.getpid()):
     kill(process, number)
 
-@contextlib.contextmanager
-def finishing_and_signal(*arguments):
-    with finishing(*arguments) as is_interrupted:
-        yield is_interrupted
+def learn_and_signal(*arguments, **options):
+    learn(*arguments, **options)
     kill()
 
 class Last:  # its end is after that of all handlers
@@ -105,7 +103,7 @@ class Last:  # its end is after that of all handlers
 
 last = Last()
 atexit.register(kill)
-module.finishing = finishing_and_signal
+module._learn = learn_and_signal
 main()
 """
     out = tmp_path / "out"

@@ -93,14 +93,10 @@ def front(
     """
     with failing(WRONG_USE, given.spelled, interrupted=NOTHING_WRITTEN):
         from gomea_bn.expert.expert_network import ExpertNetwork
-        from gomea_bn.front.folder import FILES, NETWORKS, check_front_folder, write_front
-        from gomea_bn.learning.options import limits_of
-        from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner, check_front_learning
-        from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
+        from gomea_bn.front.folder import FILES, NETWORKS
+        from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
-        from gomea_bn.runtime.environment import file_digest
 
-        # in the order in which mistakes show earliest
         targets = {} if out is None else {"--out": [out / name for name in (*FILES, NETWORKS)]}
         if (folder := given.values["checkpoint"]) is not None:
             targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
@@ -112,59 +108,93 @@ def front(
             "expert": None if expert is None else ExpertNetwork.from_file(expert),
         }
         learner = learner_of_options(ParetoBayesNetLearner, options)
-        checkpoint, quiet = given.saved_search(), given.values["quiet"]
-        limits_of(learner)
-        if out is not None:
-            check_front_folder(out, parquet=parquet)
-        table = read_data(
+        _front(
+            learner,
             data,
-            kinds=learner.kinds or {},
-            missing=learner.missing,
-            max_levels=learner.max_levels,
-            reading=reading,
+            out,
+            expert,
+            reading,
+            given,
             weight=weight,
+            networks=networks,
+            parquet=parquet,
+            averaged_misfit=averaged_misfit,
         )
-        sources: dict[str, dict[str, str]] = {
-            name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
-            for name, path in (("source", data), ("expert_source", expert))
-            if path is not None
-        }
-        if weight is not None:
-            sources["source"]["weight"] = weight
-        tell = silent if quiet else say
-        tell(table.describe(KIND_OVERRIDE, spelling()))
-        check_front_learning(learner, table)
-        seconds = compile_first(
-            partial(compile_front_kernels, in_second_process=True, **size_of_table(table)), tell
-        )
-        tell(announcement(learner, out))
-        with printed_warnings():
-            learner.fit(table, checkpoint=checkpoint)
-        if learner.stopped_by_ == "interrupt":
-            say("Interrupted: this is the front so far.")
-        with finishing("the files of the front") as is_interrupted:
-            record = learner.front_.record
-            record |= {**sources, "seconds": {"compile": seconds, **record.get("seconds", {})}}
-            front = learner.front_.with_origin(record=record)
-            # a broken pipe must not lose the front
-            broken_pipe: OSError | None = None
-            try:
-                if given.values["as_json"]:
-                    typer.echo(json.dumps(_summary(learner, front), indent=2))
-                else:
-                    say(_report(learner, front), to_error=False)
-            except OSError as error:
-                broken_pipe = error
-            if out is not None:
-                columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
-                tell(f"Writing {len(front):,} networks to {out} ...")
-                with failing(FAILED), _progress(is_interrupted, quiet=quiet) as go_on:
-                    written = write_front(
-                        out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
-                    )
-                tell(_what_next(out, len(front), written))
-        if broken_pipe is not None:
-            raise broken_pipe
+
+
+def _front(
+    learner: ParetoBayesNetLearner,
+    data: Path,
+    out: Path | None,
+    expert: Path | None,
+    reading: ReadingOptions,
+    given: Given,
+    *,
+    weight: str | None,
+    networks: int,
+    parquet: bool,
+    averaged_misfit: bool,
+) -> None:
+    """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.front.folder import check_front_folder, write_front
+    from gomea_bn.learning.options import limits_of
+    from gomea_bn.learning.pareto_learner import check_front_learning
+    from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
+    from gomea_bn.runtime.environment import file_digest
+
+    checkpoint, quiet = given.saved_search(), given.values["quiet"]
+    limits_of(learner)
+    if out is not None:
+        check_front_folder(out, parquet=parquet)
+    table = read_data(
+        data,
+        kinds=learner.kinds or {},
+        missing=learner.missing,
+        max_levels=learner.max_levels,
+        reading=reading,
+        weight=weight,
+    )
+    sources: dict[str, dict[str, str]] = {
+        name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
+        for name, path in (("source", data), ("expert_source", expert))
+        if path is not None
+    }
+    if weight is not None:
+        sources["source"]["weight"] = weight
+    tell = silent if quiet else say
+    tell(table.describe(KIND_OVERRIDE, spelling()))
+    check_front_learning(learner, table)
+    seconds = compile_first(
+        partial(compile_front_kernels, in_second_process=True, **size_of_table(table)), tell
+    )
+    tell(announcement(learner, out))
+    with printed_warnings():
+        learner.fit(table, checkpoint=checkpoint)
+    if learner.stopped_by_ == "interrupt":
+        say("Interrupted: this is the front so far.")
+    with finishing("the files of the front") as is_interrupted:
+        record = learner.front_.record
+        record |= {**sources, "seconds": {"compile": seconds, **record.get("seconds", {})}}
+        front = learner.front_.with_origin(record=record)
+        # a broken pipe must not lose the front
+        broken_pipe: OSError | None = None
+        try:
+            if given.values["as_json"]:
+                typer.echo(json.dumps(_summary(learner, front), indent=2))
+            else:
+                say(_report(learner, front), to_error=False)
+        except OSError as error:
+            broken_pipe = error
+        if out is not None:
+            columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
+            tell(f"Writing {len(front):,} networks to {out} ...")
+            with failing(FAILED), _progress(is_interrupted, quiet=quiet) as go_on:
+                written = write_front(
+                    out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
+                )
+            tell(_what_next(out, len(front), written))
+    if broken_pipe is not None:
+        raise broken_pipe
 
 
 @contextmanager

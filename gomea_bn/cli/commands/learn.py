@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from gomea_bn.data.pieces import ChosenColumns
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.runtime.checkpoints import Checkpoint
 
 # bytes of memory that are worth a line before the search
 _MUCH_MEMORY = 1e9
@@ -90,15 +92,10 @@ def learn(
     SIGTERM and SIGHUP.
     """
     with failing(WRONG_USE, given.spelled, interrupted=NOTHING_WRITTEN):
-        from gomea_bn.data.table import Table
         from gomea_bn.learning.learner import BayesNetLearner
-        from gomea_bn.learning.options import LearningOptions, limits_of
-        from gomea_bn.learning.run_folder import RUN_ENTRIES, check_run_folder, run_record
-        from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
-        from gomea_bn.problems.scores import scoring_method
+        from gomea_bn.learning.run_folder import RUN_ENTRIES
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
-        # in the order in which mistakes show earliest
         targets = {} if out is None else {"--out": [out / name for name in RUN_ENTRIES]}
         if (folder := given.values["checkpoint"]) is not None:
             targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
@@ -123,32 +120,53 @@ def learn(
                 "`gomea-bn confidence RUN`; the next version has them there alone."
             )
         first = None if start is None else named_network(start)
-        try:
-            after_search.check()
-        except GomeaBnError as error:
-            fail(error, WRONG_USE, after_search.problem_options)
-        options = LearningOptions.of(learner)
-        if options.scoring_method is not None:
-            scoring_method(options.scoring_method)
-        limits_of(learner)
-        if out is not None:
-            check_run_folder(out)
-        tell = silent if given.values["quiet"] else say
-        rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
-        size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
-        seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
-        tell(announcement(learner, out))
-        with printed_warnings({"network_": "The network of the whole search is kept: it"}):
-            learner.fit(rows, start=first, checkpoint=saved_search)
-        if learner.stopped_by_ == "interrupt":
-            say("Interrupted: this is the best network found so far.")
-        with printed_warnings():
-            after_search.compute(learner, tell)
-        with finishing("the report and the files"):
-            record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
-            if weight is not None:
-                record["data"]["weight"] = weight
-            _write_and_print(learner, out, record, after_search, tell, as_json=given.values["as_json"])
+        _learn(learner, data, out, reading, saved_search, after_search, given, first, weight)
+
+
+def _learn(
+    learner: BayesNetLearner,
+    data: Path,
+    out: Path | None,
+    reading: ReadingOptions,
+    checkpoint: Checkpoint | None,
+    after_search: AfterSearch,
+    given: Given,
+    start: DiscretizedBayesNet | None,
+    weight: str | None,
+) -> None:
+    """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.data.table import Table
+    from gomea_bn.learning.options import LearningOptions, limits_of
+    from gomea_bn.learning.run_folder import check_run_folder, run_record
+    from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
+    from gomea_bn.problems.scores import scoring_method
+
+    try:
+        after_search.check()
+    except GomeaBnError as error:
+        fail(error, WRONG_USE, after_search.problem_options)
+    options = LearningOptions.of(learner)
+    if options.scoring_method is not None:
+        scoring_method(options.scoring_method)
+    limits_of(learner)
+    if out is not None:
+        check_run_folder(out)
+    tell = silent if given.values["quiet"] else say
+    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
+    size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
+    seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
+    tell(announcement(learner, out))
+    with printed_warnings({"network_": "The network of the whole search is kept: it"}):
+        learner.fit(rows, start=start, checkpoint=checkpoint)
+    if learner.stopped_by_ == "interrupt":
+        say("Interrupted: this is the best network found so far.")
+    with printed_warnings():
+        after_search.compute(learner, tell)
+    with finishing("the report and the files"):
+        record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
+        if weight is not None:
+            record["data"]["weight"] = weight
+        _write_and_print(learner, out, record, after_search, tell, as_json=given.values["as_json"])
 
 
 def _read_source(
