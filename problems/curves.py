@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import log, pi
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -101,6 +102,15 @@ class ScoredVariable:
         return bool(self.policies) and all(policy.chosen for policy in self.policies)
 
 
+class _Functions(Protocol):
+    """Functions of one column, by rows."""
+
+    roughness: NDArray[np.float64]
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+
+
 # inner knots of the splines of the curves: of few functions, and per function of many
 _INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
@@ -169,10 +179,6 @@ class SmoothFunctions:
         if not self._curves.shape[1]:
             return line[:, None]
         return np.column_stack([line, self._splines(scores) @ self._curves])
-
-
-_Functions = LevelFunctions | SmoothFunctions
-"""Functions of one column, by rows."""
 
 
 def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from math import prod
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -398,8 +398,37 @@ class Coded:
         )
 
 
-OfPiece = Callable[[int, CodedPiece], NDArray[np.int64]]
-"""Returns an array of the piece at a position among all pieces; other processes can compute it."""
+class OfPiece(Protocol):
+    """An array of every piece, which other processes can compute."""
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the array of the piece at a position among all pieces."""
+
+
+class FamilyCounter(Protocol):
+    """Reads the pieces of a table, and counts families over all of their rows.
+
+    Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
+    """
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The pieces, in the order of their rows."""
+
+    def sizes(self) -> list[int]:
+        """Return the number of rows of every piece."""
+
+    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
+        """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
+
+    def code(self, coding: Coding) -> Coded:
+        """Read all rows and keep their cells, in place of those of an earlier coding."""
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces."""
 
 
 def sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -465,11 +494,11 @@ class LocalCounter:
         return list(self._pool.map(lambda piece: piece.n_rows(), self.pieces))
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
+        """Return the sampled rows of every piece; see `FamilyCounter`."""
         return list(self._pool.map(survey, self.pieces, positions))
 
     def code(self, coding: Coding) -> Coded:
-        """Read all rows and keep their cells, in place of those of an earlier coding."""
+        """Read all rows and keep their cells; see `FamilyCounter`."""
         self._forget()
 
         def code_and_keep(piece: Piece) -> CodedPiece:
@@ -489,7 +518,7 @@ class LocalCounter:
         return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+        """Return the counts of a plan over all rows; see `FamilyCounter`."""
         waiting = iter(self._coded)
 
         def taken() -> Iterable[CodedPiece]:
@@ -506,7 +535,7 @@ class LocalCounter:
         return sum_of(parts)
 
     def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the cells of all pieces."""
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
         return sum_of(self._pool.map(of_piece, range(len(self._coded)), self._coded))
 
     def _forget(self) -> None:
@@ -616,17 +645,17 @@ class DaskCounter:
         return [int(n) for n in self._gathered(self._client.map(_size, self.pieces, pure=False))]
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece; see `LocalCounter`."""
+        """Return the sampled rows of every piece; see `FamilyCounter`."""
         return list(self._gathered(self._client.map(survey, self.pieces, list(positions), pure=False)))
 
     def code(self, coding: Coding) -> Coded:
-        """Read all rows and keep their cells at the workers, in place of those of an earlier coding."""
+        """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
         self._coded = []
         self._coded = self._client.map(coded_piece, self.pieces, coding=coding, pure=False)
         return Coded.of_pieces(self._gathered(self._client.map(_numbers, self._coded, pure=False)))
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+        """Return the counts of a plan over all rows; see `FamilyCounter`."""
         parts = [
             # another worker counts the pieces if this one dies
             self._client.submit(_count, pieces, plan, workers=worker, allow_other_workers=True, pure=False)
@@ -635,7 +664,7 @@ class DaskCounter:
         return self._sum_of(parts)
 
     def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the cells of all pieces."""
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
         positions = list(range(len(self._coded)))
         return self._sum_of(self._client.map(of_piece, positions, self._coded, pure=False))
 
@@ -670,13 +699,6 @@ class DaskCounter:
         except KeyboardInterrupt:
             self._client.cancel(futures)
             raise
-
-
-FamilyCounter = LocalCounter | DaskCounter
-"""Reads the pieces of a table, in the order of their rows, and counts families over all of their rows.
-
-Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
-"""
 
 
 def _size(piece: Piece) -> int:

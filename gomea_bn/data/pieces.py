@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
@@ -35,6 +35,23 @@ _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # files whose footers stay in memory; threads read neighbouring pieces
 _MOST_FOOTERS = 64
+
+
+class Piece(Protocol):
+    """Some rows of a table; it can be sent to another process."""
+
+    @property
+    def origin(self) -> str:
+        """What the rows come from, in words."""
+
+    def first_row(self) -> int:
+        """Return the number of rows of the origin before those of the piece."""
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows in frames of at most `BATCH_ROWS` rows; with `columns` at least these columns."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +108,7 @@ class FilePiece:
         return sum(reader.get_batch(batch).num_rows for batch in range(self.first, self.last))
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Give the rows in frames of at most `BATCH_ROWS` rows; with `columns` at least these columns."""
+        """Give the rows; see `Piece`."""
         import pandas as pd
         import pyarrow as pa
 
@@ -131,19 +148,17 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class FramePiece:
-    """Rows of a frame, or of a partition of a Dask dataframe, the one at some position of a list.
+    """Rows of a frame, the one at some position of a list."""
 
-    A partition is a delayed pandas frame, which is computed whenever its rows are needed.
-    """
+    noun: ClassVar[str] = "frame"
 
     frame: Any
     position: int = 0
-    is_partition: bool = False
 
     @property
     def origin(self) -> str:
         """The frame in words."""
-        return f"{'partition' if self.is_partition else 'frame'} {self.position}"
+        return f"{self.noun} {self.position}"
 
     def first_row(self) -> int:
         """Return 0, since the piece is the whole frame."""
@@ -154,13 +169,24 @@ class FramePiece:
         return len(self._in_memory())
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Give the rows; see `FilePiece`."""
+        """Give the rows; see `Piece`."""
         frame = self._in_memory()
         for first in range(0, len(frame), BATCH_ROWS):
             yield plain_frame(frame.iloc[first : first + BATCH_ROWS])
 
     def _in_memory(self) -> pd.DataFrame:
-        frame: pd.DataFrame = self.frame.compute(scheduler="synchronous") if self.is_partition else self.frame
+        frame: pd.DataFrame = self.frame
+        return frame
+
+
+@dataclass(frozen=True)
+class PartitionPiece(FramePiece):
+    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
+
+    noun = "partition"
+
+    def _in_memory(self) -> pd.DataFrame:
+        frame: pd.DataFrame = self.frame.compute(scheduler="synchronous")
         return frame
 
 
@@ -188,12 +214,8 @@ class TablePiece:
         return self.table.between(self.first, self.last)
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Give the rows; see `FilePiece`."""
+        """Give the rows; see `Piece`."""
         yield self.rows.to_frame()
-
-
-Piece = FilePiece | FramePiece | TablePiece
-"""Some rows of a table; it can be sent to another process."""
 
 
 def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:
@@ -267,9 +289,7 @@ def pieces_of(source: Any) -> list[Piece]:
             source if isinstance(source, ChosenColumns) else ChosenColumns(os.fspath(source))
         )
     if hasattr(source, "to_delayed"):
-        return [
-            FramePiece(partition, position, True) for position, partition in enumerate(source.to_delayed())
-        ]
+        return [PartitionPiece(partition, position) for position, partition in enumerate(source.to_delayed())]
     if isinstance(source, Table):
         # a wide table has several pieces, which threads share
         size = min(BATCH_ROWS, max(_VALUES_OF_PIECE // len(source.columns), 1))
