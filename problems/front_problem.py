@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_n
 from gomea_bn.problems.base import ValuesInUse, data_digest
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import ParentSets
-from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion
+from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ThreadCaches, new_cache, new_scratch
 from gomea_bn.problems.kernels.curves import CurveData
@@ -127,9 +127,19 @@ class FrontProblem(StructureProblem):
         target: int | None = None,
         user_objectives: dict[str, Callable[[NDArray[np.int16]], float]] | None = None,
         max_parameters: float = np.inf,
-        **options: Any,
+        random_repair: bool = True,
+        initial_indegree: float = 1.0,
+        pricing: Pricing | None = None,
+        pairs: NDArray[np.bool_] | None = None,
     ) -> None:
-        super().__init__(scorer, edge_rules, **options)
+        super().__init__(
+            scorer,
+            edge_rules,
+            random_repair=random_repair,
+            initial_indegree=initial_indegree,
+            pricing=pricing,
+            pairs=pairs,
+        )
         functions = user_objectives or {}
         names = [*_KINDS, *functions]
         unknown = [name for name in objectives if name not in names]

@@ -149,7 +149,7 @@ class MultiStartRun(ABC):
         """Run one generation of a population."""
 
     def _overtaken(self) -> list[Any]:
-        """Return the active populations that larger ones have overtaken; none are with several objectives."""
+        """Return the active populations that larger ones have overtaken: none, unless a scheme compares them."""
         return []
 
     @abstractmethod
