@@ -631,15 +631,14 @@ def _package_digest() -> str:
 
 
 def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
-    """Return the folder of compiled kernels, which changes with their sources and numba.
+    """Return the folder of compiled kernels, which changes with their sources and numba, wherever the package lies.
 
     Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
     (numba issue 1833), so stale code would survive an edit or an upgrade. The folder for kernels compiled for users'
     problems, `with_foreign`, changes with these as well.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
-    # numba also keys kernels by the path of their source, so every checkout has its own kernels
-    digest = hashlib.sha256(f"{Path(__file__).parent.parent}{_package_digest()}".encode())
+    digest = hashlib.sha256(_package_digest().encode())
     if with_foreign:
         for foreign in sorted(_foreign_digests):
             digest.update(foreign.encode())

@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -382,3 +383,41 @@ def test_the_arguments_of_a_kernel_decide_on_its_folder(monkeypatch):
     assert str(jit.kernel_cache_dir(with_foreign=True)) in cache._foreign.cache_path
     users_own = jit._KernelCache(users_function)
     assert users_own._plain.cache_path == users_own._foreign.cache_path
+
+
+def test_two_installations_of_the_same_sources_share_kernels(tmp_path):
+    """Their folder is named by the sources alone, and code compiled for one is read by the other."""
+    script = """
+import json, gomea_bn
+from pathlib import Path
+from gomea_bn.plots import kernels
+from gomea_bn.runtime import jit
+from gomea_bn.runtime.kernel_progress import announced_kernels
+import numpy as np
+with announced_kernels(print) as progress:
+    position = kernels._best_position(np.array([3, 4, 5]), np.array([0, 0, 0, 0, -2, 1]), 0, 1)
+home = Path(gomea_bn.__file__).parent
+print(json.dumps([str(home), str(jit.kernel_cache_dir()), progress.n_compiled, int(position)]))
+"""
+    package = Path(jit.__file__).parent.parent
+    outcomes = []
+    for name in ("first", "second"):
+        # the linked folders become folders, as in an installation
+        shutil.copytree(package, tmp_path / name / "gomea_bn", ignore=shutil.ignore_patterns("__pycache__"))
+        setting = {
+            **os.environ,
+            "PYTHONPATH": str(tmp_path / name),
+            "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env=setting,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        outcomes.append(json.loads(done.stdout.splitlines()[-1]))
+    (home, folder, n_compiled_first, answer), second = outcomes
+    assert second == [home.replace("first", "second"), folder, 0, answer]
+    assert n_compiled_first == 1
