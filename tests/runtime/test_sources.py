@@ -47,8 +47,9 @@ def test_the_text_of_every_module_counts(installed, module):
 
 
 def test_names_and_ends_of_modules_count():
-    texts = {"p.a": b"x", "p.b": b""}
-    assert len({digest_of(each) for each in (texts, {"p.a": b"", "p.b": b"x"}, {"p.a": b"x"})}) == 3
+    texts = {"p.a": b"", "p.b": b""}
+    others = ({"p.a": b"p.b\n"}, {"p.a": b""}, {"p.a": b"", "p.c": b""})
+    assert len({digest_of(each) for each in (texts, *others)}) == 4
     assert digest_of(dict(reversed(texts.items()))) == digest_of(texts)
 
 
