@@ -91,8 +91,9 @@ def _atoms(generator: np.random.Generator, n: int) -> pd.DataFrame:
 def _discrete(generator: np.random.Generator, n: int) -> pd.DataFrame:
     visit = generator.integers(4, size=n)
     smoker = _chance(generator, np.full(n, -0.3))
-    illness = _chance(generator, np.array([-2.0, -1.0, 1.0, 2.0])[visit] + 1.5 * smoker)
-    scan = np.where(generator.random(n) < 0.85, illness + smoker, generator.integers(3, size=n))
+    # two causes of one effect: all directions are decided, and no two graphs have one score
+    illness = _chance(generator, np.array([-3.0, -2.0, 0.0, 1.0])[visit] + 2.5 * smoker)
+    scan = np.where(generator.random(n) < 0.75, 2 * illness, generator.integers(3, size=n))
     cough = _chance(generator, 3.0 * illness - 1.5)
     return pd.DataFrame(
         {
