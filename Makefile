@@ -8,7 +8,7 @@ EDITABLE := --config-settings editable_mode=compat -e
 WORKERS ?= logical
 MOST_WORKERS ?= 4
 
-.PHONY: demo kernels test test-all test-matrix distributions lint format mutants docs pictures clean
+.PHONY: demo kernels test test-all test-matrix distributions lint format mutants record docs pictures clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,10 @@ format: $(VENV)/.installed-dev
 # changes of single places in the code, each of which some test must notice
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tools/mutants.py
+
+# records what default options give, and prints every value that moved
+record: kernels
+	$(BIN)/python tests/recorded_defaults.py
 
 # the site in out/site; warnings and broken links are errors
 docs: $(VENV)/.installed-docs

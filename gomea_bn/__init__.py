@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from gomea_bn.lazy import declared_names, lazy_names, need, offer, usable_names
-
-__version__ = "0.2.0"
+from gomea_bn.runtime.sources import __version__ as __version__
 
 # the one list of public names: type checkers read it, and declared_names
 if TYPE_CHECKING:

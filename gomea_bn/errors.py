@@ -1,8 +1,9 @@
-"""The exception that users catch, warnings, the checks of options, and the words that messages share."""
+"""The exception that users catch, warnings, checks of options and of the environment, and words that messages share."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# of a limit that an environment variable sets
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,16 @@ def check_flag(name: str, value: Any) -> None:
     """Raise `GomeaBnError` unless an option is True or False."""
     if not isinstance(value, bool):
         raise wrong_option(name, f"must be True or False, got {value!r:.80}.")
+
+
+def environment_limit(variable: str, default: int, unit: str) -> int:
+    """Return a limit that an environment variable sets, which must be a positive integer."""
+    text = os.environ.get(variable, str(default))
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
+        raise GomeaBnError(
+            f"The environment variable {variable} must be a positive number of {unit}, got {text!r:.80}."
+        )
+    return int(text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

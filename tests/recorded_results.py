@@ -218,6 +218,8 @@ def _network_files() -> dict[str, Any]:
         # kinds of values and counts are younger than the digest
         for part in ("values", "counts"):
             variable.pop(part, None)
+    # names the code that wrote the file
+    del record["written_by"]
     record["metadata"] = sorted(set(record["metadata"]) - {"shape"})
     return {"json": record, "summary": network.summary(), **texts}
 

@@ -1,5 +1,6 @@
 """Wheel and sdist in a clean environment, and types of an editable installation; they need a package index."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import gomea_bn
+from gomea_bn.runtime.sources import source_digest
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.long
@@ -94,8 +98,9 @@ print(learner.network_.names)
     }
     assert "a" in called(python, "-c", script, cwd=tmp_path, env=environment)
     assert (tmp_path / "page.html").is_file()
-    command = called(python.parent / "gomea-bn", "--version", cwd=tmp_path, env=environment)
-    assert command.startswith("gomea-bn ")
+    facts = json.loads(called(python.parent / "gomea-bn", "info", "--json", cwd=tmp_path, env=environment))
+    assert facts["gomea-bn"] == gomea_bn.__version__
+    assert facts["sources"] == source_digest()
 
 
 def test_the_import_loads_what_learning_needs_alone(wheel, python, tmp_path, capsys):

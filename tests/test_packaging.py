@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -193,7 +194,11 @@ for name in gomea_bn.__all__:
 
 def test_the_version_is_the_same_everywhere():
     package = importlib.import_module("gomea_bn")
-    assert PROJECT["project"]["version"] == package.__version__
+    version = PROJECT["project"]["version"]
+    assert package.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    of_benchpress = ROOT / "scripts" / "lab" / "benchpress" / "gomea_bn" / "info.json"
+    assert json.loads(of_benchpress.read_bytes())["version"] == version
 
 
 def test_the_conda_recipe_is_that_of_the_project():

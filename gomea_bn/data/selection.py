@@ -10,8 +10,7 @@ from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import has_floats
 from gomea_bn.data.symbols import is_text_like, numbers_in
-from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
-from gomea_bn.runtime.environment import environment_limit
+from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
-from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.files import check_folder, file_bytes, remove_leftovers, write_bytes
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Result
+from gomea_bn.runtime.sources import __version__, source_digest
 
 CHECKPOINT_FILE = "checkpoint.gomea"
 """Name of the file in the folder of a checkpoint."""
@@ -264,7 +264,8 @@ def opened(
         checkpoint = Checkpoint(checkpoint)
     checkpoint.check()
     header: State = {
-        "version": installed_version("gomea-bn"),
+        "version": __version__,
+        "sources": source_digest(),
         "kind": kind,
         "options": [list(item) for item in options().items()],
         "data": [list(item) for item in data().items()],
@@ -292,7 +293,12 @@ def opened(
 def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...]) -> None:
     """Raise `GomeaBnError` if a checkpoint belongs to another run, and name the first difference."""
     where = _of_another_run(path)
-    for name, subject in (("version", "the version of gomea-bn"), ("kind", "the search")):
+    subjects = {
+        "version": "the version of gomea-bn",
+        "sources": "the digest of gomea-bn's sources",
+        "kind": "the search",
+    }
+    for name, subject in subjects.items():
         if saved.get(name) != present[name]:
             raise GomeaBnError(f"{where}{subject} was {saved.get(name)!r:.80}, and is now {present[name]!r}.")
     data, present_data = dict(saved["data"]), dict(present["data"])

@@ -1,4 +1,4 @@
-"""Facts for records: the machine, versions of libraries, digests of files; and limits that the environment sets."""
+"""Facts for records: the machine, versions of libraries, digests of files."""
 
 from __future__ import annotations
 
@@ -9,33 +9,28 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.sources import __version__, source_digest
 
 # libraries on which numerical results depend
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
-_MOST_DIGITS = 18
-
-
-def environment_limit(variable: str, default: int, unit: str) -> int:
-    """Return a limit that an environment variable sets, which must be a positive integer."""
-    text = os.environ.get(variable, str(default))
-    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
-        raise GomeaBnError(
-            f"The environment variable {variable} must be a positive number of {unit}, got {text!r:.80}."
-        )
-    return int(text)
 
 
 def environment() -> dict[str, Any]:
-    """Return the versions of numerical libraries and the machine, for records."""
+    """Return the versions of numerical libraries, the digest of this package's sources and the machine, for records."""
     return {
         "versions": {
-            "gomea-bn": installed_version("gomea-bn"),
+            "gomea-bn": __version__,
             "python": platform.python_version(),
             **{name: installed_version(name) for name in _COMPUTING},
         },
-        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+        "sources": source_digest(),
+        "machine": machine(),
     }
+
+
+def machine() -> dict[str, Any]:
+    """Return the operating system, the processor and the number of its cores."""
+    return {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()}
 
 
 def installed_version(distribution: str) -> str | None:

@@ -20,8 +20,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, is_integer, nearest
-from gomea_bn.runtime.environment import environment_limit
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, environment_limit, is_integer, nearest
 
 SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
 """Environment variable with the largest number of bytes that is read of a network, a front, or a compressed table."""

@@ -47,6 +47,7 @@ from platformdirs import user_cache_path
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files import write_bytes
 from gomea_bn.runtime.kernel_progress import compiling, kernel_needed
+from gomea_bn.runtime.sources import package_sources
 
 _HEADER = b"gomea-bn kernel 1\n"
 _DIGEST_BYTES = 32
@@ -75,6 +76,7 @@ _WITHOUT_CODE = frozenset(
         "problems.cuts.shape",
         "runtime.files",
         "runtime.kernel_progress",
+        "runtime.sources",
         "texts",
     )
 )
@@ -586,20 +588,6 @@ else:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _package_sources() -> dict[str, bytes]:
-    """Return the source of every module of the package by its dotted name, the linked folders included."""
-    root = Path(__file__).parent.parent
-    sources = {}
-    for folder, names, files in os.walk(root, followlinks=True):
-        names[:] = sorted(name for name in names if name != "__pycache__")
-        for file in sorted(files):
-            if file.endswith(".py"):
-                path = Path(folder) / file
-                parts = ("gomea_bn", *path.relative_to(root).with_suffix("").parts)
-                sources[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
-    return sources
-
-
 def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
     """Return the modules on whose text compiled code depends: those with kernels, and what these import.
 
@@ -622,7 +610,7 @@ def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
 
 @cache
 def _package_digest() -> str:
-    sources = _package_sources()
+    sources = package_sources()
     digest = hashlib.sha256(numba.__version__.encode())
     for name in _compiled_modules(sources):
         digest.update(name.encode())

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,24 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.data.columns import MISSING_CODE
 from gomea_bn.data.table import Table
 
-__all__ = ["FIRST", "check_message", "check_network", "check_table", "digests", "n_long"]
+__all__ = ["USUAL", "check_message", "check_network", "check_table", "digests", "seeds"]
 
-# seeds of long runs start here, so that they differ between machines on request
-FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
+USUAL = {"tables": 3_000, "files": 3_000, "calls": 3_000, "signals": 100, "runs": 300}
+"""Number of seeds of every attack in a long run; "signals" and "runs" have several cases each."""
 
 
-def n_long(usual: int) -> int:
-    """Return the number of cases of a long run."""
-    return int(os.environ.get("GOMEA_BN_FUZZ_CASES", usual))
+def seeds(attack: str) -> Iterator[int]:
+    """Yield the seeds of a long run of an attack, which the environment may set.
+
+    Every seed is noted in the file that GOMEA_BN_FUZZ_LOG names, before its case is run.
+    """
+    first = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
+    log = os.environ.get("GOMEA_BN_FUZZ_LOG")
+    for seed in range(first, first + int(os.environ.get("GOMEA_BN_FUZZ_CASES", USUAL[attack]))):
+        if log is not None:
+            with open(log, "a", encoding="utf-8") as file:
+                file.write(f"{attack} {seed}\n")
+        yield seed
 
 
 def check_table(table: Table, missing: str) -> None:

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from command_line import invoke
-from consistency import FIRST, check_message, check_network, digests, n_long
+from consistency import check_message, check_network, digests, seeds
 from front_examples import example_front, small_frame
 from hostile_files import damage_front, mutated_bytes, mutated_json, mutated_text, network_files
 from network_examples import small_network
@@ -155,5 +155,5 @@ def check_case(seed, originals, folder):
 
 @pytest.mark.long
 def test_any_damaged_file_is_read_or_refused(originals, tmp_path):
-    for seed in range(FIRST, FIRST + n_long(3000)):
+    for seed in seeds("files"):
         check_case(seed, originals, tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from consistency import FIRST, check_network, digests, n_long
+from consistency import check_network, digests, seeds
 from numpy.random import Generator
 from test_hostile_files import check_call, originals
 
@@ -26,7 +26,7 @@ def check_case(seed, originals, folder):
 
 @pytest.mark.long
 def test_any_options_are_used_or_refused(originals, tmp_path):
-    for seed in range(FIRST, FIRST + n_long(3000)):
+    for seed in seeds("calls"):
         check_case(seed, originals, tmp_path)
 
 

@@ -5,13 +5,14 @@ import signal
 import time
 import warnings
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from checkpoint_examples import killed_and_resumed
-from consistency import FIRST, check_message, check_network, n_long
+from consistency import check_message, check_network, seeds
 from hostile_tables import table_case
 from numpy.random import Generator
 from processor_time import at_most
@@ -129,7 +130,7 @@ def test_runs_that_have_failed_before(seed):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are copies")
 def test_many_runs(monkeypatch, tmp_path):
     # seed 6067: a run that ended before a discretizer proposed cuts, among cuts that tie
-    for seed in (6067, *range(FIRST, FIRST + n_long(300))):
+    for seed in chain([6067], seeds("runs")):
         check_repetition(seed)
         check_deadline(seed)
         check_kills(seed, monkeypatch, tmp_path / f"{seed} ended")

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from consistency import FIRST, check_network, n_long
+from consistency import check_network, seeds
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.cli.app import main
@@ -90,5 +90,5 @@ def check_signal(seed, number, rows, folder):
 @pytest.mark.long
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_loses_no_network(number, rows, tmp_path):
-    for seed in range(FIRST, FIRST + n_long(100)):
+    for seed in seeds("signals"):
         check_signal(seed, number, rows, tmp_path / str(seed))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from consistency import FIRST, check_message, check_network, check_table, n_long
+from consistency import check_message, check_network, check_table, seeds
 from hostile_tables import csv_bytes, table_case
 
 from gomea_bn import BayesNetLearner, GomeaBnError, read_table
@@ -87,5 +87,5 @@ def test_tables_that_have_failed_before(tmp_path, seed):
 
 @pytest.mark.long
 def test_any_table_is_learned_from_or_refused(tmp_path):
-    for seed in range(FIRST, FIRST + n_long(3000)):
+    for seed in seeds("tables"):
         check_case(seed, tmp_path, learns=seed % 16 == 0)

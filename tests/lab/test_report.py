@@ -48,6 +48,7 @@ from lab.runner.statistics import (
     verdict,
 )
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 HOSTILE = '</td><script>alert(1)</script>"&|x'
 samples = st.lists(st.integers(0, 20).map(float), min_size=2, max_size=12)
 
@@ -317,18 +318,49 @@ def test_warnings_that_differ_in_names_and_numbers_are_one_note(tmp_path: Path) 
     rows = [{"warnings": [text], "seconds": 1.0} for text in texts]
     experiment = replace(toy(), report=lambda plan, rows: Report())
     report = write_report(tmp_path, experiment, toy().plan, rows)
-    assert report.notes == (f"2 runs warned, for example: {texts[0]}", "1 run warned: Stopped early.")
+    assert report.notes[1:] == (f"2 runs warned, for example: {texts[0]}", "1 run warned: Stopped early.")
+
+
+def test_rows_are_named_by_code_and_machine_and_what_they_lack_is_said(tmp_path: Path) -> None:
+    machine = {"cpu": "A chip", "cores": 1, "platform": "An OS"}
+    new = {"version": "2", "sources": "ab", "machine": machine}
+    rows: list[dict[str, Any]] = [
+        {"version": "1", "committed": "2020-01-02"},
+        {**new, "finished": "2021-03-09T00:00:01+00:00"},
+        {"version": "1", "committed": "2020-01-01"},
+        {**new, "finished": "2021-03-04T23:59:59+00:00"},
+        {"version": "1", "committed": "2020-01-02"},
+        {**new, "sources": "cd", "finished": "2021-03-04T23:59:59+00:00"},
+    ]
+    experiment = replace(toy(), report=lambda plan, rows: Report())
+    assert write_report(tmp_path, experiment, toy().plan, rows).notes == (
+        "3 rows were made by version 1, committed from 2020-01-01 to 2020-01-02. "
+        "Not recorded: sources, day, machine.",
+        "2 rows were made by version 2 (sources ab), from 2021-03-04 to 2021-03-09, on A chip with 1 core (An OS).",
+        "1 row was made by version 2 (sources cd), on 2021-03-04, on A chip with 1 core (An OS).",
+    )
+    assert write_report(tmp_path, experiment, toy().plan, []).notes == ()
+
+
+def test_every_report_of_the_results_names_where_its_rows_come_from() -> None:
+    reports = sorted((ROOT / "results").glob("*/report.md"))
+    assert len(reports) >= 13
+    for path in reports:
+        n_rows = len(path.with_name("rows.jsonl").read_text().splitlines())
+        named = re.findall(
+            r"^(?:The )?([\d,]+) rows? w\S+ made by version \S+", path.read_text(), re.MULTILINE
+        )
+        assert sum(int(number.replace(",", "")) for number in named) == n_rows, path
 
 
 def test_the_summary_in_docs_is_that_of_the_results(tmp_path) -> None:
-    root = Path(__file__).resolve().parent.parent.parent
     for source in (
-        path for name in ("report.md", "claims.json") for path in (root / "results").glob(f"*/{name}")
+        path for name in ("report.md", "claims.json") for path in (ROOT / "results").glob(f"*/{name}")
     ):
         (tmp_path / source.parent.name).mkdir(exist_ok=True)
         shutil.copy(source, tmp_path / source.parent.name)
     write_summary(tmp_path, list(experiments()), tmp_path / "results.md")
-    assert sections(tmp_path / "results.md") == sections(root / "docs" / "results.md")
+    assert sections(tmp_path / "results.md") == sections(ROOT / "docs" / "results.md")
 
 
 def sections(path: Path) -> str:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import bench_examples
@@ -18,10 +20,14 @@ from bench_examples import measured_part, toy
 from distributed import LocalCluster
 from typer.testing import CliRunner
 
+import gomea_bn
 from gomea_bn.cli.app import main
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime import cluster
 from gomea_bn.runtime.cluster import connected
+from gomea_bn.runtime.environment import machine
+from gomea_bn.runtime.sources import source_digest
+from gomea_bn.texts import counted
 from lab.runner import registry, results, run
 from lab.runner.cluster import attempt
 from lab.runner.experiment import Measured, Plan, plain, task_key
@@ -29,6 +35,12 @@ from lab.runner.results import ResultFolder
 from lab.runner.run import report_only, run_experiment
 
 TASKS = toy().expand(toy().plan)
+
+
+def without_days(path: Path) -> str:
+    """Return a file's text without the days of its rows, which differ around midnight."""
+    day = r"\d{4}-\d\d-\d\d"
+    return re.sub(rf"(on|from) {day}( to {day})?", "on DAY", path.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +64,7 @@ def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, schedule
     assert measured_part(resumed.rows) == measured_part(whole.rows)
     assert seconds.items() <= {row["key"]: row["seconds"] for row in resumed.rows}.items()  # not run again
     for name in ("report.md", "description.json"):
-        assert (tmp_path / "killed" / name).read_text() == (tmp_path / "whole" / name).read_text()
+        assert without_days(tmp_path / "killed" / name) == without_days(tmp_path / "whole" / name)
     assert not (tmp_path / "killed" / "tasks").exists()
 
 
@@ -438,8 +450,37 @@ def test_a_scheduler_without_workers_is_a_plain_error(tmp_path, monkeypatch) -> 
 def test_rows_of_several_versions_are_reported(tmp_path) -> None:
     folder = results_of(ResultFolder(tmp_path / "own"), TASKS, "0.0", "0.1")
     report_only(toy(), folder.path)
-    sentence = "The rows were made by versions 0.0 and 0.1 of this package."
-    assert sentence in (folder.path / "report.md").read_text()
+    for version in ("0.0", "0.1"):
+        sentence = (
+            f"{len(TASKS) // 2} rows were made by version {version}. Not recorded: sources, day, machine."
+        )
+        assert sentence in (folder.path / "report.md").read_text()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_row_says_which_code_made_it_when_and_where(fails) -> None:
+    def measured(_task: object) -> dict:
+        if fails:
+            raise ValueError
+        return {}
+
+    before = datetime.now(UTC)
+    row = attempt(measured, {"a": 1})
+    assert ("error" in row) == fails
+    assert (row["version"], row["sources"]) == (gomea_bn.__version__, source_digest())
+    assert before.replace(microsecond=0) <= datetime.fromisoformat(row["finished"]) <= datetime.now(UTC)
+    assert row["machine"] == machine()
+
+
+def test_a_report_names_version_sources_day_and_machine_of_its_rows(tmp_path) -> None:
+    run_experiment(toy(), toy().plan, tmp_path / "own", in_turn=True)
+    text = without_days(tmp_path / "own" / "report.md")
+    computer = machine()
+    assert (
+        f"The {len(TASKS)} rows were made by version {gomea_bn.__version__} (sources {source_digest()}), on DAY, "
+        f"on {computer['cpu']} with {counted(computer['cores'], 'core')} ({computer['platform']}).\n"
+    ) in text
+    assert "Not recorded" not in text
 
 
 def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None:

@@ -93,8 +93,14 @@ def test_each_difference_is_refused_by_name(written, changes, message):
 
 
 def test_another_version_of_the_package_is_refused(written, monkeypatch):
-    monkeypatch.setattr(checkpoints, "installed_version", lambda _name: "99.0")
+    monkeypatch.setattr(checkpoints, "__version__", "99.0")
     with pytest.raises(GomeaBnError, match=r"the version of gomea-bn was .*, and is now '99\.0'"):
+        section(written)
+
+
+def test_other_sources_of_the_same_version_are_refused(written, monkeypatch):
+    monkeypatch.setattr(checkpoints, "source_digest", lambda: "0123456789abcdef")
+    with pytest.raises(GomeaBnError, match=r"digest of gomea-bn's sources was .* is now '0123456789abcdef'"):
         section(written)
 
 

@@ -8,7 +8,8 @@ from numba.core import types
 
 from gomea_bn.problems.base import undo
 from gomea_bn.runtime import jit
-from gomea_bn.runtime.jit import _compiled_modules, _package_sources, read_only
+from gomea_bn.runtime.jit import _compiled_modules, read_only
+from gomea_bn.runtime.sources import package_sources
 
 SOURCES = {
     "gomea_bn.kernels": b"from gomea_bn.runtime.jit import kernel\n"
@@ -37,7 +38,7 @@ def test_modules_that_are_imported_whole_count():
 
 
 def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not():
-    sources = _package_sources()
+    sources = package_sources()
     modules = _compiled_modules(sources)
     kernels = {name for name in sources if "kernels" in name.split(".") and sources[name].count(b"@kernel")}
     assert len(kernels) >= 20
@@ -49,7 +50,7 @@ def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not()
 
 @pytest.mark.long
 def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
-    sources = _package_sources()
+    sources = package_sources()
     modules = set(_compiled_modules(sources))
     n_names = 0
     for module in modules:
@@ -75,7 +76,7 @@ def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
 
 
 def test_a_message_does_not_compile_kernels_again(folder_of):
-    sources = _package_sources()
+    sources = package_sources()
     former = folder_of(sources)
     assert folder_of({**sources, "gomea_bn.errors": sources["gomea_bn.errors"] + b"# new"}) == former
     kernels = "gomea_bn.problems.kernels.score"
@@ -87,7 +88,7 @@ def folder_of(monkeypatch):
     """Return a function from the sources of a package to the folder of its compiled kernels."""
 
     def folder(sources):
-        monkeypatch.setattr(jit, "_package_sources", lambda: sources)
+        monkeypatch.setattr(jit, "package_sources", lambda: sources)
         jit._package_digest.cache_clear()
         return jit.kernel_cache_dir()
 

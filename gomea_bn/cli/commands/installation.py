@@ -24,16 +24,18 @@ _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "pla
 
 
 def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -> None:
-    """Print versions, cores, the folder of compiled kernels, and the optional libraries that are installed."""
+    """Print versions, the digest of the sources, cores, the folder of compiled kernels, and optional libraries."""
     import platform
 
     from gomea_bn.runtime.environment import cpu_name, installed_version
     from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
+    from gomea_bn.runtime.sources import source_digest
     from gomea_bn.runtime.threads import thread_count
 
     folder = kernel_cache_dir()
     facts = {
         "gomea-bn": __version__,
+        "sources": source_digest(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpu": cpu_name(),
@@ -48,7 +50,8 @@ def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -
         return
     state = "compiled" if facts["kernels_compiled"] else "not compiled yet: the first run compiles them, once"
     lines = [
-        f"gomea-bn {__version__}, Python {facts['python']}, {facts['platform']}",
+        f"gomea-bn {__version__}, sources {facts['sources']}",
+        f"Python {facts['python']}, {facts['platform']}",
         f"{facts['cpu']}, {facts['cores']} cores for threads",
         f"kernels: {folder} ({state})",
         "libraries: " + ", ".join(f"{name} {installed_version(name)}" for name in _REQUIRED),

@@ -16,6 +16,7 @@ from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files import check_format, field_of, json_text, prefixed_errors, read_json
+from gomea_bn.runtime.sources import __version__, source_digest
 
 Net = TypeVar("Net", bound=NetworkLike)
 
@@ -28,14 +29,16 @@ FORMAT_VERSION = 1
 def to_json(network: NetworkLike) -> str:
     """Return a network as JSON text.
 
-    The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
-    kind is known (integer, step, ordered), shape if the variable has one, parents, the counts of rows of the table's
-    cells if they are known, and table (nested lists: one level per parent in order, then the variable). The field
-    "conditionals" follows if the network has some: every set of cuts has its cut points, parents, tables and counts.
-    Numbers are written so that reading them gives the same float64.
+    The field "written_by" has the version and the digest of the sources that wrote the text; reading leaves it out, so
+    that networks do not differ by it. The text has one entry per variable in column order: name, kind, support and
+    cut_points or levels, values if their kind is known (integer, step, ordered), shape if the variable has one,
+    parents, the counts of rows of the table's cells if they are known, and table (nested lists: one level per parent in
+    order, then the variable). The field "conditionals" follows if the network has some: every set of cuts has its cut
+    points, parents, tables and counts. Numbers are written so that reading them gives the same float64.
     """
     tables, head = network.tables, head_content(network)
     conditionals = head.pop("conditionals", None)
+    head["written_by"] = {"version": __version__, "sources": source_digest()}
     head["variables"] = [
         {**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)
     ]

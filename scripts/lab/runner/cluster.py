@@ -6,11 +6,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
 
-from gomea_bn import __version__
 from gomea_bn.runtime.cluster import distributed
+from gomea_bn.runtime.environment import machine
+from gomea_bn.runtime.sources import __version__, source_digest
 from lab.runner.experiment import Measured, Row, Task, plain, task_key
 
 ATTEMPTS = 2
@@ -19,7 +21,7 @@ ATTEMPTS = 2
 
 def attempt(measure: Callable[[Task], Measured | dict[str, Any]], task: Task) -> Row:
     """Return the row of a task; it holds the traceback of an exception, and the texts of warnings."""
-    row: Row = {"key": task_key(task), "task": task, "version": __version__}
+    row: Row = {"key": task_key(task), "task": task}
     began = perf_counter()
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -34,7 +36,17 @@ def attempt(measure: Callable[[Task], Measured | dict[str, Any]], task: Task) ->
             row.pop("measured", None)
     if texts := list(dict.fromkeys(str(warning.message) for warning in noted)):
         row["warnings"] = texts
-    return row
+    return {**row, **_origin()}
+
+
+def _origin() -> dict[str, Any]:
+    """Return the fields of a row that say which code made it, when and where."""
+    return {
+        "version": __version__,
+        "sources": source_digest(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+    }
 
 
 def _portable(text: str) -> str:
@@ -105,6 +117,6 @@ def _outcome(future: Any, task: Task) -> Row:
     return {
         "key": task_key(task),
         "task": task,
-        "version": __version__,
         "error": f"The task was lost: {lost}",
+        **_origin(),
     }

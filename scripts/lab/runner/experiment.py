@@ -19,8 +19,9 @@ Task: TypeAlias = dict[str, Any]
 """Everything that one run depends on, as names with numbers and texts that JSON can hold."""
 
 Row: TypeAlias = dict[str, Any]
-"""Outcome of a task: "key", "task", this package's "version", and either "measured" and "seconds" or a traceback as
-"error"; "warnings" holds the texts of warnings, each once."""
+"""Outcome of a task: "key", "task", and either "measured" and "seconds" or a traceback as "error"; "warnings" holds the
+texts of warnings, each once. "version" and "sources" name the code that made the row, "finished" the time (UTC), and
+"machine" the computer. Rows of earlier versions have "version" alone, and "committed", the day of their commit."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.plots.axes import LITERAL
 from gomea_bn.runtime.files import write_bytes, write_text
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
 from lab.runner.experiment import Experiment, Options, Plan, Row
 from lab.runner.report import Figure, Panel, Report, Sheet
 from lab.runner.results import failed
@@ -43,6 +43,8 @@ _VERDICT_COLOURS = {
     REPRODUCED: "#0072b2", BEATEN: "#009e73", EVEN: "#56b4e9", BEHIND: "#e69f00", NOT_REPRODUCED: "#d55e00",
     UNDECIDED: "#bbbbbb", NOT_RUN: "#eeeeee",
 }  # fmt: skip
+# fields of a row that rows of earlier versions lack, in words
+_ORIGIN = {"sources": "sources", "finished": "day", "machine": "machine"}
 _TABLES_BEGIN = "<details><summary>Tables</summary>"
 
 
@@ -54,11 +56,7 @@ def write_report(
     The folder must exist. `n_missing` is the number of tasks without a row.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
-    versions = sorted({str(row["version"]) for row in rows if "version" in row})
-    if len(versions) > 1:
-        mixed = f"The rows were made by versions {' and '.join(versions)} of this package."
-        report = replace(report, notes=(*report.notes, mixed))
-    report = replace(report, notes=(*report.notes, *_warnings(rows)))
+    report = replace(report, notes=(*report.notes, *_origins(rows), *_warnings(rows)))
     for figure in report.figures:
         if figure.panels:
             write_bytes(folder / f"{figure.name}.png", draw(figure))
@@ -261,6 +259,42 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
 def _link(target: Path, path: Path) -> str:
     """Return the address of a file or folder in a Markdown file."""
     return quote(Path(os.path.relpath(target.absolute(), path.parent.absolute())).as_posix())
+
+
+def _origins(rows: Sequence[Row]) -> list[str]:
+    """Return a note for every code and machine that made rows: which and when, and what its rows do not hold."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((_code(row), _machine(row)), []).append(row)
+    notes = []
+    for (code, machine), group in groups.items():
+        days = _days("finished", group) or _days("committed", group, "committed ")
+        article = "The " if len(groups) == 1 else ""
+        verb = "was" if len(group) == 1 else "were"
+        origin = ", ".join(part for part in (code, days, machine) if part)
+        unknown = [words for field, words in _ORIGIN.items() if not any(field in row for row in group)]
+        note = f"{article}{counted(len(group), 'row')} {verb} made {origin}."
+        notes.append(f"{note} Not recorded: {listed(unknown)}." if unknown else note)
+    return notes
+
+
+def _code(row: Row) -> str:
+    sources = f" (sources {row['sources']})" if "sources" in row else ""
+    return f"by version {row['version']}{sources}" if "version" in row else "by an unknown version"
+
+
+def _machine(row: Row) -> str:
+    machine = row.get("machine")
+    if machine is None:
+        return ""
+    return f"on {machine['cpu']} with {counted(machine['cores'], 'core')} ({machine['platform']})"
+
+
+def _days(field: str, rows: Sequence[Row], verb: str = "") -> str:
+    days = sorted({str(row[field])[:10] for row in rows if field in row})
+    if not days:
+        return ""
+    return f"{verb}on {days[0]}" if len(days) == 1 else f"{verb}from {days[0]} to {days[-1]}"
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:

@@ -10,21 +10,26 @@ import pandas as pd
 import pytest
 from command_line import invoke, ok
 
+import gomea_bn
 from gomea_bn.cli.commands import installation
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.environment import installed_version
+from gomea_bn.runtime.sources import source_digest
 from lab.published import judge
 from lab.runner import run
 
 
 def test_info_prints_versions_cores_and_cache():
     facts = json.loads(invoke("info", "--json").stdout)
+    assert facts["gomea-bn"] == gomea_bn.__version__
+    assert facts["sources"] == source_digest()
     assert facts["cores"] == len(os.sched_getaffinity(0))
     assert facts["required"]["pandas"] == pd.__version__
     assert facts["optional"]["pyagrum"] == installed_version("pyagrum")
     assert facts["kernels_compiled"] is True
     text = invoke("info").stdout
     assert facts["kernel_cache"] in text
+    assert text.startswith(f"gomea-bn {gomea_bn.__version__}, sources {facts['sources']}\n")
     assert f"numpy {np.__version__}" in text
     assert installed_version("no-such-distribution") is None
 

@@ -13,6 +13,7 @@ from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
 from network_examples import HOSTILE_NAMES, network_with
 from shaped_examples import shaped_table
 
+import gomea_bn
 from gomea_bn import (
     BayesNetLearner,
     DiscretizedBayesNet,
@@ -25,6 +26,7 @@ from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.runtime.environment import cpu_name
+from gomea_bn.runtime.sources import source_digest
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
@@ -269,6 +271,9 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert record["seed"] == 1
     assert record["score"] == network.metadata["score"] == record["history"][-1]["score"]
     assert record["versions"]["numpy"] == np.__version__
+    assert record["versions"]["gomea-bn"] == gomea_bn.__version__
+    assert record["sources"] == source_digest()
+    assert json.loads((out / "network.json").read_bytes())["written_by"]["sources"] == record["sources"]
     assert record["machine"]["cpu"] == cpu_name() != ""
     assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
 
