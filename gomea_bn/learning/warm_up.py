@@ -18,7 +18,7 @@ from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family_line import below_student
+from gomea_bn.network.conditionals.student import below_student
 from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood

@@ -17,6 +17,7 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
@@ -25,7 +26,6 @@ from gomea_bn.network.conditionals.conditionals import (
     row_values,
 )
 from gomea_bn.network.conditionals.family import Family, TableSet
-from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers

@@ -14,19 +14,10 @@ from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_number, wrong_option
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.conditionals.family_line import (
-    FamilyLine,
-    LineScale,
-    LineSums,
-    ProbabilityScale,
-    UnitScale,
-    joint_groups,
-)
-from gomea_bn.network.conditionals.family_logit import FamilyLogit
-from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -158,45 +149,25 @@ class _Update:
         tables = {name: table_of_counts(of_name, self._smoothing) for name, of_name in counts.items()}
         return TableSet(copy.cut_points, copy.parents, tables, counts)
 
-    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, FollowedLine]:
-        network = self._network
-        of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
-        of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}
-        columns = Columns(self._values)
-        lines: dict[str, FollowedLine] = {}
-        for name, line in known.lines.items():
-            scales: Mapping[str, LineScale] = of_units if line.in_units else of_shapes
-            positions = [columns.positions(parent, scales[parent]) for parent in line.parents]
-            parents = np.column_stack([np.empty((len(self._weights), 0)), *positions])
-            if isinstance(line, FamilyLogit):
-                own, *codes = (self._values[column].astype(np.int64) for column in (name, *line.groups))
-                share = min(known.n_rows, former[name]) / former[name]
-                lines[name] = line.with_rows(self._old, own, parents, codes, share * self._weights)
-                continue
-            scale = line.own_scale(scales[name]) if isinstance(line, FamilyLine) else scales[name]
-            z = columns.positions(name, scale)
-            n_levels = [len(network.levels[group]) for group in line.groups]
-            groups = joint_groups([self._values[group] for group in line.groups], n_levels, len(z))
-            # the line of a longer table was fitted to a sample of its rows
-            if isinstance(line, FamilyMixture):
-                share = float(line.counts.sum()) / former[name]
-                lines[name] = line.with_rows(self._old, z, parents, groups, share * self._weights)
-                continue
-            sums = line.sums
-            assert sums is not None
-            share = float(sums.n_rows.sum()) / former[name]
-            further = LineSums.of_rows(
-                z,
-                line.terms.of_rows(parents),
-                groups,
-                sums.ratios,
-                sums.tails,
-                sums.widths,
-                sums.least_scale,
-                share * self._weights,
+    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, Fitted]:
+        network, columns = self._network, Columns(self._values)
+        scales = known.line_scales(network.support)
+        n_levels = {name: len(levels) for name, levels in network.levels.items()}
+        return {
+            name: line.with_rows(
+                name,
+                FurtherRows(
+                    columns,
+                    self._weights,
+                    self._old,
+                    former[name],
+                    known.n_rows,
+                    scales[line.in_units],
+                    n_levels,
+                ),
             )
-            lines[name] = line.of_sums(sums.with_rows(self._old, further))
-        return lines
+            for name, line in known.lines.items()
+        }
 
     def _log_losses(self, known: Conditionals) -> dict[str, tuple[float, float, float]]:
         """Return the moments of the losses with those of the rows under the network that does not know them."""
@@ -257,9 +228,7 @@ def _check_sums(network: DiscretizedBayesNet) -> None:
     is_known = bool(_counts_of(network)) and all(copy.counts for copy in copies)
     if known is not None:
         is_known = is_known and not known.set_values
-        is_known = is_known and all(
-            not isinstance(line, FamilyLine) or line.sums is not None for line in known.lines.values()
-        )
+        is_known = is_known and all(line.takes_rows for line in known.lines.values())
     if not is_known:
         raise GomeaBnError(
             "The network does not hold the counts of the rows that it was learned from: it comes from an earlier "

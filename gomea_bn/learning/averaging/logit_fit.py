@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.learning.averaging.line_fit import possible_terms
-from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.problems.curves import new_logit_scratch
 from gomea_bn.problems.kernels.logits import (

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import LineScale, log_mixture
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine, line_density
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.scales import LineScale
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel
@@ -51,6 +52,13 @@ class TableSet:
         return TableSet(cuts, parents, tables, counts)
 
 
+def log_mixture(
+    first: NDArray[np.float64], second: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return the log density of a mixture of two log densities, (n,); the second has a weight above 0 and below 1."""
+    return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
+
+
 def counts_content(counts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
     """Return numbers of rows by column as values that JSON can hold; whole numbers take no decimal point."""
     return {
@@ -72,7 +80,7 @@ class Family:
         Range of a continuous column; None for a discrete one.
     shape : Shape, optional
         Distribution of a continuous column inside its bins; uniform without one.
-    line : FamilyLine, FamilyMixture or FamilyLogit, optional
+    line : Fitted, optional
         Line, or mixture of lines, of a continuous column, or logit of a discrete one.
     scales : mapping of str to LineScale, optional
         Scales of the column and of the continuous parents of its line.
@@ -94,13 +102,13 @@ class Family:
         *,
         support: tuple[float, float] | None,
         shape: Shape | None = None,
-        line: FollowedLine | None = None,
+        line: Fitted | None = None,
         scales: Mapping[str, LineScale] | None = None,
         n_levels: Mapping[str, int] | None = None,
         set_to: float | None = None,
     ) -> None:
         self.name, self.line = name, line
-        self.of_line = None if line is None else line_density(name, line, scales or {}, n_levels or {})
+        self.of_line = None if line is None else line.density(name, scales or {}, n_levels or {})
         self._support, self._shape, self._set_to = support, shape, set_to
         self._parents = [copy.parents[name] for copy in copies]
         self._cuts = [copy.cut_points for copy in copies]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +11,24 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family_line import LineTerms
-from gomea_bn.network.conditionals.followed import Followed, symmetric
+from gomea_bn.network.conditionals.basis import LineTerms, sum_of_terms
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, symmetric
+from gomea_bn.network.conditionals.scales import LineScale
 
 _MOST_STEPS = 30
 _LEAST_STEP = 1e-8
 # keeps the sums of rows regular, in which constants of all levels may move together
 _RIDGE = 1e-6
+# the same without some rows, as a share of the trace
+_RIDGE_LEFT_OUT = 1e-9
+_LEAST_PROBABILITY = 1e-300
+# nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
+_NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyLogit(Followed):
+class FamilyLogit(Fitted):
     """The logit of a family: level k has a probability in proportion to exp(a_k + b_k f).
 
     The index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for
@@ -52,6 +59,8 @@ class FamilyLogit(Followed):
         For parts of other shapes, or that are not finite.
     """
 
+    of_levels = True
+    can_leave_out = True
     what = "a logit"
     kind = "logit"
     required = (
@@ -95,11 +104,6 @@ class FamilyLogit(Followed):
             )
 
     @property
-    def in_units(self) -> bool:
-        """Whether columns are in their own units; those of logits are on their probability scales."""
-        return False
-
-    @property
     def terms(self) -> LineTerms:
         """The functions of the continuous parents that have coefficients."""
         return LineTerms(self.knots, self.has_products, self.product_knots)
@@ -115,21 +119,29 @@ class FamilyLogit(Followed):
         n_amounts = sum(len(of_parent) - 1 for of_parent in self.amounts)
         return len(self.coefficients) + n_amounts + 2 * len(self.constants) - 3
 
-    def with_rows(
-        self,
-        old: float,
-        levels: NDArray[np.int64],
-        parents: NDArray[np.float64],
-        groups: Sequence[NDArray[np.int64]],
-        weights: NDArray[np.float64],
-    ) -> FamilyLogit:
-        """Return the logit in which the rows so far count `old` times, with further rows.
+    def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
+        sizes = [len(self.constants), *map(len, self.amounts)]
+        wanted = [n_levels[name], *(n_levels[group] for group in self.groups)]
+        if sizes != wanted:
+            raise GomeaBnError(
+                f"The logit of '{name}' must have constants and amounts of {wanted} levels, got {sizes}."
+            )
 
-        `levels` (n,) are those of the column, `parents` (n, n_parents) places on scales, and `groups` the levels of
-        every discrete parent. The rows so far count as a normal prior; positions of the levels stay.
-        """
-        design = logit_design(self.terms.of_rows(parents), groups, [len(of) for of in self.amounts])
-        prior = old * self.information
+    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+        """Return the probabilities of the levels of a column that follows the logit."""
+        return _OfLevels(name, self, scales, n_levels)
+
+    def _design(self, rows: FurtherRows) -> NDArray[np.float64]:
+        terms = self.terms.of_rows(rows.positions(self.parents))
+        groups = [rows.levels(group) for group in self.groups]
+        return logit_design(terms, groups, [len(of_parent) for of_parent in self.amounts])
+
+    def with_rows(self, name: str, rows: FurtherRows) -> FamilyLogit:
+        """Return the logit with further rows; those so far count as a normal prior, and positions of levels stay."""
+        design, levels = self._design(rows), rows.levels(name)
+        # the logit of a longer table was fitted to a sample of its rows
+        weights = min(rows.n_learned, rows.n_former) / rows.n_former * rows.weights
+        prior = rows.old * self.information
         n_levels = len(self.constants)
         first = np.concatenate([self.constants, self.coefficients, *self.amounts])
         parameters, information = first, prior
@@ -156,6 +168,32 @@ class FamilyLogit(Followed):
             amounts=tuple(amounts) if self.groups else (),
             information=information,
         )
+
+    def left_out(self, name: str, rows: FurtherRows) -> NDArray[np.float64]:
+        """Return the probabilities of all levels, the rows left out by one step of Newton's method, (n_rows, n_levels).
+
+        This is the approximation of cross-validation by Beirami, Razaviyayn, Shahrampour & Tarokh, "On optimal
+        generalizability in parametric learning" (2017).
+        """
+        design = self._design(rows)
+        slopes = np.concatenate([self.coefficients, *self.amounts])
+        logs = log_levels(design @ slopes, self.constants, self.positions)
+        gradient, information = derivatives(design, logs, self.positions, rows.levels(name), rows.weights)
+        tied = self._ties()
+        left = tied.T @ (rows.old * self.information - information) @ tied
+        left += _RIDGE_LEFT_OUT * np.trace(left) * np.eye(len(left))
+        step = tied @ np.clip(np.linalg.solve(left, -(tied.T @ gradient)), -1.0, 1.0)
+        constants = self.constants + step[: len(self.constants)]
+        index = design @ (slopes + step[len(self.constants) :])
+        return np.exp(log_levels(index, constants, self.positions))
+
+    def _ties(self) -> NDArray[np.float64]:
+        """Return which parameters are one: equal amounts of levels of a parent, (n, n_different)."""
+        blocks = [np.eye(len(self.constants) + len(self.coefficients))]
+        for amounts in self.amounts:
+            different, number = np.unique(amounts, return_inverse=True)
+            blocks.append((number[:, None] == np.arange(len(different))).astype(np.float64))
+        return np.asarray(scipy.linalg.block_diag(*blocks))
 
     @classmethod
     def parts_of(cls, content: Any) -> dict[str, Any]:
@@ -208,3 +246,61 @@ def derivatives(
     crossed = (weighted * (positions - means[:, None])).T @ design
     of_slopes = design.T @ (design * (weights * variances)[:, None])
     return gradient, np.block([[of_constants, crossed], [crossed.T, of_slopes]])
+
+
+class _OfLevels(LineDensity):
+    """The probabilities of levels under a logit."""
+
+    def __init__(
+        self, name: str, line: FamilyLogit, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self._line = line
+        self._coefficients = np.concatenate([[0.0], line.coefficients])[None]
+
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        codes = np.asarray(values[self.name]).astype(np.int64)
+        if (bounds := values.bounds()) is None:
+            return np.log(self._of_codes(values, codes)), None
+        at_middle = self._of_codes(values, codes)
+        at_ends = [self._of_codes(end, codes) for end in bounds]
+        # by the second difference
+        return np.log(at_middle), np.abs(sum(at_ends) / at_middle - 2.0) / 6.0
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        return self._probabilities(values)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        probabilities = np.broadcast_to(self._probabilities(values), (n, len(self._line.constants)))
+        below = np.cumsum(probabilities, axis=1)
+        places = generator.random(n) * below[:, -1]
+        return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        return self._knots(self._line.terms, parent)
+
+    def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
+        probabilities = self._probabilities(values)
+        shape = np.broadcast_shapes(probabilities.shape[:-1], codes.shape)
+        probabilities = np.broadcast_to(probabilities, (*shape, probabilities.shape[-1]))
+        places = np.broadcast_to(codes, shape)[..., None]
+        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], _LEAST_PROBABILITY)
+
+    def _probabilities(self, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
+        line = self._line
+        index: Any = sum_of_terms(line.terms, self._coefficients, np.int64(0), self._positions(values))
+        for group, amounts in zip(self._group_columns, line.amounts, strict=True):
+            index = index + amounts[np.asarray(values[group]).astype(np.int64)]
+        moved = list(self._moved(line.terms, self._coefficients, np.int64(0), values))
+        if not moved:
+            return np.exp(log_levels(index, line.constants, line.positions))
+        # parents move independently
+        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
+        total: Any = 0.0
+        for node, share in zip(_NODES, _SHARES, strict=True):
+            total = total + share * np.exp(log_levels(index + node * width, line.constants, line.positions))
+        return np.asarray(total)

@@ -74,7 +74,7 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
 
 
 def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) -> None:
-    from gomea_bn.network.conditionals.family_line import ProbabilityScale
+    from gomea_bn.network.conditionals.scales import ProbabilityScale
 
     logit, known, frame = logit_of(network), conditionals_of(network), graded_frame().iloc[:50]
     z = ProbabilityScale(known.scales["x"], known.n_rows).of_values(frame["x"].to_numpy())
@@ -111,7 +111,7 @@ def test_answers_follow_the_curve_and_agree_with_draws(network: DiscretizedBayes
 
 
 def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: DiscretizedBayesNet) -> None:
-    from gomea_bn.network.conditionals.line_density import Columns
+    from gomea_bn.network.conditionals.columns import Columns
 
     family = network.families["grade"]
     assert family.of_line is not None
