@@ -109,32 +109,33 @@ def _random_knots(rng: np.random.Generator) -> tuple[tuple[Floats, ...], bool, t
 def random_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
     """Return a line of "y" with three groups; its scale may be transformed where `may_move`."""
     knots, has_products, product_knots = _random_knots(rng)
-    terms = LineTerms(knots, has_products, product_knots)
-    n_rows = 40 * 3
-    rows, groups = terms.of_rows(rng.normal(size=(n_rows, 2))), np.repeat(np.arange(3), 40)
-    coefficients = rng.normal(size=(3, terms.n_terms + 1)) / 2
-    sizes = rng.uniform(0.2, 1.0, 3)
-    z = coefficients[groups, 0] + (rows * coefficients[groups, 1:]).sum(axis=1)
-    z += sizes[groups] * rng.normal(size=n_rows)
-    # one regression for all groups, or one per group
-    n_regressions = int(rng.choice([1, 3]))
-    ratios = np.ones(3) if n_regressions > 1 else rng.uniform(0.5, 2.0, 3)
-    tails = np.where(rng.integers(2, size=n_regressions), rng.uniform(2.0, 30.0, n_regressions), 0.0)
-    sums = LineSums.of_rows(z, rows, groups, ratios, tails, np.ones(n_regressions), 0.05)
-    line = FamilyLine(
+    n_terms = LineTerms(knots, has_products, product_knots).n_terms
+    return FamilyLine(
         float(rng.uniform(0.1, 0.9)),
         ("x", "w"),
         ("g",),
-        coefficients,
-        sizes,
-        np.full(3, 4.0),
+        rng.normal(size=(3, n_terms + 1)) / 2,
+        rng.uniform(0.2, 1.0, 3),
+        rng.uniform(2.0, 30.0, 3),
         knots,
         has_products,
         in_units,
         product_knots=product_knots,
         transform=None if not may_move or rng.integers(2) else random_transform(rng),
     )
-    return line.of_sums(sums)
+
+
+def random_fitted_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
+    """Return a line as `random_line` does that holds sums over random rows, by one or by three regressions."""
+    line = random_line(rng, in_units, may_move)
+    n_rows = 120
+    terms, groups = line.terms.of_rows(rng.normal(size=(n_rows, 2))), np.repeat(np.arange(3), 40)
+    z = line.coefficients[groups, 0] + (terms * line.coefficients[groups, 1:]).sum(axis=1)
+    z += line.scales[groups] * rng.normal(size=n_rows)
+    n_regressions = int(rng.choice([1, 3]))
+    ratios = np.ones(3) if n_regressions > 1 else rng.uniform(0.5, 2.0, 3)
+    tails = np.where(rng.integers(2, size=n_regressions), rng.uniform(2.0, 30.0, n_regressions), 0.0)
+    return line.of_sums(LineSums.of_rows(z, terms, groups, ratios, tails, np.ones(n_regressions), 0.05))
 
 
 def random_mixture(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyMixture:
@@ -180,7 +181,7 @@ def random_logit(rng: np.random.Generator, in_units: bool, may_move: bool) -> Fa
 
 
 RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, bool, bool], Fitted]] = {
-    FamilyLine: random_line,
+    FamilyLine: random_fitted_line,
     FamilyMixture: random_mixture,
     FamilyLogit: random_logit,
 }

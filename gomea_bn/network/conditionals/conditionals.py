@@ -22,7 +22,6 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.kinds import KINDS
 from gomea_bn.network.conditionals.scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import (
     Immutable,
@@ -435,6 +434,8 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables)
 
 def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
+    from gomea_bn.network.conditionals.kinds import KINDS
+
     kinds = [kind for kind in KINDS if kind.of_levels == (name in network.levels)]
     if not isinstance(line, Fitted) or type(line) not in kinds:
         wanted = " or a ".join(kind.__name__ for kind in kinds)

@@ -11,7 +11,6 @@ import numpy as np
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
-from gomea_bn.network.conditionals.kinds import fitted_from_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -176,6 +175,8 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
 
 def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
     """Return the conditionals that a JSON object describes."""
+    from gomea_bn.network.conditionals.kinds import fitted_from_content
+
     where = "the conditionals"
     copies = []
     for k, copy in enumerate(field_of(content, "copies", list, where)):
