@@ -213,6 +213,12 @@ def environment_limit(variable: str, default: int, unit: str) -> int:
     return int(text)
 
 
+def check_callable(name: str, value: Any) -> None:
+    """Raise `GomeaBnError` unless an option is None or a function that takes the progress of a run."""
+    if value is not None and not callable(value):
+        raise wrong_option(name, f"must be a callable that takes a Progress, or None, got {value!r:.80}.")
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the sentence " Did you mean 'x'?" for the closest of the names, or an empty text."""
     candidates = list(names)

@@ -24,6 +24,7 @@ from gomea_bn.errors import (
     check_number,
     is_integer,
     is_real,
+    nearest,
 )
 
 _Owner = TypeVar("_Owner", bound=object)
@@ -56,14 +57,10 @@ class Parameters:
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
-        names = self._parameter_names()
         # replace a learner before its parameters are set
         for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
             name, _, inner = path.partition("__")
-            if name not in names:
-                raise GomeaBnError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}."
-                )
+            check_names(type(self), [name])
             present = getattr(self, name)
             if not inner:
                 setattr(self, name, value)
@@ -92,6 +89,28 @@ class Parameters:
         )
 
 
+def check_names(owner: type, names: Iterable[str]) -> None:
+    """Raise `GomeaBnError` for a name that is none of the parameters of a constructor."""
+    known = list(inspect.signature(owner).parameters)
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or f" It has {', '.join(known)}."
+            raise GomeaBnError(f"{owner.__name__} has no parameter {name!r}.{hint}")
+
+
+def with_known_names(owner: type[_Owner]) -> type[_Owner]:
+    """Let the constructor of a class refuse names of parameters that it does not have by `check_names`."""
+    present = owner.__init__
+
+    @functools.wraps(present)
+    def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
+        check_names(type(self), parameters)
+        present(self, *arguments, **parameters)
+
+    setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
+    return owner
+
+
 def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
     """Return a decorator of a class whose constructor warns of parameters that only the version before had."""
 
@@ -107,6 +126,7 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
                     DeprecationWarning,
                     stacklevel=2,
                 )
+            check_names(type(self), parameters)
             present(self, *arguments, **parameters)
 
         setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)

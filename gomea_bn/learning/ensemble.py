@@ -33,7 +33,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
-from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
@@ -51,6 +51,7 @@ _LEAST_SHARE = 0.5
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
+@with_known_names
 class BayesNetEnsemble(Parameters, DensityEstimator):
     """Average the densities of networks that are learned from random subsamples of the rows of a table.
 

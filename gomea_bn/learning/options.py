@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.frames import plain_frame
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
@@ -406,7 +407,9 @@ class DensityEstimator(ABC):
             return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
         # the names of variables that are dates end in a unit
         names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
-        used = frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        used = plain_frame(
+            frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        )
         # a column without values may be one of the network, with a level for missing values
         used = used.iloc[:, np.flatnonzero(used.notna().any())]
         complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)

@@ -24,6 +24,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 from gomea_bn.prediction.scores import FeatureScores
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
@@ -93,6 +94,7 @@ def _is_shown_once(text: str) -> bool:
     return next(actions, "default") in ("default", "module", "once")
 
 
+@with_known_names
 class _Predictor(BaseEstimator):  # type: ignore[misc]
     """What classifier and regressor share: reading rows, the choice of the structure, and learning."""
 
