@@ -157,7 +157,11 @@ class Number:
     def __call__(self, name: str, value: Any) -> None:
         """Raise `GomeaBnError` if the option `name` cannot have the value."""
         is_none = value is None and self.none is not None
-        if is_none or (isinstance(value, str) and value in self.words) or (self.none == "0" and value == inf):
+        if (
+            is_none
+            or (isinstance(value, str) and value in self.words)
+            or (self.none == "0" and is_real(value) and value == inf)
+        ):
             return
         if not self.words:
             check_number(

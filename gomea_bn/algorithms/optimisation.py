@@ -13,7 +13,7 @@ from gomea_bn.algorithms.discrete_run import checked_genotypes, new_population, 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.errors import GomeaBnError, check_callable, check_flag
+from gomea_bn.errors import GomeaBnError, check_callable, check_verbose
 from gomea_bn.operators.mixing import evaluate_row
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
@@ -113,7 +113,7 @@ def optimise(
     (20, 'target')
     """
     problem = as_compiled(problem)
-    check_flag("verbose", verbose)
+    check_verbose(verbose)
     kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
     if target is None:
         target = problem.target

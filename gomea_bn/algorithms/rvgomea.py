@@ -51,7 +51,7 @@ from gomea_bn.operators.real_mixing import (
     vary,
 )
 from gomea_bn.parameters import without_effect
-from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside
+from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, real_array
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
@@ -206,7 +206,7 @@ def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) 
     """Return the initial solutions; raises `GomeaBnError` for a wrong shape or values outside the bounds."""
     if initial is None:
         return np.empty((0, problem.n_variables))
-    solutions = np.asarray(initial, np.float64)
+    solutions = real_array("initial", initial)
     if solutions.ndim != 2 or solutions.shape[1] != problem.n_variables:
         raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {solutions.shape}.")
     wrong = np.argwhere(outside(problem, solutions))

@@ -31,7 +31,11 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
     They must be finite numbers from 0 on, with some above 0.
     """
     try:
-        checked = np.array(weights, np.float64)
+        given = np.asarray(weights)
+        # NumPy leaves the imaginary parts out with a warning of its own
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
+        checked = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
     if checked.shape != (n_rows,):

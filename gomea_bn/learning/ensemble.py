@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Column, Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_verbose
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
@@ -163,6 +163,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
             their other values; the message says what to do. Also for a checkpoint of other data or options.
         """
         check_integer("n_networks", self.n_networks, 1)
+        check_verbose(self.verbose)
         check_choice("resampling", self.resampling, (SUBSAMPLE, BOOTSTRAP))
         thread_count(self.n_jobs)
         seed = seed_of(self.random_state)

@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.frames import column_names, frame_of
 from gomea_bn.data.sources import source_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    check_choice,
+    check_integer,
+    check_probabilities,
+    row_list,
+)
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
@@ -525,13 +532,12 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         Rows are as of `fit`; cells may be missing. The columns, float64, are "mean", "median", and "5%" and so on for
         the quantiles. Median and quantiles are values of `cells_`.
         """
-        for position, level in enumerate(quantiles):
-            check_number(f"quantiles[{position}]", level, 0, 1)
+        levels = check_probabilities("quantiles", quantiles)
         probabilities = self._probabilities(X)
         columns = {
             "mean": probabilities @ self.cells_.values,
             "median": self.cells_.quantiles(probabilities, 0.5),
-            **{f"{100 * level:g}%": self.cells_.quantiles(probabilities, level) for level in quantiles},
+            **{f"{100 * level:g}%": self.cells_.quantiles(probabilities, level) for level in levels},
         }
         return pd.DataFrame(columns, index=getattr(X, "index", None))
 

@@ -49,8 +49,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_seconds", "patience"):
             # an infinite limit is allowed and never met
-            if getattr(self, name) != inf:
-                check_number(name, getattr(self, name), 0.0, above=True, optional=True)
+            value: Any = getattr(self, name)
+            if not (is_real(value) and value == inf):
+                check_number(name, value, 0.0, above=True, optional=True)
         check_integer("max_evaluations", self.max_evaluations, 1, optional=True)
         check_integer("max_generations", self.max_generations, 1, optional=True)
         if self.target is not None and (not is_real(self.target) or self.target != self.target):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_probabilities
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
@@ -106,9 +106,7 @@ def predict_interval(
     engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
-    levels = list(quantiles)
-    for position, level in enumerate(levels):
-        check_number(f"quantiles[{position}]", level, 0, 1)
+    levels = check_probabilities("quantiles", quantiles)
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inference_examples import slow_joint
 from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
+from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape
 from gomea_bn.data.columns import encode_levels
@@ -417,6 +418,11 @@ def test_predictions_that_make_no_sense_are_refused(network):
         GomeaBnError, match=r"'day' is discrete; intervals need a continuous target. Use predict_proba"
     ):
         network.predict_interval(rows, "day")
+    with pytest.raises(GomeaBnError, match=r"quantiles must be a sequence .* such as \[0.5\], got 0.5"):
+        network.predict_interval(rows, "x", untyped(0.5))
+    for wrong in ("0.5", None):
+        with pytest.raises(GomeaBnError, match="quantiles must be a sequence of numbers from 0 to 1, got"):
+            network.predict_interval(rows, "x", untyped(wrong))
     with pytest.raises(GomeaBnError, match=r"quantiles\[1\] must be .* at most 1, got 2"):
         network.predict_interval(rows, "x", [0.5, 2])
     with pytest.raises(GomeaBnError, match=r"'y' has 1 infinite value in row 0"):
