@@ -592,9 +592,10 @@ class DiscretizedBayesNet(Immutable):
         evidence : mapping of str to value, optional
             What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
         values : {"own", "grid", "numbers"}
-            "own": integers for integer columns, dates for dates, under the name of their column. "grid": real numbers
-            are also rounded to the step that their column was measured with, such as 0.1. "numbers": all continuous
-            values as drawn. A rounded value stays in its bin if the bin has a value of the grid.
+            "own": integers for integer columns, dates in the time zone of their column for dates, under its name.
+            "grid": real numbers are also rounded to the step that their column was measured with, such as 0.1.
+            "numbers": all continuous values as drawn. A rounded value stays in its bin if the bin has a value of the
+            grid.
 
         Returns
         -------

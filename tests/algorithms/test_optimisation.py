@@ -304,7 +304,7 @@ def test_wrong_answers_are_refused(answer, message):
             {"max_evaluations": 5, "callback": 3},
             "callback must be a callable that takes a Progress, or None, got 3",
         ),
-        ({}, {"max_evaluations": 5, "verbose": 3}, "verbose must be True or False, got 3"),
+        ({}, {"max_evaluations": 5, "verbose": "yes"}, "verbose must be True or False, got 'yes'"),
         ({}, {"max_evaluations": 5, "initial": np.full((1, 5), 2)}, "row 0 has the value 2 in gene 0"),
         ({}, {"max_evaluations": 5, "initial": np.zeros((1, 4), int)}, "shape"),
         ({}, {"max_evaluations": 0}, "max_evaluations"),
