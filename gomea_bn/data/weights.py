@@ -43,7 +43,7 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
         raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
     wrong = ~(np.isfinite(checked) & (checked >= 0))
     if wrong.any() or not checked.any():
-        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
+        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are zero"
         raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
     return checked
 

@@ -209,7 +209,7 @@ def test_importance_weights_undo_a_selection():
     [
         ([1.0, 2.0], "sample_weight must have one weight for each of 120 rows"),
         (np.full(120, -1), "sample_weight must be finite numbers from 0 on, some above 0; wrong in"),
-        (np.zeros(120), "all are 0"),
+        (np.zeros(120), "all are zero"),
         ([0.5, *np.zeros(119)], "sample_weight must be worth at least 10 rows"),
         (["a"] * 120, "sample_weight must be numbers"),
     ],
