@@ -31,7 +31,7 @@ from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_cl
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -816,7 +816,14 @@ class DiscretizedBayesNet(Immutable):
         if not is_single:
             evidence = source_frame(evidence)
         engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
-        return answers.query(engine, targets, evidence)
+        answer = answers.query(engine, targets, evidence)
+        given = (
+            []
+            if evidence is None
+            else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
+        )
+        answers.warn_of_base_rates(self, [targets] if isinstance(targets, str) else targets, given)
+        return answer
 
     def most_probable(
         self,
@@ -946,7 +953,10 @@ class DiscretizedBayesNet(Immutable):
             large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
-        return answers.predict_proba(engine, source_frame(frame), target)
+        frame = source_frame(frame)
+        answer = answers.predict_proba(engine, frame, target)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict(
         self,
@@ -975,7 +985,10 @@ class DiscretizedBayesNet(Immutable):
             categorical with the levels, ordered if those of the column are.
         """
         engine = engine_for(self, method, n_draws, random_state)
-        return answers.predict(engine, source_frame(frame), target, how)
+        frame = source_frame(frame)
+        answer = answers.predict(engine, frame, target, how)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict_interval(
         self,
@@ -1004,7 +1017,10 @@ class DiscretizedBayesNet(Immutable):
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
         engine = engine_for(self, method, n_draws, random_state)
-        return answers.predict_interval(engine, source_frame(frame), target, quantiles)
+        frame = source_frame(frame)
+        answer = answers.predict_interval(engine, frame, target, quantiles)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def log_density(
         self,

@@ -31,6 +31,8 @@ from gomea_bn.learning.options import seed_of, table_to_learn
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference import answers
+from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 from gomea_bn.prediction.scores import FeatureScores
@@ -444,7 +446,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return density.predict_proba(frame, self.target_).to_numpy()
+        # a structure without edges of the class is one of those that are compared
+        return answers.predict_proba(engine_for(density), frame, self.target_).to_numpy()
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         n_levels = len(density.levels[self.target_])

@@ -603,3 +603,52 @@ def test_absent_columns_count_as_missing_with_a_warning(answer):
     swapped = rows.rename(columns=str.swapcase)
     with pytest.raises(GomeaBnError, match=r"none of the columns that answers need.*Did you mean"):
         getattr(network, answer)(swapped, target)
+
+
+BASE_RATE = r"^'k' has no edges in this network: what is given changes nothing, and the answer is"
+
+
+@pytest.fixture(scope="module")
+def lonely() -> DiscretizedBayesNet:
+    """A network in which k has no edges, and x -> y and u -> v are apart."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({name: rng.choice(["p", "q"], 60) for name in "kxyuv"})
+    return DiscretizedBayesNet.from_table(rows, [("x", "y"), ("u", "v")], {})
+
+
+def test_answers_that_are_base_rates_say_so(lonely):
+    rows = lonely.sample(3, 1).drop(columns="k")
+    calls = [
+        lambda: lonely.query("k", {"x": "p"}),
+        lambda: lonely.query("k", rows),
+        lambda: lonely.predict(rows, "k"),
+        lambda: lonely.predict_proba(rows, "k"),
+    ]
+    for call in calls:
+        with pytest.warns(GomeaBnWarning, match=BASE_RATE) as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(GomeaBnWarning, match="'y' has no path of edges to given columns"):
+        lonely.query("y", {"u": "p", "k": "q"})
+    with pytest.warns(GomeaBnWarning, match="'k' has no edges"):
+        lonely.query(["y", "k"], {"x": "p"})
+
+
+def test_answers_that_given_columns_change_give_no_warning(lonely):
+    rows = lonely.sample(3, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        lonely.query("k")
+        lonely.query("k", {})
+        lonely.query("k", {"x": None})
+        lonely.query("y", {"x": "p", "u": "q"})
+        lonely.predict(rows, "y")
+        lonely.predict_proba(rows, "x")
+
+
+def test_a_base_rate_of_a_number_says_so():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"k": rng.normal(size=40), "x": rng.choice(["p", "q"], 40)})
+    network = DiscretizedBayesNet.from_table(rows, [], {"k": [0.0]})
+    with pytest.warns(GomeaBnWarning, match=BASE_RATE):
+        network.predict_interval(rows[["x"]], "k")
