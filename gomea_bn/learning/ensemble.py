@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_verbose
 from gomea_bn.lazy import offered
@@ -272,7 +273,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                 break
         return networks, seconds, stopped_by
 
-    def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
+    def log_density(self, frame: Rows, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).
 
         See `DiscretizedBayesNet.log_density`, also for `resolution`. Missing cells are summed out.
@@ -284,6 +285,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         """
         from scipy.special import logsumexp
 
+        frame = source_frame(frame)
         densities = np.array(
             [network.log_density(frame, resolution=resolution) for network in self._fitted()]
         )

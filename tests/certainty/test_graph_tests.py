@@ -202,8 +202,7 @@ def test_refusals_name_what_is_wrong():
         graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=9).note("a", "z")
     with pytest.raises(GomeaBnError, match="n_permutations must be an integer of at least 1, got 0"):
         graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=0)
-    gone = frame.assign(b=None)
-    gone.loc[0, "b"] = frame.loc[0, "b"]
+    gone = frame.assign(b=frame["b"].where(frame.index == 0))
     with pytest.raises(
         GomeaBnError, match=r"at least 2 rows without missing values, got 1 of 50\. Most .* 'b' \(49\)"
     ):

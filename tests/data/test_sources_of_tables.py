@@ -9,7 +9,7 @@ import pytest
 from table_examples import assert_same_table
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, GomeaBnError, read_table
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
 from gomea_bn.data.frames import require_pyarrow
 
 N = 24
@@ -149,6 +149,7 @@ def test_networks_answer_about_rows_in_every_form_that_fit_takes(form, tmp_path)
     rows = numbered(pd.DataFrame({"x": x, "y": x + rng.normal(size=60), "z": rng.normal(size=60)}))
     rows.iloc[4, 1] = np.nan
     learner = BayesNetLearner(max_evaluations=100, max_seconds=None, density="bins", random_state=0).fit(rows)
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=0).fit(rows)
     if form == "path":
         source: Any = tmp_path / "rows.csv"
         rows.to_csv(source, index=False)
@@ -166,6 +167,7 @@ def test_networks_answer_about_rows_in_every_form_that_fit_takes(form, tmp_path)
         "update": lambda given: network.update(given).counts["x1"],
         "drift": network.drift,
         "learner's score": learner.score,
+        "ensemble": ensemble.log_density,
         "fit": lambda given: (
             BayesNetLearner(max_evaluations=10, density="bins", random_state=0).fit(given).score_
         ),

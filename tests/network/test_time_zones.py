@@ -65,8 +65,8 @@ def test_drawn_dates_have_the_time_zone_of_the_column(when, zone):
         pd.to_datetime(pd.Series(when), utc=True, format="ISO8601" if isinstance(when, list) else None)
     )
     expected = same.sample(20, 1)["when"].dt.tz_convert("UTC").dt.tz_localize(None)
-    drawn = network.sample(20, 1)["when"]
-    in_utc = drawn if zone is None else drawn.dt.tz_convert("UTC").dt.tz_localize(None)
+    column = network.sample(20, 1)["when"]
+    in_utc = column if zone is None else column.dt.tz_convert("UTC").dt.tz_localize(None)
     pd.testing.assert_series_equal(in_utc, expected)
 
 

@@ -324,17 +324,21 @@ def test_wrong_targets_are_refused():
     ):
         BayesNetRegressor().fit(x, ["1.5", "2", "3"] * 10)
     zoned = days.tz_localize("Europe/Berlin")
-    others = (
+    no_numbers: list[Any] = [
+        days,
+        list(days.date),
+        pd.Series(days).dt.time,
+        days - days[0],
         days.to_numpy().astype(object),
         [np.timedelta64(k, "D") for k in range(30)],
         zoned,
         days.to_period("D"),
-    )
-    for dates in (days, list(days.date), pd.Series(days).dt.time, days - days[0], *others):
+    ]
+    for wrong in no_numbers:
         with pytest.raises(
             GomeaBnError, match=r"^y must hold numbers(\. It holds dates or times, such as|: )"
         ):
-            BayesNetRegressor().fit(x, dates)
+            BayesNetRegressor().fit(x, wrong)
     with pytest.raises(GomeaBnError, match="missing or infinite"):
         BayesNetRegressor().fit(x, y.mask(y > 2))
     with pytest.raises(GomeaBnError, match="30 and 20"):

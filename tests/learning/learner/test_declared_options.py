@@ -39,7 +39,7 @@ COMMANDS: dict[str, Any] = getattr(get_command(main), "commands")  # noqa: B009 
 
 
 ROWS = pd.DataFrame({"a": np.random.default_rng(0).normal(size=24), "b": list("pq") * 12})
-QUICK = {"max_seconds": None, "max_evaluations": 1, "random_state": 0}
+QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ QUICK = {"max_seconds": None, "max_evaluations": 1, "random_state": 0}
     ],
 )
 def test_values_of_other_types_are_refused_in_the_package_s_words(learner: Any, name: str) -> None:
-    options = QUICK
+    options: dict[str, Any] = QUICK
     if learner is BayesNetEnsemble:
         options = {"learner": BayesNetLearner(**QUICK), "n_networks": 1}
     for value in (np.arange(2), ROWS, 10**400, object(), 1j, [1], "nothing", 3.5):
