@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
 from gomea_bn.operators.mixing import Elite
-from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
@@ -91,6 +90,9 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
 
 def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
+    # learners load without problems in plain Python
+    from gomea_bn.problems.python_problem import as_compiled
+
     compiled = as_compiled(problem)
     if compiled.is_real != is_real:
         wanted, given, other = "discrete variables", "real or mixed ones", "RVGOMEA"
