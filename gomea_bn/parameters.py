@@ -60,7 +60,7 @@ class Parameters:
         # replace a learner before its parameters are set
         for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
             name, _, inner = path.partition("__")
-            check_names(type(self), [name])
+            check_names(self, type(self).__init__, [name])
             present = getattr(self, name)
             if not inner:
                 setattr(self, name, value)
@@ -89,13 +89,16 @@ class Parameters:
         )
 
 
-def check_names(owner: type, names: Iterable[str]) -> None:
-    """Raise `GomeaBnError` for a name that is none of the parameters of a constructor."""
-    known = list(inspect.signature(owner).parameters)
+def check_names(owner: object, constructor: Callable[..., None], names: Iterable[str]) -> None:
+    """Raise `GomeaBnError` for a name that is none of the parameters of a constructor of the class of `owner`.
+
+    A subclass may have a constructor of its own, with other parameters.
+    """
+    known = [name for name in inspect.signature(constructor).parameters if name != "self"]
     for name in names:
         if name not in known:
             hint = nearest(name, known) or f" It has {', '.join(known)}."
-            raise GomeaBnError(f"{owner.__name__} has no parameter {name!r}.{hint}")
+            raise GomeaBnError(f"{type(owner).__name__} has no parameter {name!r}.{hint}")
 
 
 def with_known_names(owner: type[_Owner]) -> type[_Owner]:
@@ -104,7 +107,7 @@ def with_known_names(owner: type[_Owner]) -> type[_Owner]:
 
     @functools.wraps(present)
     def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
-        check_names(type(self), parameters)
+        check_names(self, present, parameters)
         present(self, *arguments, **parameters)
 
     setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
@@ -126,7 +129,7 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
                     DeprecationWarning,
                     stacklevel=2,
                 )
-            check_names(type(self), parameters)
+            check_names(self, present, parameters)
             present(self, *arguments, **parameters)
 
         setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,23 @@ def test_small_shares_say_how_small():
 def test_an_unknown_parameter_is_named_with_its_class_and_the_nearest_one(owner, wrong, right):
     with pytest.raises(GomeaBnError, match=rf"^{owner.__name__} has no parameter '{wrong}'\. .*'{right}'\?"):
         owner(**{wrong: 3})
+
+
+def test_subclasses_may_have_parameters_of_their_own():
+    class Named(BayesNetLearner):
+        def __init__(self, label: str, **options: Any) -> None:
+            super().__init__(**options)
+            self.label = label
+
+    class NamedSearch(GOMEA):
+        def __init__(self, label: str, **options: Any) -> None:
+            super().__init__(**options)
+
+    assert Named("a", max_bins=4).max_bins == 4
+    assert NamedSearch("a", growth=3).growth == 3
+    for owner in (Named, NamedSearch):
+        with pytest.raises(GomeaBnError, match=f"{owner.__name__} has no parameter 'max_bin'"):
+            owner("a", max_bin=4)
 
 
 def test_parameters_that_resemble_none_are_answered_by_all():

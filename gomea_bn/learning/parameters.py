@@ -333,7 +333,7 @@ def _with_former_names(learner: type[_Learner]) -> type[_Learner]:
         changed = _without_former_names(type(self), present, parameters, 2)
         if "discretizer" in changed and "discretizer" not in parameters:
             arguments = (changed.pop("discretizer"), *arguments[1:])
-        check_names(type(self), changed)
+        check_names(self, of_fields, changed)
         of_fields(self, *arguments, **changed)
 
     setattr(learner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
