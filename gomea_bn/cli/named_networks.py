@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
@@ -113,7 +113,13 @@ def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
             f"`gomea-bn export {path} --data DATA -o model.json` writes the completed network, which all commands take."
         )
     with printed_warnings():
-        return expert.fitted(read_table(rows))
+        table = read_table(rows, missing="drop")
+        if table.dropped_rows:
+            say(
+                f"The expert's network is completed from {table.n_rows:,} of {len(rows):,} rows, those without missing "
+                "values."
+            )
+        return expert.fitted(table)
 
 
 def finish_folder(folder: str | os.PathLike[str]) -> None:

@@ -78,6 +78,8 @@ class Column:
         Whether the values of a continuous column were stored as integers, or are dates without a time.
     points : ndarray of shape (n_points,), optional
         Values that are point masses, where the rows are a part of others that decide; otherwise those that repeat.
+    time_zone : str or None
+        Name of the time zone of dates, which are numbers in UTC.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Column:
     ordered: bool = False
     is_integer: bool = False
     points: NDArray[np.float64] | None = None
+    time_zone: str | None = None
     # counted at the first question, since a search asks repeatedly
     _n_missing: int | None = field(default=None, init=False, repr=False)
 

@@ -47,10 +47,25 @@ def frame_of(source: Any) -> pd.DataFrame:
     if hasattr(source, "__arrow_c_stream__"):
         kind = f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}"
         pyarrow = require_pyarrow(f"Reading a {kind}")
-        return arrow_frame(pyarrow.table(source))
+        try:
+            table = pyarrow.table(source)
+        # a single column offers the same interface
+        except pyarrow.ArrowInvalid as error:
+            raise _no_table(source) from error
+        return arrow_frame(table)
     if hasattr(source, "__dataframe__"):
         return plain_frame(pd.api.interchange.from_dataframe(source))
-    raise GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.")
+    raise _no_table(source)
+
+
+def _no_table(source: Any) -> GomeaBnError:
+    """Return the error for an object that is no table."""
+    advice = [
+        f"call its {method}()"
+        for method in ("to_frame", "collect")
+        if callable(getattr(type(source), method, None))
+    ]
+    return GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.", advice)
 
 
 def _frame_of_array(array: np.ndarray[Any, Any]) -> pd.DataFrame:

@@ -278,8 +278,9 @@ def read_table(
     header : {"first-line", "none"}
         Whether the first line of a file holds the column names; without names they are x0, x1, ...
     dates : {"numbers", "drop"}
-        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01,
-        durations are seconds and times of day are hours. Text with at most 10 distinct values stays text.
+        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01 in
+        UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
+        that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
 
     Returns
     -------
@@ -334,7 +335,7 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
-    frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
+    frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
     wanted = {*overrides, *(options.columns or ()), *new_names.values()}
     frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
@@ -348,6 +349,12 @@ def table_of(
     for note in (*loaded.warnings, *doubts):
         warnings.warn(note, stacklevel=3)
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
+    columns = tuple(
+        replace(column, time_zone=time_zones[column.name])
+        if column.is_continuous and column.name in time_zones
+        else column
+        for column in columns
+    )
     table = Table(
         columns,
         len(frame) - len(dropped),

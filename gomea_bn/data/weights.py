@@ -31,7 +31,11 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
     They must be finite numbers from 0 on, with some above 0.
     """
     try:
-        checked = np.array(weights, np.float64)
+        given = np.asarray(weights)
+        # NumPy leaves the imaginary parts out with a warning of its own
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
+        checked = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
     if checked.shape != (n_rows,):
@@ -39,7 +43,7 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
         raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
     wrong = ~(np.isfinite(checked) & (checked >= 0))
     if wrong.any() or not checked.any():
-        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
+        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are zero"
         raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
     return checked
 

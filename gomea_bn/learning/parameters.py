@@ -23,9 +23,11 @@ from gomea_bn.parameters import (
     Number,
     Parameters,
     check_declared,
+    check_names,
     declarations,
     option,
     stated,
+    with_known_names,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class _Subject(Parameters):
         return cls() if is_plain else given if isinstance(given, cls) else None
 
 
+@with_known_names
 @dataclass(repr=False)
 class Scoring(_Subject):
     """Score of a network with its prior, its penalty and its costs: a value of the parameter `scoring_method`.
@@ -143,6 +146,7 @@ class Scoring(_Subject):
         return given if isinstance(given, cls) else cls(given)
 
 
+@with_known_names
 @dataclass(repr=False)
 class OptimalCuts(_Subject):
     """Exact best cuts, which the search computes by dynamic programming: a value of the parameter `discretizer`.
@@ -175,6 +179,7 @@ class OptimalCuts(_Subject):
     )
 
 
+@with_known_names
 @dataclass(repr=False)
 class Averaged(_Subject):
     """Conditional densities that are averages over several sets of cuts: a value of the parameter `density`.
@@ -210,6 +215,7 @@ class Averaged(_Subject):
     )
 
 
+@with_known_names
 @dataclass(repr=False)
 class EdgeSearch(_Subject):
     """Edges that the search considers: a value of the parameter `edge_search`.
@@ -327,6 +333,7 @@ def _with_former_names(learner: type[_Learner]) -> type[_Learner]:
         changed = _without_former_names(type(self), present, parameters, 2)
         if "discretizer" in changed and "discretizer" not in parameters:
             arguments = (changed.pop("discretizer"), *arguments[1:])
+        check_names(self, of_fields, changed)
         of_fields(self, *arguments, **changed)
 
     setattr(learner, "__init__", construct)  # noqa: B010 (mypy allows no other way)

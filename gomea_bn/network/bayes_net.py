@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
+from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
@@ -30,7 +31,7 @@ from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_cl
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -462,20 +463,22 @@ class DiscretizedBayesNet(Immutable):
             return bin_texts(name, self._cuts[name], self._support[name])
         return tuple(str(level) for level in self._levels[name])
 
-    def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def discretize(self, frame: Rows) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
+        frame = source_frame(frame)
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
 
     def log_density_terms(
-        self, frame: pd.DataFrame, of: Collection[str] | None = None
+        self, frame: Rows, of: Collection[str] | None = None
     ) -> dict[str, NDArray[np.float64]]:
         """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats.
 
         With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
         parents.
         """
+        frame = source_frame(frame)
         chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
         columns = Columns(row_values(self, frame, needed))
@@ -552,8 +555,9 @@ class DiscretizedBayesNet(Immutable):
         intervals = self._known_of_cuts(variable, "cut_intervals")
         return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
 
-    def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
+    def score(self, frame: Rows, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
+        frame = source_frame(frame)
         log_density = partial(self.log_density, resolution=resolution)
         n_rows = len(frame)
         if n_rows == 0:
@@ -588,9 +592,10 @@ class DiscretizedBayesNet(Immutable):
         evidence : mapping of str to value, optional
             What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
         values : {"own", "grid", "numbers"}
-            "own": integers for integer columns, dates for dates, under the name of their column. "grid": real numbers
-            are also rounded to the step that their column was measured with, such as 0.1. "numbers": all continuous
-            values as drawn. A rounded value stays in its bin if the bin has a value of the grid.
+            "own": integers for integer columns, dates in the time zone of their column for dates, under its name.
+            "grid": real numbers are also rounded to the step that their column was measured with, such as 0.1.
+            "numbers": all continuous values as drawn. A rounded value stays in its bin if the bin has a value of the
+            grid.
 
         Returns
         -------
@@ -745,7 +750,7 @@ class DiscretizedBayesNet(Immutable):
     def query(
         self,
         targets: str | Sequence[str],
-        evidence: Mapping[str, object] | pd.DataFrame | None = None,
+        evidence: Mapping[str, object] | Rows | None = None,
         *,
         method: str = "exact",
         n_draws: int = 10_000,
@@ -759,8 +764,8 @@ class DiscretizedBayesNet(Immutable):
         targets : str or sequence of str
             Names of variables.
         evidence : mapping of str to value, or DataFrame, optional
-            What is known, by variable. A DataFrame asks one question per row; its columns may be any of the other
-            variables. A value is one of:
+            What is known, by variable. A DataFrame, or another table that is no mapping, asks one question per row;
+            its columns may be any of the other variables. A value is one of:
 
             * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
               datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
@@ -807,9 +812,18 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.query("X1", {"X2": {"v1", "v2"}, "X3": (0.2, None), "X4": None}).sum().round(6))
         1.0
         """
-        is_single = not isinstance(evidence, pd.DataFrame)
+        is_single = evidence is None or isinstance(evidence, Mapping)
+        if not is_single:
+            evidence = source_frame(evidence)
         engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
-        return answers.query(engine, targets, evidence)
+        answer = answers.query(engine, targets, evidence)
+        given = (
+            []
+            if evidence is None
+            else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
+        )
+        answers.warn_of_base_rates(self, [targets] if isinstance(targets, str) else targets, given)
+        return answer
 
     def most_probable(
         self,
@@ -907,7 +921,7 @@ class DiscretizedBayesNet(Immutable):
 
     def predict_proba(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         *,
         method: str = "exact",
@@ -919,9 +933,9 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with columns for the variables but the target. Cells may be missing, as those of an absent column are,
-            with a warning; a column of the target and further columns are ignored.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`, with columns for the variables but the target. Cells may be missing, as those of
+            an absent column are, with a warning; a column of the target and further columns are ignored.
         target : str
             Name of a variable.
         method, n_draws, random_state, cells
@@ -939,11 +953,14 @@ class DiscretizedBayesNet(Immutable):
             large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
-        return answers.predict_proba(engine, frame, target)
+        frame = source_frame(frame)
+        answer = answers.predict_proba(engine, frame, target)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         how: str | None = None,
         *,
@@ -967,11 +984,15 @@ class DiscretizedBayesNet(Immutable):
             Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
             categorical with the levels, ordered if those of the column are.
         """
-        return answers.predict(engine_for(self, method, n_draws, random_state), frame, target, how)
+        engine = engine_for(self, method, n_draws, random_state)
+        frame = source_frame(frame)
+        answer = answers.predict(engine, frame, target, how)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict_interval(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         quantiles: Sequence[float] = (0.05, 0.95),
         *,
@@ -996,11 +1017,14 @@ class DiscretizedBayesNet(Immutable):
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
         engine = engine_for(self, method, n_draws, random_state)
-        return answers.predict_interval(engine, frame, target, quantiles)
+        frame = source_frame(frame)
+        answer = answers.predict_interval(engine, frame, target, quantiles)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def log_density(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         of: str | Sequence[str] | None = None,
         given: str | Sequence[str] = (),
         *,
@@ -1019,8 +1043,8 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows; columns are matched by name, and further columns are ignored.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`; columns are matched by name, and further columns are ignored.
         of : str or sequence of str, optional
             Columns whose joint density is wanted; by default all that are not `given`.
         given : str or sequence of str
@@ -1037,6 +1061,7 @@ class DiscretizedBayesNet(Immutable):
             For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
+        frame = source_frame(frame)
         if of is None and not given and not has_gaps(frame, self.names):
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
@@ -1047,7 +1072,7 @@ class DiscretizedBayesNet(Immutable):
 
     def impute(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         how: str = "draw",
         *,
         random_state: Seed = None,
@@ -1058,8 +1083,9 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with a column for every variable. Further columns and observed cells stay as they are.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`, with a column for every variable. Further columns and observed cells stay as they
+            are.
         how : {"draw", "mode", "mean", "joint"}
             "draw" draws all missing cells of a row jointly from their distribution. "mode" fills in the most probable
             level, or the median of the most probable bin, of every cell on its own. "mean" fills in the mean of
@@ -1085,7 +1111,8 @@ class DiscretizedBayesNet(Immutable):
         from gomea_bn.network.inference import completion
 
         generator = random_generator(random_state)
-        return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
+        engine = engine_for(self, method, n_draws, generator)
+        return completion.impute(engine, source_frame(frame), how, generator)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.

@@ -90,7 +90,16 @@ def rows_for(
             columns.append(Column(name, codes, levels, "as in the network", kind.is_ordered))
             continue
         values = numeric_values(series, name, allow_missing=allow_missing)
-        columns.append(Column(name, values, None, "as in the network", is_integer=kind.is_integer))
+        columns.append(
+            Column(
+                name,
+                values,
+                None,
+                "as in the network",
+                is_integer=kind.is_integer,
+                time_zone=kind.time_zone,
+            )
+        )
     return Table(tuple(columns), len(frame), ())
 
 
@@ -122,7 +131,7 @@ def column_values(
     if step is not None and not is_mean:
         numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
     if source_name(name) != name:
-        return from_numbers(numbers, name)
+        return from_numbers(numbers, name, kind.time_zone)
     return whole_numbers(numbers) if kind.is_integer and not is_mean else numbers
 
 

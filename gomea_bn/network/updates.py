@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import checked_weights
-from gomea_bn.errors import GomeaBnError, check_number, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, check_number, wrong_option
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
@@ -42,6 +42,8 @@ _MOST_DRAWS = 20_000
 _OF_FORMER_ROWS = ("score", "data_sha256")
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
+# number of rows below which sums underflow
+_LEAST_ROWS = 1e-300
 # a piece never loses all of its probability
 _LEAST_FACTOR = 1e-12
 
@@ -71,6 +73,16 @@ def updated_network(
     # a former row is as old as all new ones together
     old = 1.0 if forget is None else float(0.5 ** (n / forget))
     weights = of_rows if forget is None else of_rows * 0.5 ** (ages / forget)
+    n_left = float(old * max(of_name.sum() for of_name in _counts_of(network).values()) + weights.sum())
+    if forget is not None and n_left < _LEAST_ROWS:
+        raise GomeaBnError(
+            [
+                Option("forget"),
+                f" must leave rows to learn from: after {forget:g} rows a row counts half, and former and new rows "
+                f"together count as {n_left:.3g}.",
+            ],
+            ["raise forget", "give the last rows more weight"],
+        )
     return _Update(network, rows, old, weights).network()
 
 

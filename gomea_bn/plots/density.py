@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
@@ -239,7 +240,8 @@ def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
         column = table.columns[table.names.index(variable)]
         series = _series(column)
     else:
-        series = table.iloc[:, column_positions(table, [variable])[variable]]
+        frame = source_frame(table)
+        series = frame.iloc[:, column_positions(frame, [variable])[variable]]
     if len(series) == 0:
         raise GomeaBnError(f"table must have at least one row for the histogram of '{variable}', got none.")
     # a column without values has a level for them, or is refused

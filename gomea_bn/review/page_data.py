@@ -125,11 +125,17 @@ def network_data(
 
 
 def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions."""
+    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions.
+
+    Rows that allow no test leave the sentence why.
+    """
     for given, lacking in ((network, "an expert's network"), (table, "the table")):
         if given is None:
             raise GomeaBnError([Option("test_graph"), f" needs {lacking}, which is not there."])
-    test = offered("test_graph")(network, table, random_state=0)
+    try:
+        test = offered("test_graph")(network, table, random_state=0)
+    except GomeaBnError as error:
+        return {"graph": f"The graph was not tested. {error}", "pairs": []}
     return {
         "graph": test.sentence,
         "pairs": [[*map(names.index, pair), note] for pair, note in test.notes.items()],

@@ -1,6 +1,7 @@
 """Tests of weights of rows."""
 
 import contextlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def test_importance_weights_undo_a_selection():
     [
         ([1.0, 2.0], "sample_weight must have one weight for each of 120 rows"),
         (np.full(120, -1), "sample_weight must be finite numbers from 0 on, some above 0; wrong in"),
-        (np.zeros(120), "all are 0"),
+        (np.zeros(120), "all are zero"),
         ([0.5, *np.zeros(119)], "sample_weight must be worth at least 10 rows"),
         (["a"] * 120, "sample_weight must be numbers"),
     ],
@@ -349,3 +350,17 @@ def test_the_command_names_its_own_option(tmp_path):
     assert (
         "--weight must be numbers" in invoke("learn", data, "--weight", "k", "--max-evaluations", 10).stderr
     )
+
+
+def test_complex_weights_are_refused_without_a_warning_of_numpy():
+    rows = frame()
+    network = BayesNetLearner(max_evaluations=20, density="bins", random_state=1).fit(rows).network_
+    weights = np.ones(len(rows)) * (1 + 1j)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        with pytest.raises(
+            GomeaBnError, match="sample_weight must be numbers: complex numbers have no order"
+        ):
+            BayesNetLearner(max_evaluations=20).fit(rows, sample_weight=weights)
+        with pytest.raises(GomeaBnError, match="weight must be numbers: complex"):
+            network.update(rows, weight=weights)

@@ -488,3 +488,18 @@ def test_levels_that_are_about_as_likely_seldom_seem_to_have_drifted():
 def test_the_level_is_checked(networks, level):
     with pytest.raises(GomeaBnError, match="level must be"):
         networks["tables"].drift(drifting_rows(10, 0), level=level)
+
+
+@pytest.mark.parametrize("density", ["bins", "averaged"])
+@pytest.mark.parametrize(("weight", "forget"), [(1e-320, 0.01), (np.r_[np.ones(30), np.zeros(10)], 1e-300)])
+def test_weights_that_forgetting_makes_vanish_are_refused(density, weight, forget):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=40)
+    frame = pd.DataFrame({"x": x, "y": x + 0.3 * rng.normal(size=40)})
+    learner = BayesNetLearner(density=density, max_evaluations=30, max_seconds=None, random_state=1)
+    network = learner.fit(frame).network_
+    with pytest.raises(
+        GomeaBnError, match=r"^forget must leave rows .* together count as .*Raise forget, or give"
+    ):
+        network.update(frame, weight=weight, forget=forget)
+    assert np.isfinite(network.update(frame, forget=forget).score(frame))

@@ -578,18 +578,23 @@ def start_of(
 ) -> tuple[list[tuple[int, int]], Cuts]:
     """Return the edges and cuts of a network from which a search of a table may start.
 
-    Columns that the network lacks have no edges. Left out are columns that the table lacks and edges that rules, limits
-    or candidate pairs exclude, with a warning, and cuts outside the rows of the problem or next to bins with fewer than
-    `min_bin_count` of them. Required edges are added.
+    Columns that the network lacks have no edges. Left out are columns that the table lacks, edges that rules, limits or
+    candidate pairs exclude, and the cuts of columns with more bins than may enter, with a warning. So are cuts outside
+    the rows of the problem or next to bins with fewer than `min_bin_count` of them. Required edges are added.
     """
     first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
     cuts = {}
+    too_many: list[str] = []
     for v, of_library in first.items():
         column = table.columns[v]
         given = network.cut_points.get(column.name, of_library)
         low, high = float(column.observed.min()), float(column.observed.max())
         inside = without_sparse_bins(given[(given > low) & (given < high)], column.observed, min_bin_count)
         cuts[v] = inside if problem.scorer.grows[v] else given
+        growth = problem.scorer.growth
+        if problem.scorer.grows[v] and growth is not None and len(inside) >= growth.max_bins:
+            too_many.append(repr(column.name))
+            cuts[v] = of_library
     rules, position = problem.edge_rules, {name: v for v, name in enumerate(table.names)}
     cardinality = [
         len(cuts[v]) + 1 if column.levels is None else len(column.levels)
@@ -615,17 +620,18 @@ def start_of(
             edges.append((parent, child))
         else:
             excluded.append(f"{parent_name!r} → {child_name!r}")
-    _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded)
+    _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded, too_many)
     return edges, cuts
 
 
-def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str]) -> None:
-    """Warn of columns and edges of a given network, in words, without which a search begins."""
+def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str], too_many: Sequence[str]) -> None:
+    """Warn of columns, edges and cuts of a given network, in words, without which a search begins."""
     parts = [
-        f"{counted(len(names), noun)} {reason} ({listed(names, _MOST_NAMED)})"
-        for names, noun, reason in (
-            (columns, "column", "that the table lacks"),
-            (edges, "edge", "that rules or limits exclude"),
+        f"{words.format(counted(len(names), noun))} ({listed(names, _MOST_NAMED)})"
+        for names, noun, words in (
+            (columns, "column", "{} that the table lacks"),
+            (edges, "edge", "{} that rules or limits exclude"),
+            (too_many, "column", "the cuts of {} into more bins than the limit on bins allows"),
         )
         if names
     ]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_probabilities
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     CellEngine,
@@ -30,6 +31,8 @@ from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
+from gomea_bn.network.value_kinds import spellings
+from gomea_bn.texts import listed
 
 _POINTS = ("mean", "median", "mode")
 # the largest standard error of an estimated log density that needs no warning, in nats
@@ -106,9 +109,7 @@ def predict_interval(
     engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
-    levels = list(quantiles)
-    for position, level in enumerate(levels):
-        check_number(f"quantiles[{position}]", level, 0, 1)
+    levels = check_probabilities("quantiles", quantiles)
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:
@@ -183,6 +184,36 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     if joint.log_evidence_errors is None:
         return np.zeros(len(joint.log_evidence))
     return np.square(joint.log_evidence_errors)
+
+
+def warn_of_base_rates(network: NetworkLike, targets: Iterable[object], given: Iterable[object]) -> None:
+    """Warn of targets that no path of edges joins with a given column, so that these change nothing.
+
+    Names are as a user gave them, and unknown ones count for nothing. The warning points at the caller of the method
+    that calls this.
+    """
+    names = spellings(network.names)
+    known = {names[str(name)] for name in given if str(name) in names}
+    neighbours: dict[str, list[str]] = {name: [] for name in network.names}
+    for parent, child in network.edges:
+        neighbours[parent].append(child)
+        neighbours[child].append(parent)
+    apart = [
+        name
+        for name in dict.fromkeys(names[name] for name in targets if isinstance(name, str) and name in names)
+        if known - {name} and not known & reachable(neighbours, neighbours[name]) - {name}
+    ]
+    if apart:
+        joined = (
+            "no edges" if not any(neighbours[name] for name in apart) else "no path of edges to given columns"
+        )
+        subject = f"{listed(map(repr, apart))} {'has' if len(apart) == 1 else 'have'}"
+        warnings.warn(
+            f"{subject} {joined} in this network: what is given changes nothing, and the answer is the distribution "
+            "over all rows.",
+            GomeaBnWarning,
+            stacklevel=3,
+        )
 
 
 def target_names(reader: EvidenceReader, targets: str | Sequence[str]) -> list[str]:

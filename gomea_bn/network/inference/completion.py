@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
-from gomea_bn.data.dates import source_name
+from gomea_bn.data.dates import in_time_zone, source_name
 from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
@@ -220,10 +220,12 @@ def _with_numbers(
         return whole_numbers(filled) if is_whole else filled
     if source_name(name) == name or str(column.name) == name:
         return numbers
+    cells = column_values(network, name, numbers, is_mean=True)
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
-    result = pd.Series(
-        column_values(network, name, numbers, is_mean=True), index=column.index, name=column.name
-    )
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        # observed cells stay as they are
+        cells, filled_cells = (in_time_zone(dates, column.dt.tz) for dates in (cells, filled_cells))
+    result = pd.Series(cells, index=column.index, name=column.name)
     result[is_missing] = filled_cells
     return result
 
