@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, give_warning, is_integer
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.parts import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
@@ -212,7 +211,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
-        warnings.warn(GomeaBnWarning(warning, [Setting("max_seconds")]), stacklevel=4)
+        give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:

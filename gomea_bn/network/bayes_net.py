@@ -1116,7 +1116,7 @@ class DiscretizedBayesNet(Immutable):
             name: reader.value(name, value, f"values['{given}']")
             for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)
         }
-        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()}, stacklevel=3)
+        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()})
         if not stated:
             raise GomeaBnError("values must name at least one variable, got none.")
         recorded = self.metadata.get("do")

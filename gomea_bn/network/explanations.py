@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answers import reduced, refuse_both
@@ -211,12 +210,10 @@ def explain(
         nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
         engine = engine_of_question(network, [stated.evidence, nothing], network.names.index(target))
     elif draws_contradict(network, engine, stated.evidence, network.names.index(target)):
-        warnings.warn(
+        give_warning(
             f"This explanation of {name_in_words(target)} sums over cells that are too coarse for columns that almost "
             f"determine each other, and draws contradict its answer. Explain at most {_MOST_DRAWN} findings, or "
-            "query the answer alone.",
-            GomeaBnWarning,
-            stacklevel=3,
+            "query the answer alone."
         )
     question = _Question(network, engine, reader, target, state, stated.evidence, findings)
     none, known = question.subsets(np.zeros((1, len(findings)), np.bool_)), question.evidence

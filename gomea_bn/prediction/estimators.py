@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.frames import column_names, frame_of
 from gomea_bn.data.sources import source_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    check_choice,
+    check_integer,
+    check_number,
+    give_warning,
+    row_list,
+)
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
@@ -76,8 +84,7 @@ def _one_warning() -> Iterator[None]:
         if text and not (is_once and said in _SHOWN):
             if is_once:
                 _SHOWN.add(said)
-            # the caller of the public method that calls the decorated one
-            warnings.warn(GomeaBnWarning(text), stacklevel=5)
+            give_warning(text)
 
 
 def _is_shown_once(text: str) -> bool:
@@ -274,7 +281,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 frame.isetitem(position, values.mask(is_unknown).array)
         if unknown:
             message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
-            warnings.warn(message, GomeaBnWarning, stacklevel=2)
+            give_warning(message)
         return frame
 
 
