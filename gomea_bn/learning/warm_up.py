@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
@@ -33,6 +31,7 @@ from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.children import running_meanwhile
 from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
@@ -142,18 +141,9 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
         yield
         return
     code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    # whatever it has not done at the end of the block is done by then
+    with running_meanwhile(code):
         yield
-    finally:
-        # whatever it has not done is done by now
-        process.terminate()
-        process.wait()
 
 
 def _advance(run: MultiStartRun) -> None:
