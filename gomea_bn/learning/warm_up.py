@@ -31,7 +31,6 @@ from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.children import running_meanwhile
 from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
@@ -140,6 +139,8 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
     if thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
         yield
         return
+    from gomea_bn.runtime.children import running_meanwhile
+
     code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
     # whatever it has not done at the end of the block is done by then
     with running_meanwhile(code):
