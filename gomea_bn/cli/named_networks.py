@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
@@ -110,8 +111,8 @@ def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
     expert = ExpertNetwork.from_file(path)
     if rows is None:
         raise GomeaBnError(
-            f"'{path}' holds an expert's edges without probabilities; give the table that completes it with --data. "
-            f"`gomea-bn export {path} --data DATA -o model.json` writes the completed network, which all commands take."
+            f"'{path}' holds an expert's edges without probabilities. `gomea-bn export {shlex.quote(path)} --data DATA "
+            "-o model.json` completes it by a table, and writes a network that all commands take."
         )
     with printed_warnings():
         return expert.fitted(read_table(rows))
