@@ -28,7 +28,7 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.texts import counted, shown_name
+from gomea_bn.texts import amount, counted, shown_name
 
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
@@ -117,7 +117,7 @@ class Explanation:
         elif len(drivers):
             name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
             lines.append(
-                f"{name} says most about {target} ({top['bits']:.3g} bits): over its values the "
+                f"{name} says most about {target} ({amount(top['bits'], 3)} bits): over its values the "
                 f"{what} goes from {text(top['lowest'])} at {top['lowest_at']} to {text(top['highest'])} at "
                 f"{top['highest_at']}; it {top['direction']}."
             )
@@ -139,7 +139,7 @@ class Explanation:
         elif len(pushes) and len(measure_next):
             name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
             lines.append(
-                f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from "
+                f"To measure next: {name}, which would tell {amount(top['bits'], 3)} bits, with answers from "
                 f"{text(top['lowest'])} to {text(top['highest'])}."
             )
         if len(self.parameters):
