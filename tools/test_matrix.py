@@ -7,8 +7,8 @@
 
 The newest versions of the dependencies are installed; `--lowest` installs the lowest ones that `pyproject.toml` allows,
 and `--next-numba` the newest numba of all, release candidates included, beyond the upper bound that `pyproject.toml`
-sets. The tests read tables of every kind, fit networks and write pages, and fail for warnings that point into the package.
-A Python that is absent is named and skipped. The exit code is 1 if an installation or a test failed.
+sets. The tests read tables of every kind, fit networks and write pages, and fail at warnings that point into the
+package. A Python that is absent is named and skipped. The exit code is 1 if an installation or a test failed.
 """
 
 from __future__ import annotations
