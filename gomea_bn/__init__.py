@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 from gomea_bn.lazy import declared_names, lazy_names, need, offer, usable_names
 from gomea_bn.runtime.sources import __version__ as __version__
@@ -77,11 +76,12 @@ offer(
 
 def __getattr__(name: str) -> Any:
     if name == "AveragedBayesNet":
-        warn(
+        from gomea_bn.errors import give_warning
+
+        give_warning(
             "AveragedBayesNet is now DiscretizedBayesNet: networks have their conditionals. The next version drops "
             "this name.",
             DeprecationWarning,
-            stacklevel=2,
         )
         name = "DiscretizedBayesNet"
     return _public_name(name)

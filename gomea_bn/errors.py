@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -131,6 +133,30 @@ class GomeaBnError(_Message, ValueError):
 
 class GomeaBnWarning(_Message, UserWarning):
     """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
+
+
+# packages whose frames lie between a user's call and a warning: this one, and what calls its functions for it
+_PASSED = frozenset({"gomea_bn", "contextlib", "functools", "importlib"})
+
+
+def give_warning(warning: str | Warning, category: type[Warning] = GomeaBnWarning) -> None:
+    """Give a warning at the line of the caller of this package, however deep inside the package it is found.
+
+    A text becomes a warning of the category.
+    """
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED and frame.f_back is not None:
+        frame = frame.f_back
+    scope = frame.f_globals
+    # what `warnings.warn` does for a number of frames that is known
+    warnings.warn_explicit(
+        warning,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=scope.get("__name__"),
+        registry=scope.setdefault("__warningregistry__", {}),
+    )
 
 
 def wrong_option(name: str, problem: str) -> GomeaBnError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -22,6 +21,7 @@ from gomea_bn.errors import (
     check_flag,
     check_integer,
     check_number,
+    give_warning,
     is_integer,
     is_real,
     nearest,
@@ -124,10 +124,9 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
         def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
             for name in [name for name in parameters if name in names]:
                 del parameters[name]
-                warnings.warn(
+                give_warning(
                     f"{name} of {owner.__name__} has no effect; the next version drops it.",
                     DeprecationWarning,
-                    stacklevel=2,
                 )
             check_names(self, present, parameters)
             present(self, *arguments, **parameters)

@@ -3,6 +3,9 @@
 import copy
 import math
 import pickle
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -176,3 +179,60 @@ def test_parameters_that_resemble_none_are_answered_by_all():
 def test_the_package_s_warning_is_a_public_name():
     with pytest.warns(gomea_bn.GomeaBnWarning, match="constant"):
         read_table(pd.DataFrame({"x": range(12), "y": "a", "z": np.arange(12) / 7}))
+
+
+_OF_PACKAGE = """
+from contextlib import contextmanager
+from gomea_bn.errors import give_warning
+
+@contextmanager
+def block():
+    yield
+    give_warning("Few rows.")
+
+def deep():
+    with block():
+        pass
+
+def call(function):
+    return function()
+
+def old():
+    give_warning("Old.", DeprecationWarning)
+"""
+
+
+@pytest.fixture
+def of_package():
+    """Return functions as a module of the package would have them."""
+    scope: dict[str, Any] = {"__name__": "gomea_bn.learning.some_module"}
+    exec(_OF_PACKAGE, scope)
+    return SimpleNamespace(**scope)
+
+
+def test_a_warning_is_at_the_line_of_the_user_however_deep_its_cause(of_package):
+    with pytest.warns(GomeaBnWarning, match="Few rows") as given:
+        of_package.call(of_package.deep)
+    assert (given[0].filename, given[0].lineno) == (__file__, line_with("of_package.call(of_package.deep)"))
+
+
+def test_a_warning_of_a_callback_is_at_the_line_of_the_callback(of_package):
+    with pytest.warns(DeprecationWarning, match="Old") as given:
+        of_package.call(
+            lambda: of_package.old(),
+        )
+    assert (given[0].filename, given[0].lineno) == (__file__, line_with("lambda: of_package.old(),"))
+
+
+def line_with(text: str) -> int:
+    """Return the number of the line with a text."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
+
+
+def test_a_warning_of_one_line_is_shown_once(of_package):
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            of_package.old()
+    assert len(given) == 1

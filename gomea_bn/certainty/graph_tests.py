@@ -130,11 +130,16 @@ def _notes(frame: pd.DataFrame, word: str) -> dict[tuple[str, str], str]:
     """Return in words what the data say about pairs, whose gains are those of the score `word` an edge."""
     return {
         (row["parent"], row["child"]): (
-            f"the data {row['verdict']} this edge: {word} it the score {'gains' if row['gain'] > 0 else 'loses'} "
-            f"{abs(row['gain']):.1f} nats (p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
+            f"the data {row['verdict']} this edge: {word} it the score {_change_text(row['gain'])} "
+            f"(p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
         )
         for row in frame.to_dict(orient="records")
     }
+
+
+def _change_text(gain: float) -> str:
+    size = f"{abs(gain):.1f}"
+    return f"{'gains' if gain > 0 else 'loses'} {size} nats" if float(size) else "stays"
 
 
 def test_graph(

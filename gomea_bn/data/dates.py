@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import has_floats
+from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import listed
 
@@ -309,9 +309,7 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
 
 def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
     """Return a column of text as numbers if all of its values are dates or times of day."""
-    import pandas as pd
-
-    codes, uniques = pd.factorize(series.array)
+    codes, uniques = distinct_values(series)
     texts = [str(value).strip() for value in uniques]
     if not texts:
         return None

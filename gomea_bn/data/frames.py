@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 
@@ -54,7 +55,10 @@ def frame_of(source: Any) -> pd.DataFrame:
             raise _no_table(source) from error
         return arrow_frame(table)
     if hasattr(source, "__dataframe__"):
-        return plain_frame(pd.api.interchange.from_dataframe(source))
+        require_pyarrow("Reading an object with the dataframe interchange")
+        from pyarrow.interchange import from_dataframe
+
+        return arrow_frame(from_dataframe(source))
     raise _no_table(source)
 
 
@@ -120,6 +124,20 @@ def require_pyarrow(what: str) -> Any:
     except ImportError as error:
         raise GomeaBnError(f"{what} needs pyarrow: pip install 'gomea-bn[parquet]'.") from error
     return pyarrow
+
+
+def distinct_values(series: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
+    """Return the positions of the values of a column among its distinct ones, intp (n_rows,), and these in their order.
+
+    A missing value has the position -1. Values that cannot be compared, such as lists, raise `TypeError`.
+    """
+    import pandas as pd
+
+    values = series.array
+    # pandas before 3.0 deprecates its own wrapper of NumPy's arrays here
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        return pd.factorize(values.to_numpy())
+    return pd.factorize(values)
 
 
 def has_floats(dtype: Any) -> bool:

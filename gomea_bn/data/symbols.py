@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import check_texts
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import has_floats
+from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 
@@ -168,10 +168,8 @@ def _cleaned_text(
     series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str
 ) -> tuple[pd.Series[Any], dict[str, int]]:
     """Return a column of text, or of mixed objects, without its symbols, and the number of cells with each."""
-    import pandas as pd
-
     try:
-        codes, uniques = pd.factorize(series.array)
+        codes, uniques = distinct_values(series)
     # lists and dicts cannot be compared
     except TypeError:
         return series, {}

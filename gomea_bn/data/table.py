@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
@@ -35,7 +34,16 @@ from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.data.symbols import is_number
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    Setting,
+    check_choice,
+    check_integer,
+    give_warning,
+    nearest,
+    row_list,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -347,7 +355,7 @@ def table_of(
         )
     # before the columns are read, since what they say may explain an error
     for note in (*loaded.warnings, *doubts):
-        warnings.warn(note, stacklevel=3)
+        give_warning(note)
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
     columns = tuple(
         replace(column, time_zone=time_zones[column.name])
@@ -365,7 +373,7 @@ def table_of(
     )
     constant = _constants(columns)
     for note in (*constant, *doubts_about(table)):
-        warnings.warn(note, stacklevel=3)
+        give_warning(note)
     return table
 
 

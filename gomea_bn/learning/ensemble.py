@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Column, Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_verbose
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    check_choice,
+    check_integer,
+    check_verbose,
+    give_warning,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
@@ -261,7 +268,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                         if networks:
                             raise
                         stopped_by = "interrupt"
-                        warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
+                        give_warning(interrupted_averaging("networks_"))
                     needed = perf_counter() - began
                     after_searches, beyond = after_searches + needed, beyond + needed
                 networks.append(network)

@@ -18,7 +18,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice, give_warning
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
@@ -478,7 +478,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 self.score_ = network.metadata["score"]
             self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
         except KeyboardInterrupt:
-            warnings.warn(interrupted_averaging("network_"), stacklevel=3)
+            give_warning(interrupted_averaging("network_"))
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
@@ -505,12 +505,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         of_all = network.metadata.get("all_rows", {}).get("n_rows", 0)
         if self.table_.n_rows < of_all:
             of_sample = f"of the sample, {self.table_.n_rows:,} of {of_all:,} rows"
-            warnings.warn(
+            give_warning(
                 GomeaBnWarning(
                     f"The probabilities of edges are those {of_sample}; all rows would make them surer.",
                     ["raise sample_rows", "give more rows to gomea_bn.certainty.edge_probabilities"],
-                ),
-                stacklevel=2,
+                )
             )
         probabilities: EdgeProbabilities = offered("edge_probabilities")(
             network, self.table_, **{**defaults, **options}
@@ -535,7 +534,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         """The network, with a warning: it is the averaged network. The next version drops this name."""
         if "network_" not in vars(self) or self.network_.conditionals is None:
             raise AttributeError("averaged_")
-        warnings.warn("averaged_ is now network_ itself.", DeprecationWarning, stacklevel=2)
+        give_warning("averaged_ is now network_ itself.", DeprecationWarning)
         return self.network_
 
     def _fitted(self) -> DiscretizedBayesNet:
@@ -635,4 +634,4 @@ def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> Non
         f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
         ["allow fewer parents or smaller tables"],
     )
-    warnings.warn(warning, stacklevel=3)
+    give_warning(warning)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from gomea_bn.errors import (
     check_choice,
     check_number,
     check_verbose,
+    give_warning,
     is_integer,
 )
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
@@ -225,7 +225,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
-        warnings.warn(GomeaBnWarning(warning, [Setting("max_seconds")]), stacklevel=4)
+        give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
@@ -141,19 +139,12 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
     if thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
         yield
         return
+    from gomea_bn.runtime.children import running_meanwhile
+
     code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    # whatever it has not done at the end of the block is done by then
+    with running_meanwhile(code):
         yield
-    finally:
-        # whatever it has not done is done by now
-        process.terminate()
-        process.wait()
 
 
 def _advance(run: MultiStartRun) -> None:

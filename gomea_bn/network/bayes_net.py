@@ -24,6 +24,7 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     families_of,
     row_values,
+    with_cut,
 )
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.line_density import Columns
@@ -544,16 +545,20 @@ class DiscretizedBayesNet(Immutable):
         DataFrame
             Columns `cut`, `low` and `high`: the central 90 % interval of the i-th cut under the posterior distribution
             of the cuts of the variable, given their number, the graph and the bins of all other variables, in the units
-            of the variable. The ends are half-way between neighbouring candidates. A cut that a user has fixed has an
-            interval of width 0.
+            of the variable. The ends are half-way between neighbouring candidates. The cuts of the best score need not
+            be central, each on its own: an interval is extended to its cut. A cut that a user has fixed has an interval
+            of width 0.
 
         Raises
         ------
         GomeaBnError
             For an unknown or discrete variable, and if the intervals are unknown.
         """
-        intervals = self._known_of_cuts(variable, "cut_intervals")
-        return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
+        intervals, cuts = self._known_of_cuts(variable, "cut_intervals"), self._cuts[variable]
+        ends = [with_cut(low, high, cut) for (low, high), cut in zip(intervals, cuts, strict=True)]
+        return pd.DataFrame(
+            {"cut": cuts, **dict(zip(("low", "high"), np.reshape(ends, (-1, 2)).T, strict=True))}
+        )
 
     def score(self, frame: Rows, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
@@ -1143,7 +1148,7 @@ class DiscretizedBayesNet(Immutable):
             name: reader.value(name, value, f"values['{given}']")
             for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)
         }
-        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()}, stacklevel=3)
+        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()})
         if not stated:
             raise GomeaBnError("values must name at least one variable, got none.")
         recorded = self.metadata.get("do")

@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.expert.expert_network import ExpertNetwork
-    from gomea_bn.network.conditionals.conditionals import Conditionals
+    from gomea_bn.network.conditionals.conditionals import Conditionals, with_cut
     from gomea_bn.network.recorded import NetworkLike
 
 _FILL = "#cfcfcf"
@@ -345,7 +345,9 @@ def _drawn_certainty(
     """Draw intervals and probabilities of cuts, extend the legend, and return the lines of text that they take."""
     n_lines = 0
     if variable in known.cut_intervals:
-        lows, highs = (known.cut_intervals[variable] / unit).T
+        intervals = known.cut_intervals[variable] / unit
+        ends = [with_cut(low, high, cut) for (low, high), cut in zip(intervals, cuts, strict=True)]
+        lows, highs = np.transpose(ends)
         bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
         handles.append(bands)
         labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")

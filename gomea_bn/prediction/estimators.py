@@ -23,6 +23,7 @@ from gomea_bn.errors import (
     check_choice,
     check_integer,
     check_probabilities,
+    give_warning,
     row_list,
 )
 from gomea_bn.learning.ensemble import BayesNetEnsemble
@@ -88,8 +89,7 @@ def _one_warning() -> Iterator[None]:
         if text and not (is_once and said in _SHOWN):
             if is_once:
                 _SHOWN.add(said)
-            # the caller of the public method that calls the decorated one
-            warnings.warn(GomeaBnWarning(text), stacklevel=5)
+            give_warning(text)
 
 
 def _is_shown_once(text: str) -> bool:
@@ -298,7 +298,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 frame.isetitem(position, values.mask(is_unknown).array)
         if unknown:
             message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
-            warnings.warn(message, GomeaBnWarning, stacklevel=2)
+            give_warning(message)
         return frame
 
 

@@ -151,7 +151,7 @@ def _findings(network: DiscretizedBayesNet) -> str:
     centre = max(network.names, key=lambda name: len(near[name]))
     sentences = [
         "An arrow leads to a column from each column that it depends on directly; other columns are related through "
-        f"these. The most direct relations has '{name_in_words(centre)}': with {listed(near[centre], 8)}."
+        f"these. '{name_in_words(centre)}' has the most direct relations: with {listed(near[centre], 8)}."
     ]
     if alone:
         sentences.append(f"Unrelated to all others: {listed(map(name_in_words, alone), 8)}.")

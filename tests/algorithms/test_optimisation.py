@@ -523,7 +523,7 @@ def test_a_module_may_run_a_search_while_it_is_imported(tmp_path: Path, monkeypa
     (tmp_path / "eager.py").write_text(SOURCE.replace("SIGN", "1.0") + "\nprint(run())\n")
     command = [sys.executable, "-c", "import eager"]
     out = subprocess.run(
-        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=600
     ).stdout
     assert out.strip() == str([0] * 6)
 

@@ -83,8 +83,7 @@ class Interchange:
 
 
 def test_the_dataframe_interchange_is_read():
-    numbers = frame()[["weight", "rooms"]]
-    assert_same_table(read_table(Interchange(numbers)), read_table(numbers))
+    assert_same_table(read_table(Interchange(frame())), read_table(frame()))
 
 
 def test_the_columns_of_an_array_are_numbered():

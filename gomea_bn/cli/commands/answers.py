@@ -14,9 +14,9 @@ from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_ne
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
+    PICTURES,
     UNUSABLE_DATA,
     WRONG_USE,
-    check_figure,
     check_output,
     deliver_frame,
     fail,
@@ -256,9 +256,7 @@ def _inputs(
     network: str, data: Path, out: Path | None, reading: ReadingOptions
 ) -> tuple[DiscretizedBayesNet, pd.DataFrame, bool]:
     """Return the network, the rows, and whether the output is Parquet; exits if one cannot be used."""
-    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
-        fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, (".csv", ".parquet"))
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
 
@@ -449,8 +447,8 @@ def explain(
     if (data is None) != (row is None):
         fail("--row is a row of the table of --data; give both.", WRONG_USE)
     if plot is not None:
-        check_figure("--plot", plot)
-        check_output("--plot", plot, {"NETWORK": files_of(network), "--data": [data] if data else []})
+        inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
+        check_output("--plot", plot, inputs, PICTURES)
     saved = loaded_network(network)
     target = named_column(saved, target, "--target")
     cells = None

@@ -44,7 +44,7 @@ def update(
     Example: gomea-bn update out/run new.csv -o updated.json. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network
     or data unusable, 130 interrupted.
     """
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".json"])
     with answering(NOTHING_WRITTEN, data_may_be_wrong=True):
         rows = loaded_rows(data, reading)
         updated = loaded_network(network).update(rows, weight, forget)
@@ -71,7 +71,7 @@ def drift(
     DATA must hold rows that NETWORK was not learned from. Example: gomea-bn drift out/run new.csv. Exit codes: 0 done,
     1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".csv"])
     with answering(data_may_be_wrong=True):
         table = loaded_network(network).drift(loaded_rows(data, reading), level=level).reset_index()
     if as_json:
@@ -111,7 +111,7 @@ def cross_validate(
     """
     from gomea_bn.prediction.cross_validation import cross_validate as table_of
 
-    check_output("--out", out, {"DATA": [data]})
+    check_output("--out", out, {"DATA": [data]}, [".csv"])
     rows = loaded_rows(data, reading)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted=NOTHING_WRITTEN):
         methods = [name for text in compare or ["learner,histogram"] for name in fields_of("--compare", text)]

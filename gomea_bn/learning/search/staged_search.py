@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnWarning, Option
+from gomea_bn.errors import GomeaBnWarning, Option, give_warning
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.blanket import Cuts
@@ -636,7 +635,4 @@ def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str], too_many: Se
         if names
     ]
     if parts:
-        warnings.warn(
-            GomeaBnWarning([Option("start"), f": the search begins without {' and '.join(parts)}."]),
-            stacklevel=6,
-        )
+        give_warning(GomeaBnWarning([Option("start"), f": the search begins without {' and '.join(parts)}."]))

@@ -42,6 +42,12 @@ Net = TypeVar("Net", bound="WithDensities")
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
 
+
+def with_cut(low: float, high: float, cut: float) -> tuple[float, float]:
+    """Return the ends of the interval of a cut, extended to the cut where it lies outside."""
+    return min(low, cut), max(high, cut)
+
+
 SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 """Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
 

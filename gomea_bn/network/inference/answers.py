@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -13,7 +12,13 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_probabilities
+from gomea_bn.errors import (
+    GomeaBnError,
+    Setting,
+    check_choice,
+    check_probabilities,
+    give_warning,
+)
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
@@ -208,11 +213,9 @@ def warn_of_base_rates(network: NetworkLike, targets: Iterable[object], given: I
             "no edges" if not any(neighbours[name] for name in apart) else "no path of edges to given columns"
         )
         subject = f"{listed(map(repr, apart))} {'has' if len(apart) == 1 else 'have'}"
-        warnings.warn(
+        give_warning(
             f"{subject} {joined} in this network: what is given changes nothing, and the answer is the distribution "
-            "over all rows.",
-            GomeaBnWarning,
-            stacklevel=3,
+            "over all rows."
         )
 
 
@@ -269,7 +272,7 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     stated = {name: column.tolist() for name, column in columns.items() if holds_statements(column)}
     read = reader.frame(frame, [name for name in names if name not in stated])
     rich = reader.stated_rows(stated, len(frame))
-    reader.warn_of_outside({**reader.outside(read.values), **rich.outside}, stacklevel=5)
+    reader.warn_of_outside({**reader.outside(read.values), **rich.outside})
     values = np.fmax(read.evidence.numbers(), rich.evidence.numbers())
     return Evidence(
         np.maximum(read.evidence.codes, rich.evidence.codes),
@@ -282,7 +285,7 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
 def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
     """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
     read = reader.frame(frame, reader.present(frame, [name for name in reader.names if name != target]))
-    reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
+    reader.warn_of_outside(reader.outside(read.values))
     return read.evidence
 
 
@@ -336,9 +339,7 @@ def _note_cells(answer: pd.Series[float] | pd.DataFrame, joint: Joint) -> None:
 def _warn_of_errors(errors: NDArray[np.float64]) -> None:
     """Warn of estimated log densities with a large standard error."""
     if errors.size and errors.max() > _NOTED_ERROR:
-        warnings.warn(
+        give_warning(
             f"Log densities are estimates with standard errors of up to {errors.max():.2g} nats (row "
-            f"{int(errors.argmax())}, counted from 0); more draws make them smaller.",
-            GomeaBnWarning,
-            stacklevel=4,
+            f"{int(errors.argmax())}, counted from 0); more draws make them smaller."
         )
