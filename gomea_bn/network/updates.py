@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL
-from gomea_bn.data.table import Table, WeightedRows
+from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_number, wrong_option
 from gomea_bn.lazy import pd
@@ -37,6 +38,11 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
+# by how much the distribution of a column with a line may differ from that of rows with copies, and where it counts
+_MOST_DIFFERENCE = 0.03
+_LEAST_DIFFERENCE = 0.01
+_SHARES = np.linspace(0.02, 0.98, 49)
+_N_WEIGHTS = 101
 # any fixed number: the same rows must give the same network
 _SEED = 20240219
 # drawn rows that stand for all rows in the tables over the shown bins
@@ -49,6 +55,8 @@ _OF_FORMER_ROWS = ("score", "data_sha256")
 _MOST_WEIGHT = 1e15
 # a piece never loses all of its probability
 _LEAST_FACTOR = 1e-12
+# nor do all values between point masses
+_LEAST_BETWEEN = 1e-9
 
 
 def updated_network(
@@ -83,20 +91,61 @@ def updated_network(
     return _Update(network, rows, weights, np.inf if forget is None else forget).network()
 
 
-def weighted_network(network: DiscretizedBayesNet, given: WeightedRows) -> DiscretizedBayesNet:
-    """Return the network of a search with all rows of a table counted by their weights in place of those searched.
+def network_of_all_rows(
+    network: DiscretizedBayesNet, table: Table, weights: NDArray[np.float64]
+) -> DiscretizedBayesNet:
+    """Return the network of a search on some rows with all rows counted by their weights, (n_rows,), in their place.
 
     What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights.
     """
-    rows = given.table.in_order(network.names)
-    counted = _Update(network, rows, given.weights, None).network()
-    record = {"rows": rows.n_rows, "searched": network.metadata["n_rows"], "sum": float(given.weights.sum())}
-    if (known := network.conditionals) is not None and (of_rows := counted.conditionals) is not None:
+    of_all = _Update(network, table.in_order(network.names), weights, None).network()
+    if (known := network.conditionals) is not None and (of_rows := of_all.conditionals) is not None:
         kept = ("log_losses", "cut_probabilities", "cut_intervals")
-        counted = counted.changed(
-            conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept})
+        of_all = of_all.changed(conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept}))
+    return of_all.changed(metadata=network.metadata)
+
+
+def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesNet:
+    """Return the network of a search on the rows of a table without copies, in which all rows count once.
+
+    Lines and logits that do not follow the copies get less weight against the tables, which do: as little as makes the
+    distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
+    """
+    counted = network_of_all_rows(network, table, np.ones(table.n_rows))
+    known = counted.conditionals
+    if known is None or not known.lines:
+        return counted
+    # every row about as often
+    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
+    complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(_SEED))
+    values = {column.name: column.values[rows] for column in complete.columns}
+    by_tables, by_lines = (
+        counted.changed(
+            conditionals=known.changed(
+                lines={name: replace(line, weight=weight) for name, line in known.lines.items()}
+            )
         )
-    return counted.changed(metadata={**network.metadata, "weights": record})
+        for weight in (_LEAST_FACTOR, 1 - _LEAST_FACTOR)
+    )
+    lines: dict[str, FollowedLine] = {}
+    for name, line in known.lines.items():
+        points = np.quantile(values[name], _SHARES, method="inverted_cdf")
+        below = [
+            np.searchsorted(np.sort(drawn), points, side="right") / len(rows)
+            for drawn in (
+                values[name],
+                *(
+                    of.families[name].draw(Columns(values), len(rows), np.random.default_rng(_SEED))
+                    for of in (by_tables, by_lines)
+                ),
+            )
+        ]
+        weights = np.linspace(0.0, line.weight, _N_WEIGHTS)
+        differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
+        is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
+        if (weight := float(weights[is_near][-1])) > 0:
+            lines[name] = replace(line, weight=weight)
+    return counted.changed(conditionals=known.changed(lines=lines))
 
 
 class _Update:
@@ -141,18 +190,16 @@ class _Update:
         network, known = self._network, self._network.conditionals
         former = {name: float(of_name.sum()) for name, of_name in _counts_of(network).items()}
         parts: dict[str, Any] = {
-            "shapes": {
-                name: shape_with_rows(
-                    shape, self._values[name], self._weights[name], self._old[name] * former[name]
-                )
-                for name, shape in network.shapes.items()
-            },
+            "shapes": self._shapes(network.shapes, former),
             "metadata": self._metadata(former),
         }
         if known is None:
             parents = {name: network.parents(name) for name in network.names}
             counted = self._tables(TableSet(network.cut_points, parents, network.tables, network.counts))
             return network.changed(tables=counted.tables, **parts).changed(counts=counted.counts)
+        # sums of former rows are those of the former scales
+        scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
+        known = known.changed(scales=scales)
         conditionals = known.changed(
             copies=[self._tables(copy) for copy in known.copies],
             lines=self._lines(known, former),
@@ -168,6 +215,14 @@ class _Update:
         return updated.changed(
             tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.names}
         )
+
+    def _shapes(self, shapes: Mapping[str, Shape], former: Mapping[str, float]) -> dict[str, Shape]:
+        return {
+            name: shape_with_rows(
+                shape, self._values[name], self._weights[name], self._old[name] * former[name]
+            )
+            for name, shape in shapes.items()
+        }
 
     def _metadata(self, former: Mapping[str, float]) -> dict[str, Any]:
         kept = {key: value for key, value in self._network.metadata.items() if key not in _OF_FORMER_ROWS}
@@ -280,11 +335,13 @@ def shape_with_rows(
     """Return a shape whose groups of pieces and points have the probabilities of former and new rows together.
 
     The groups are about equally probable, and as many as the cube root of the number of rows: a single piece has too
-    few rows to say what is new. The density keeps its form inside each of them. New values beyond the range belong to
-    the groups at its ends; `former` is the number of former rows.
+    few rows to say what is new. Without former rows they are as many as the square root. The density keeps its form
+    inside each of them. New values beyond the range belong to the groups at its ends; `former` is the number of former
+    rows.
     """
     masses = np.diff(shape.edges) * (shape.left + shape.right) / (2 * (shape.high - shape.low))
-    n_groups = round(np.cbrt(former + weights.sum()))
+    total = former + weights.sum()
+    n_groups = round(np.cbrt(total) if former else np.sqrt(total))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
     groups = (middles * n_groups).astype(np.int64)
     nearest, is_point = shape.find_points(values)
@@ -300,8 +357,13 @@ def shape_with_rows(
     of_points = np.maximum(of_points, least)
     factors = np.maximum(counts, least * of_groups) / np.maximum(of_groups, _LEAST_FACTOR) / total
     points = of_points / total
-    rest = (1 - points.sum()) / float(factors[groups] @ masses)
-    of_pieces = factors[groups] * rest
+    between = 1 - float(points.sum())
+    # so do the values between points of which no row has one
+    least_between = min(float(masses.sum()), _LEAST_BETWEEN)
+    if between < least_between:
+        points *= (1 - least_between) / points.sum()
+        between = least_between
+    of_pieces = factors[groups] * between / float(factors[groups] @ masses)
     by_value = dict(zip(shape.point_values.tolist(), points.tolist(), strict=True))
     return Shape(shape.edges, shape.left * of_pieces, shape.right * of_pieces, by_value)
 

@@ -322,7 +322,7 @@ def test_commands_take_a_column_of_weights(tmp_path, command):
         network = learner.fit(rows, sample_weight=weights).network_
         learned = named_network(str(out))
         assert (learned.edges, learned.metadata["score"]) == (network.edges, network.metadata["score"])
-        assert "left_out_copies" not in learned.metadata
+        assert "copies" not in learned.metadata
     else:
         front = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights).front_
         np.testing.assert_array_equal(read_front(out).values, front.values)
