@@ -22,6 +22,7 @@ from gomea_bn.data.content_order import (
     in_column_order,
     in_row_order,
     row_order,
+    turned_marks,
 )
 from gomea_bn.review import run_report
 
@@ -272,6 +273,24 @@ def test_the_learner_knows_how_often_a_value_is_zero():
 
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 300, "max_seconds": None, "random_state": 1}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 4), st.booleans())
+def test_marks_of_rows_do_not_change_where_columns_are_turned_or_moved(seed, n_rows, n_columns, is_coarse):
+    rng = np.random.default_rng(seed)
+    columns = [
+        np.round(column) if is_coarse else column for column in rng.normal(size=(n_columns + 1, n_rows))
+    ]
+    codes = rng.integers(0, 3, n_rows)
+    first, *others = columns
+    marks = turned_marks([first, codes, *others], 2)
+    order = rng.permutation(n_rows)
+    moved = [column[order] * rng.choice([-1, 1]) for column in rng.permutation(others)]
+    again = turned_marks([first[order] * rng.choice([-1, 1]), codes[order], *moved], 2)
+    np.testing.assert_array_equal(again, marks[order])
+    if not is_coarse:
+        # of three columns hardly two rows have the same distances from both ends
+        assert len(np.unique(marks)) >= (n_rows if n_columns > 2 else 1)
 
 
 def test_copies_are_no_evidence_and_count_in_tables():
