@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class WeightedRows(NamedTuple):
-    """Rows of a table, the weight of each, and with what probability it is searched, float64 (n_rows,)."""
+    """Rows in an order of their content, the weight of each, and with what probability it is searched, (n_rows,)."""
 
     table: Table
     weights: NDArray[np.float64]

@@ -273,7 +273,8 @@ def _of_logit(
     design = logit_design(terms, groups, [len(of_parent) for of_parent in logit.amounts])
     slopes = np.concatenate([logit.coefficients, *logit.amounts])
     logs = log_levels(design @ slopes, logit.constants, logit.positions)
-    gradient, information = derivatives(design, logs, logit.positions, levels, np.ones(len(part)))
+    targets = np.eye(len(logit.constants))[levels]
+    gradient, information = derivatives(design, logs, logit.positions, targets, np.ones(len(part)))
     tied = _ties(logit)
     left = tied.T @ (times * logit.information - information) @ tied
     left += _RIDGE * np.trace(left) * np.eye(len(left))

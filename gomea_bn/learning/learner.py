@@ -209,10 +209,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     searched.
 
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
-    continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
-    pairs that chance explains. Rows whose numbers are all missing or one frequent value, such as 0, are no sign of
-    copies, and count in proportion to the other rows. ``network_.metadata["left_out_copies"]`` is the number of rows
-    that do not count. With weights every row counts as they say. Of networks of complete tables whose left-out density
+    continuous columns are searched without copies: of k equal rows 1 + (k - 1) c are evidence, where c is the share of
+    equal pairs that chance explains. Rows whose numbers are all missing or one frequent value, such as 0, are no
+    sign of copies, and are evidence in proportion to the other rows. Tables, shapes and curves then count all rows.
+    ``network_.metadata["copies"]`` has the number of rows and of those that are evidence, and `score_` is of the
+    latter. With weights every row counts as they say. Of networks of complete tables whose left-out density
     is within one standard error of that of the best score, the one with the fewest edges is then kept (`Averaged`);
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
@@ -368,12 +369,22 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
             self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
             self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
+            if counted is not None:
+                from gomea_bn.network.updates import with_copies
+
+                copies = {"rows": table.n_rows, "evidence": len(counted)}
+                with delayed_interrupts():
+                    network = with_copies(self.network_, table)
+                    self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
             warn_of_many_probabilities(self.network_, table.n_rows)
-        if table.all_rows is not None:
-            from gomea_bn.network.updates import weighted_network
+        if (given := table.all_rows) is not None:
+            sizes = {"rows": given.table.n_rows, "searched": self.network_.metadata["n_rows"]}
+            from gomea_bn.network.updates import network_of_all_rows
 
             with delayed_interrupts():
-                self.network_ = weighted_network(self.network_, table.all_rows)
+                network = network_of_all_rows(self.network_, given.table, given.weights)
+                weights = {**sizes, "sum": float(given.weights.sum())}
+                self.network_ = network.with_metadata(weights=weights)
         return self
 
     def _search(
@@ -413,9 +424,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             settings.section.close()
             seed = settings.seed
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
-            record: dict[str, Any] = started_from(start)
-            if rows.n_rows < given.n_rows:
-                record["left_out_copies"] = given.n_rows - rows.n_rows
+            record = started_from(start)
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)

@@ -627,8 +627,10 @@ class DiscretizedBayesNet(Immutable):
         Tables are smoothed as before, from the counts of all rows. Coefficients and scales of lines and curves are
         those of a fit to all rows, with the same functions of the parents, tails, scales of columns and weights
         against the tables. The shape of a column, which kernels smooth, takes the new rows by groups of its pieces, and
-        its point masses take them exactly. The support stays: values outside it count as its ends. Missing cells are
-        drawn given the others of their row.
+        its point masses take them exactly. The support stays: values outside it count as its ends.
+
+        Missing cells are drawn given the others of their row. A row counts for a column if it has a value of the
+        column, or of one that depends on it, so that drawn cells alone say nothing. Rows without values do not count.
 
         Parameters
         ----------
@@ -638,7 +640,8 @@ class DiscretizedBayesNet(Immutable):
             Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on. They sum to at
             most 1e15.
         forget : float, optional
-            Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
+            Number of rows that count for a column after which a row counts half in it, above 0. Rows are in the order
+            of time. None forgets nothing.
 
         Returns
         -------
@@ -651,6 +654,11 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For rows that do not fit the columns and levels, for a weight out of range, and for a network that does not
             hold the counts of its rows, such as one of an earlier version.
+
+        Warns
+        -----
+        GomeaBnWarning
+            For rows without values.
 
         Examples
         --------

@@ -18,6 +18,7 @@ from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Fr
 from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
@@ -99,7 +100,7 @@ def network_data(
         "kind": "network",
         "title": title,
         "headline": f"One network of {counted(len(network.names), 'variable')}.",
-        "origin": _rows_in_words(table),
+        "origin": " ".join(filter(None, (_rows_in_words(table), evidence_text(network)))),
         "run_hash": None,
         "objectives": [],
         "values": [[]],

@@ -213,8 +213,9 @@ def refine_boundaries(
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
-    # the rows are counted without weights
-    metadata.pop("weights", None)
+    # every row counts once, also in the score
+    for name in ("weights", "copies"):
+        metadata.pop(name, None)
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
     if any(not np.array_equal(points, session.network_cuts[v]) for v, points in cuts.items()):

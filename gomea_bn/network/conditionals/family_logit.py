@@ -14,10 +14,14 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_line import LineTerms
 from gomea_bn.network.conditionals.followed import Followed, symmetric
 
-_MOST_STEPS = 30
-_LEAST_STEP = 1e-8
-# keeps the sums of rows regular, in which constants of all levels may move together
-_RIDGE = 1e-6
+_MOST_STEPS = 100
+_MOST_HALVINGS = 40
+# expected gain of a step, in nats a row, below which there are no more
+_LEAST_GAIN = 1e-9
+# share of the mean information that keeps the sums of rows regular: constants of all levels may move together
+_RIDGE = 1e-9
+# more than rounding takes from the information of sure rows
+_LEAST_RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +45,7 @@ class FamilyLogit(Followed):
     constants, positions : ndarray of shape (n_levels,), float64
         The numbers a and b of the levels of the column.
     information : ndarray of shape (n_levels + n_terms + n_amounts,) * 2, float64
-        Minus the second derivatives of the log posterior by constants, coefficients and amounts, so that the logit can
-        take further rows.
+        Minus the second derivatives of the log posterior by constants, coefficients and amounts.
     knots, has_products, product_knots
         As of `LineTerms`; by default the functions are the positions of the parents.
 
@@ -115,37 +118,60 @@ class FamilyLogit(Followed):
         n_amounts = sum(len(of_parent) - 1 for of_parent in self.amounts)
         return len(self.coefficients) + n_amounts + 2 * len(self.constants) - 3
 
+    def design(
+        self, parents: NDArray[np.float64], groups: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        """Return the `logit_design` of rows, given positions of parents (n, n_parents) and levels of discrete ones."""
+        return logit_design(self.terms.of_rows(parents), groups, [len(of) for of in self.amounts])
+
     def with_rows(
         self,
-        old: float,
+        n_former: float,
+        former: NDArray[np.float64],
+        further: NDArray[np.float64],
         levels: NDArray[np.int64],
-        parents: NDArray[np.float64],
-        groups: Sequence[NDArray[np.int64]],
         weights: NDArray[np.float64],
     ) -> FamilyLogit:
-        """Return the logit in which the rows so far count `old` times, with further rows.
+        """Return the logit with further rows, in which the rows so far count `n_former` times; positions stay.
 
-        `levels` (n,) are those of the column, `parents` (n, n_parents) places on scales, and `groups` the levels of
-        every discrete parent. The rows so far count as a normal prior; positions of the levels stay.
+        The rows so far are replaced by some whose parents are like theirs and whose levels have the present
+        probabilities (pseudo-rehearsal: Robins, "Catastrophic forgetting, rehearsal and pseudorehearsal", 1995). The
+        log likelihood of all is maximal at constants, coefficients and amounts that Newton's method finds; a step that
+        lowers it is halved. `former` (n_drawn, n_slopes) and `further` (n, n_slopes) are designs, and the levels and
+        weights (n,) those of the further rows.
         """
-        design = logit_design(self.terms.of_rows(parents), groups, [len(of) for of in self.amounts])
-        prior = old * self.information
         n_levels = len(self.constants)
-        first = np.concatenate([self.constants, self.coefficients, *self.amounts])
-        parameters, information = first, prior
+        parameters = np.concatenate([self.constants, self.coefficients, *self.amounts])
+        # forgotten rows still keep the parameters finite
+        of_former = np.full(len(former), max(n_former, len(parameters)) / len(former))
+        counts = np.concatenate([of_former, weights])
+        # sums of large weights would outgrow the ridge
+        shares = counts / counts.sum()
+        design = np.concatenate([former, further])
+        at_present = log_levels(former @ parameters[n_levels:], self.constants, self.positions)
+        targets = np.concatenate([np.exp(at_present), np.eye(n_levels)[levels]])
+
+        def of_rows(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            """Return the mean log likelihood of the rows, and the log probabilities of all levels."""
+            logs = log_levels(design @ parameters[n_levels:], parameters[:n_levels], self.positions)
+            return float(shares @ (targets * logs).sum(axis=1)), logs
+
+        likelihood, logs = of_rows(parameters)
         for _ in range(_MOST_STEPS):
-            constants, slopes = parameters[:n_levels], parameters[n_levels:]
-            logs = log_levels(design @ slopes, constants, self.positions)
-            gradient, information = derivatives(design, logs, self.positions, levels, weights)
-            information += prior
-            step = scipy.linalg.solve(
-                information + _RIDGE * np.eye(len(parameters)),
-                gradient - prior @ (parameters - first),
-                assume_a="pos",
-            )
-            parameters = parameters + np.clip(step, -1.0, 1.0)
-            if np.abs(step).max() < _LEAST_STEP:
+            gradient, information = derivatives(design, logs, self.positions, targets, shares)
+            ridge = _RIDGE * np.trace(information) / len(parameters) + _LEAST_RIDGE
+            step = scipy.linalg.solve(information + ridge * np.eye(len(parameters)), gradient, assume_a="pos")
+            if gradient @ step < _LEAST_GAIN:
                 break
+            for _ in range(_MOST_HALVINGS):
+                next_likelihood, next_logs = of_rows(parameters + step)
+                if next_likelihood > likelihood:
+                    break
+                step /= 2
+            else:
+                break
+            parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
+        _, information = derivatives(design, logs, self.positions, targets, counts)
         constants, coefficients, *amounts = np.split(
             parameters, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
         )
@@ -190,16 +216,16 @@ def derivatives(
     design: NDArray[np.float64],
     logs: NDArray[np.float64],
     positions: NDArray[np.float64],
-    levels: NDArray[np.int64],
+    targets: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradient of the log likelihood by constants and slopes, and minus its second derivatives.
 
-    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, and `weights` (n,) those of the rows.
+    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the
+    levels in every row, 1 for the one that it has, and `weights` (n,) those of the rows.
     """
     p = np.exp(logs)
-    left = -p
-    left[np.arange(len(levels)), levels] += 1.0
+    left = targets - p
     means = p @ positions
     variances = p @ positions**2 - means**2
     gradient = np.concatenate([weights @ left, (weights * (left @ positions)) @ design])

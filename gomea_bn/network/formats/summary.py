@@ -76,23 +76,28 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
     return "\n".join(lines)
 
 
-def weights_text(network: NetworkLike) -> str:
-    """Return the sentence on the weights of the rows of a network, "" without weights."""
-    weights = network.metadata.get("weights")
-    names = ("rows", "searched")
-    if not isinstance(weights, Mapping) or not all(is_integer(weights.get(name)) for name in names):
-        return ""
-    rows = counted(weights["rows"], "row")
-    counted_rows = "all by weight" if "sum" in weights else "these"
-    further = ", and further rows" if network.metadata.get("updates") else ""
-    return (
-        f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count "
-        f"{counted_rows}{further}."
-    )
+def evidence_text(network: NetworkLike) -> str:
+    """Return the sentence on rows that the search did not count as the tables do: by weight, or copies; "" if none."""
+    weights, copies = network.metadata.get("weights"), network.metadata.get("copies")
+    if isinstance(weights, Mapping) and all(is_integer(weights.get(name)) for name in ("rows", "searched")):
+        rows = counted(weights["rows"], "row")
+        counted_rows = "all by weight" if "sum" in weights else "these"
+        further = ", and further rows" if network.metadata.get("updates") else ""
+        return (
+            f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count "
+            f"{counted_rows}{further}."
+        )
+    if isinstance(copies, Mapping) and all(is_integer(copies.get(name)) for name in ("rows", "evidence")):
+        n_rows, n_copies = copies["rows"], copies["rows"] - copies["evidence"]
+        return (
+            f"{counted(n_copies, 'row')} of {n_rows:,} ({percent(n_copies / n_rows)}) repeat others more often than "
+            f"chance explains. They are no evidence for edges and cuts; tables and densities count them."
+        )
+    return ""
 
 
 def _left_out(network: NetworkLike) -> list[str]:
-    """Return lines on the edges, the copies and the weighted rows that the learner has left out."""
+    """Return lines on the edges that the learner has left out, and on rows that were no evidence for it."""
     lines = []
     record = network.metadata.get("left_out_edges")
     if isinstance(record, Mapping) and is_real(record.get("nats")) and is_real(record.get("error")):
@@ -106,10 +111,7 @@ def _left_out(network: NetworkLike) -> list[str]:
             f"{'it' if len(edges) == 1 else 'them'}; left-out rows {verb} {amount(abs(record['nats']))} nats a row, "
             f"with a standard error of {amount(record['error'])}.",
         ]
-    copies = network.metadata.get("left_out_copies")
-    if isinstance(copies, int) and is_integer(copies):
-        lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
-    if text := weights_text(network):
+    if text := evidence_text(network):
         lines += ["", text]
     return lines
 
