@@ -278,7 +278,12 @@ class StructureProblem(DiscreteDefaults):
         """Return a variable's codes under a policy, and a number that no other policy has."""
         rows = self.scorer.rows
         view = int(self.scorer.view_offset[variable]) + policy
-        column = CodedColumn(rows.codes[view], int(rows.cardinality[view]), bool(rows.has_missing[view]))
+        column = CodedColumn(
+            rows.codes[view],
+            int(rows.cardinality[view]),
+            bool(rows.has_missing[view]),
+            bool(rows.has_levels[view]),
+        )
         # a view's key changes when another policy gets its index, unlike its number
         return column, int(rows.child_key[view])
 
