@@ -214,7 +214,7 @@ class StructureProblem(DiscreteDefaults):
     def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
         """Return by how many nats curves score every family better than its table, (n_nodes,); 0 where they do not."""
         families = self.families(genotype)
-        scores = self.scorer.score(families, use_cache=False)
+        scores = self.scorer.score(families)
         return np.asarray(scores - self.scorer.table_scores(families), np.float64)
 
     @property
