@@ -185,7 +185,7 @@ _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
 # columns up to which all graphs are compared, the best ones whose cuts are improved, and dynamic programmes per column
-_FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 2, 20
+_FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 3, 30
 # evaluations that take as long as a dynamic programme
 _PROGRAMME_EVALUATIONS = 10
 # first cuts of these searches: sets of first cuts, and cuts of equal frequency by number of bins
