@@ -5,6 +5,8 @@ without the edge whose removal costs most in the network, on the first tables al
 found edges are those at a false-discovery rate of .05.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -59,7 +61,7 @@ def rejections(options: Options) -> Sheet:
 def independent_columns(n_rows: int, seed: int) -> pd.DataFrame:
     """Return twelve columns that depend on nothing: of several shapes and kinds, one of them with thirty levels."""
     rng = np.random.default_rng([seed, n_rows])
-    columns = {
+    columns: dict[str, Any] = {
         "normal": rng.normal(size=n_rows),
         "rounded": np.round(rng.normal(50, 10, n_rows)),
         "tenths": rng.gamma(2, 2, n_rows).round(1),

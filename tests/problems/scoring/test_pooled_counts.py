@@ -82,7 +82,7 @@ def independent(seed: int, n_rows: int) -> pd.DataFrame:
 
 
 def edges_of(frame: pd.DataFrame, **options: Any) -> list[tuple[str, str]]:
-    limits = {"max_seconds": None, "max_evaluations": 600, "random_state": 1}
+    limits: dict[str, Any] = {"max_seconds": None, "max_evaluations": 600, "random_state": 1}
     edges: list[tuple[str, str]] = BayesNetLearner(**limits, **options).fit(frame).network_.edges
     return edges
 
@@ -103,7 +103,7 @@ def test_no_edge_leads_to_many_levels_that_depend_on_nothing(options: dict[str, 
 def test_published_options_keep_one_pseudo_count_per_cell() -> None:
     """Bins that are uniform inside score as they did before; what a network was scored by stands in its metadata."""
     frame = independent(1, 150)
-    limits = {"max_seconds": None, "max_evaluations": 600, "random_state": 1}
+    limits: dict[str, Any] = {"max_seconds": None, "max_evaluations": 600, "random_state": 1}
     default = BayesNetLearner(**limits).fit(frame)
     published = BayesNetLearner(shape="uniform", density="bins", **limits).fit(frame)
     assert default.network_.metadata["pooled"] is True
