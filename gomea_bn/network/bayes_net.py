@@ -31,6 +31,7 @@ from gomea_bn.network.graph import are_separated, markov_blanket, reachable, top
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -464,7 +465,7 @@ class DiscretizedBayesNet(Immutable):
 
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
-        columns = Columns(row_values(self, frame, self._names))
+        columns = Columns(row_values(self, known_rows(self, frame, "error").frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
 
@@ -478,7 +479,7 @@ class DiscretizedBayesNet(Immutable):
         """
         chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
-        columns = Columns(row_values(self, frame, needed))
+        columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
         return {
             name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
             for name in (self._names[v] for v in chosen)
@@ -552,9 +553,10 @@ class DiscretizedBayesNet(Immutable):
         intervals = self._known_of_cuts(variable, "cut_intervals")
         return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
 
-    def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
+    def score(self, frame: pd.DataFrame, *, resolution: str = "points", unknown: str = "missing") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        log_density = partial(self.log_density, resolution=resolution)
+        log_density = partial(self.log_density, resolution=resolution, unknown="error")
+        frame = known_rows(self, frame, unknown, stacklevel=3).frame
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
@@ -611,6 +613,8 @@ class DiscretizedBayesNet(Immutable):
         data: pd.DataFrame | Table | str | os.PathLike[str],
         weight: ArrayLike = 1.0,
         forget: float | None = None,
+        *,
+        unknown: str = "missing",
     ) -> DiscretizedBayesNet:
         """Return a network that has learned from further rows; graph and cuts stay.
 
@@ -629,6 +633,8 @@ class DiscretizedBayesNet(Immutable):
             most 1e15.
         forget : float, optional
             Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
@@ -639,7 +645,7 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For rows that do not fit the columns and levels, for a weight out of range, and for a network that does not
+            For rows that do not fit the columns, for a weight out of range, and for a network that does not
             hold the counts of its rows, such as one of an earlier version.
 
         Examples
@@ -652,7 +658,9 @@ class DiscretizedBayesNet(Immutable):
         >>> print(updated.tables["x"].round(3))
         [0.278 0.722]
         """
-        updated: DiscretizedBayesNet = offered("updated_network")(self, data, weight=weight, forget=forget)
+        updated: DiscretizedBayesNet = offered("updated_network")(
+            self, data, weight=weight, forget=forget, unknown=unknown
+        )
         return updated
 
     def drift(
@@ -914,6 +922,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         cells: int | str | None = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return P(target | the other cells of the row) for every row.
 
@@ -926,20 +935,23 @@ class DiscretizedBayesNet(Immutable):
             Name of a variable.
         method, n_draws, random_state, cells
             As of `query`.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
         DataFrame of shape (n_rows, cardinality), float64
-            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`.
+            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`. With several
+            unknown cells in a row `attrs["resolution_error"]` is the largest error of a probability of such rows, and
+            `attrs["coarse_rows"]` has the positions of rows whose error is above .05, of which a warning tells.
 
         Raises
         ------
         GomeaBnError
-            For rows without any of these columns, unknown levels, rows of probability 0, and exact answers that are too
-            large.
+            For rows without any of these columns, rows of probability 0, and exact answers that are too large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
-        return answers.predict_proba(engine, frame, target)
+        return answers.predict_proba(engine, frame, target, unknown)
 
     def predict(
         self,
@@ -950,12 +962,13 @@ class DiscretizedBayesNet(Immutable):
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.Series[Any]:
         """Return one value of the target for every row, given the other cells.
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         how : {None, "mean", "median", "mode"}
             For a continuous target the mean (also by default), the median, or the median of the most probable bin, in
@@ -967,7 +980,7 @@ class DiscretizedBayesNet(Immutable):
             Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
             categorical with the levels, ordered if those of the column are.
         """
-        return answers.predict(engine_for(self, method, n_draws, random_state), frame, target, how)
+        return answers.predict(engine_for(self, method, n_draws, random_state), frame, target, how, unknown)
 
     def predict_interval(
         self,
@@ -978,6 +991,7 @@ class DiscretizedBayesNet(Immutable):
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return mean, median and quantiles of a continuous target for every row, given the other cells.
 
@@ -985,7 +999,7 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         quantiles : sequence of float
             Probabilities from 0 to 1.
@@ -996,7 +1010,7 @@ class DiscretizedBayesNet(Immutable):
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
         engine = engine_for(self, method, n_draws, random_state)
-        return answers.predict_interval(engine, frame, target, quantiles)
+        return answers.predict_interval(engine, frame, target, quantiles, unknown)
 
     def log_density(
         self,
@@ -1008,6 +1022,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         resolution: str = "points",
+        unknown: str = "missing",
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
@@ -1030,13 +1045,19 @@ class DiscretizedBayesNet(Immutable):
         resolution : {"points", "steps"}
             Measure of values that are point masses: their probability, or the density of a bin as wide as the
             measuring step of their column, which compares with libraries that know no point masses.
+        unknown : {"missing", "nearest", "error"}
+            What a level counts as that the network does not know. "missing": a missing cell. "nearest": the nearest
+            level, where levels are numbers or those of an ordered categorical; other cells are missing. A warning names
+            column, levels and number of rows. "error": an error. Symbols of missing values, such as "NA" and "?", are
+            missing cells in any case, unless they are levels.
 
         Raises
         ------
         GomeaBnError
-            For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
+            For missing columns, infinite values, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
+        frame = known_rows(self, frame, unknown, stacklevel=3).frame
         if of is None and not given and not has_gaps(frame, self.names):
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
@@ -1053,6 +1074,7 @@ class DiscretizedBayesNet(Immutable):
         random_state: Seed = None,
         method: str = "exact",
         n_draws: int = 10_000,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return the frame with its missing cells filled, given the observed cells of their rows.
 
@@ -1069,6 +1091,8 @@ class DiscretizedBayesNet(Immutable):
             Seed of draws.
         method, n_draws
             As of `query`.
+        unknown
+            As of `log_density`. Cells with a level that the network does not know stay as they are.
 
         Returns
         -------
@@ -1080,12 +1104,12 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+            For absent columns, rows of probability 0, and exact answers that are too large.
         """
         from gomea_bn.network.inference import completion
 
         generator = random_generator(random_state)
-        return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
+        return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator, unknown)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.

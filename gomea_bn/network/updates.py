@@ -52,6 +52,7 @@ def updated_network(
     *,
     weight: ArrayLike = 1.0,
     forget: float | None = None,
+    unknown: str = "missing",
 ) -> DiscretizedBayesNet:
     """Return the network with further rows; `DiscretizedBayesNet.update` describes it."""
     is_same = np.ndim(weight) == 0
@@ -59,7 +60,7 @@ def updated_network(
         check_number("weight", weight, 0, above=True)
     check_number("forget", forget, 0, above=True, optional=True)
     _check_sums(network)
-    given = rows_for(network, data)
+    given = rows_for(network, data, unknown=unknown)
     rows = completed_table(network, given, np.random.default_rng(_SEED))
     n = rows.n_rows
     of_rows = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")

@@ -56,7 +56,8 @@ def cell_probabilities(
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
     of_cells = [reader.bins[target].interval(low, high, "right")[1] for low, high in pairwise(ends)]
     evidence = other_cells(reader, frame, target)
-    return reduced(engine, evidence, reader.names.index(target), lambda tables: tables @ np.array(of_cells).T)
+    shares = np.array(of_cells).T
+    return reduced(engine, evidence, reader.names.index(target), lambda tables: tables @ shares)[0]
 
 
 def folds_of(

@@ -517,7 +517,8 @@ def test_explanations_of_many_findings_warn_where_draws_contradict_them(tied_net
     edges = [*tied_network.edges, ("u", "v"), ("v", "w"), ("w", "t")]
     cuts = tied_network.cut_points
     wider = average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
-    findings = dict.fromkeys("uvwt", 1)
+    # cells of levels answer about intervals
+    findings = {**dict.fromkeys("uvwt", 1), "a": (0.0, 1.0)}
     with pytest.warns(GomeaBnWarning, match="too coarse for columns that almost determine each other"):
         wider.explain("g", findings, state=1)
     with warnings.catch_warnings():
