@@ -123,11 +123,15 @@ class Family:
         """
         if self._set_to is not None:
             return np.where(np.asarray(values[self.name]) == self._set_to, 0.0, -np.inf)
-        logs = self._log_tables(values) if of_tables is None else of_tables
-        if self._shape is not None:
-            logs = logs + self._shape.log_density(values[self.name])
-        if self._support is not None and (ends := values.ends(self.name)) is not None:
-            logs = np.where(ends[0] < ends[1], self._log_means(values, *ends), logs)
+        ends = None if self._support is None else values.ends(self.name)
+        if ends is None or (ends[0] >= ends[1]).any():
+            logs = self._log_tables(values) if of_tables is None else of_tables
+            if self._shape is not None:
+                logs = logs + self._shape.log_density(values[self.name])
+            if ends is not None:
+                logs = np.where(ends[0] < ends[1], self._log_means(values, *ends), logs)
+        else:
+            logs = self._log_means(values, *ends)
         if self.line is None or self.of_line is None:
             return logs
         of_line, error = self.of_line.log_density(values, self._support)

@@ -75,9 +75,10 @@ def impute(
         rows = incomplete[start : start + step]
         evidence = read.evidence.take(rows)
         if how == "draw":
-            drawn, numbers = (part[:, 0] for part in _draws(engine, evidence, 1, generator))
+            several, numbers = _draws(engine, evidence, 1, generator)
+            drawn = several[:, 0]
             refuse_impossible(drawn[:, 0] == -1, rows)
-            block = _numbers_of_draws(network, reader, evidence, drawn, numbers, generator)
+            block = _numbers_of_draws(network, reader, evidence, drawn, numbers[:, 0], generator)
             codes[rows] = drawn
         elif how != "joint" and isinstance(engine, CellEngine):
             block = {}
@@ -176,7 +177,8 @@ def sample_given(
     reader = EvidenceReader(engine.network)
     stated = reader.stated(dict(evidence))
     reader.warn_of_outside(stated.outside)
-    codes, numbers = (part[0] for part in _draws(engine, stated.evidence, n, generator))
+    several, of_several = _draws(engine, stated.evidence, n, generator)
+    codes, numbers = several[0], of_several[0]
     if (codes == -1).any():
         refuse_stated(evidence, None)
     given = {name: row for name, (row,) in stated.statements.items()}
@@ -220,7 +222,7 @@ def _numbers_of_draws(
     """Return numbers of continuous variables for draws of codes, int32 (n, n_variables), float64 (n,) by variable.
 
     Variables with the code FREE are drawn from their densities given their parents; discrete ones get their codes.
-    `with_codes` (n, n_variables) are numbers that were drawn with the codes, NaN where they are drawn inside their cells.
+    `with_codes` (n, n_variables) are numbers that were drawn with the codes, NaN where they are drawn inside cells.
     `evidence` has as many rows as there are draws, or one. Without densities the `stated` variables get no numbers.
     """
     n = len(codes)

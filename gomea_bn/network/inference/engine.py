@@ -85,7 +85,7 @@ OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
 """CostLimit of a single question whose answer depends on the cells: up to about a second."""
 
 # numbers of cells that move with what is known of a row, densities that a row may take, and rounds
-_SIZES_OF_ROWS = (14, 10, 7)
+_SIZES_OF_ROWS = (18, 14, 10, 7)
 _OWN_DENSITIES = 2**13
 _MOST_OWN_DENSITIES = 2**15
 # weighted draws of a row whose rounds do not settle, and equal draws that they must be worth
@@ -424,12 +424,14 @@ class CellEngine:
         self._ends = {
             v: FixedEnds(
                 network.support[name],
-                np.union1d(cuts[name], self._grids.bends(name)),
+                cuts[name],
+                self._grids.bends(name),
                 shapes[name].point_values if name in shapes else np.empty(0),
             )
             for v, name in enumerate(names)
             if name in cuts
         }
+        self._first_ends = {v: ends.first() for v, ends in self._ends.items()}
         self._families, self._order = _families_and_order(network)
         set_values = network.conditionals.set_values if network.conditionals is not None else {}
         self._set_values = {names.index(name): value for name, value in set_values.items()}
@@ -886,7 +888,8 @@ class CellEngine:
             return RowAnswer(np.array([row]), log_evidence, errors, None, None)
         name = self._network.names[target]
         if not self._continuous[target]:
-            masses = np.bincount(values[name], weights, len(self._network.levels[name]))[None]
+            n_levels = len(self._network.levels[name])
+            masses = np.bincount(values[name], weights, n_levels).astype(np.float64)[None]
             return RowAnswer(np.array([row]), log_evidence, errors, None, masses)
         order = np.argsort(values[name])
         numbers, at_numbers = values[name][order], np.zeros(len(order), np.int64)
@@ -956,7 +959,7 @@ class CellEngine:
         states, pattern_of, relevant = self._states_of_rows(evidence, wanted)
         is_unknown = (states >= HIDDEN) & relevant
         is_hard = (is_unknown.sum(axis=1) > 1) & (is_unknown & self._continuous).any(axis=1)
-        result = is_hard[pattern_of]
+        result = np.asarray(is_hard[pattern_of], np.bool_)
         for v in [*evidence.weights, *self._set_values]:
             result &= evidence.codes[:, v] >= 0
         return result
@@ -987,7 +990,8 @@ class CellEngine:
         states, pattern_of, relevant = self._states_of_rows(evidence, wanted)
         rest = np.arange(len(states))
         for size in _SIZES_OF_ROWS:
-            cards = self._cards_of_rows(size)
+            # first cells are the most
+            cards = self._cards_of_rows(size, self._first_ends)
             costs = np.zeros((len(rest), 3))
             of_rest = _with_single(states[rest], cards)
             tried = Batch(of_rest, pattern_of, pattern_of, np.empty(0, np.int64))
@@ -1008,11 +1012,11 @@ class CellEngine:
                 ):
                     yield done._replace(rows=block[done.rows])
 
-    def _cards_of_rows(self, size: int) -> NDArray[np.int64]:
+    def _cards_of_rows(self, size: int, ends: Mapping[int, FixedEnds]) -> NDArray[np.int64]:
         """Return the numbers of cells or levels of all variables in rows with cells of their own, (V,)."""
         return np.array(
             [
-                self._ends[v].n_cells(size) if self._continuous[v] else len(self._network.levels[name])
+                ends[v].n_cells(size) if self._continuous[v] else len(self._network.levels[name])
                 for v, name in enumerate(self._network.names)
             ],
             np.int64,
@@ -1041,13 +1045,11 @@ class CellEngine:
     ) -> Iterator[RowRound]:
         """Yield rows of one size, each with its last round; the numbers are positions among these rows."""
         network = self._network
-        cards = self._cards_of_rows(size)
         tables = {
             v: self._grids.table(0, v)
             for v, of in enumerate(self._families)
             if not self._continuous[of].any()
         }
-        model = self._model_of(cards, tables)
         is_unknown = (batch.patterns >= HIDDEN) & relevant
         columns = np.flatnonzero(is_unknown.any(axis=0) & self._continuous).tolist()
         shares = shares_of_cells(size)
@@ -1056,26 +1058,25 @@ class CellEngine:
         for v in columns:
             name = network.names[v]
             ends = np.broadcast_to(self._grids.quantiles(name, shares), (len(rows), len(shares)))
-            grids[v] = self._ends[v].grid(ends)
+            grids[v] = self._first_ends[v].grid(ends)
         before: dict[int, tuple[RowGrid, NDArray[np.float64]]] = {}
         former = np.empty(0)
         for round_ in range(_MOST_ROUNDS):
+            cards = self._cards_of_rows(size, self._ends if round_ else self._first_ends)
+            model = self._model_of(cards, tables)
             part, log_scales = self._part_of_rows(model, grids, evidence, batch, relevant, costs)
             logs, tables_of_all = part.marginals()
             starts = np.cumsum([0, *cards.tolist()])
             masses = {v: tables_of_all[:, starts[v] : starts[v + 1]] for v in range(len(cards))}
-            errors = np.full(len(rows), np.inf)
             is_possible = logs > -np.inf
-            for v in columns:
+            errors = np.full(len(rows), 0.0 if round_ else np.inf)
+            for v in columns if round_ else ():
                 of_rows = np.flatnonzero(is_possible & is_unknown[batch.pattern_of, v])
-                if not round_ or not len(of_rows):
-                    continue
-                grid = grids[v].some(of_rows)
-                last, of_last = before[v][0].some(of_rows), before[v][1][of_rows]
-                difference = np.abs(
-                    grid.below(masses[v][of_rows], grid.highs) - last.below(of_last, grid.highs)
-                ).max(axis=1)
-                errors[of_rows] = np.maximum(np.where(errors < np.inf, errors, 0.0)[of_rows], difference)
+                grid, (last, of_last) = grids[v].some(of_rows), before[v]
+                differences = grid.below(masses[v][of_rows], grid.highs) - last.some(of_rows).below(
+                    of_last[of_rows], grid.highs
+                )
+                errors[of_rows] = np.maximum(errors[of_rows], np.abs(differences).max(axis=1, initial=0.0))
             logs = logs + log_scales
             if of_evidence and round_:
                 errors = np.abs(logs - former)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -29,11 +29,19 @@ def shares_of_cells(size: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class FixedEnds:
-    """What the cells of a column have in every row: its range, ends of cells, and point masses, each (n,)."""
+    """What the cells of a column have in every row: its range, ends of cells, and point masses, each (n,).
+
+    First cells also end where lines of children bend, so that no line rises and falls inside a wide cell.
+    """
 
     support: tuple[float, float]
     cuts: NDArray[np.float64]
+    bends: NDArray[np.float64]
     points: NDArray[np.float64]
+
+    def first(self) -> FixedEnds:
+        """Return the ends of first cells."""
+        return replace(self, cuts=np.union1d(self.cuts, self.bends))
 
     def n_cells(self, size: int) -> int:
         """Return the number of cells of a row with a number of cells that move."""
