@@ -416,6 +416,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             record: dict[str, Any] = started_from(start)
             if rows.n_rows < given.n_rows:
                 record["left_out_copies"] = given.n_rows - rows.n_rows
+            if given.reading.na_values is not None:
+                record["na_values"] = list(given.reading.na_values)
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)

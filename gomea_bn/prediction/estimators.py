@@ -411,7 +411,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return density.predict_proba(frame, self.target_).to_numpy()
+        return density.predict_proba(frame, self.target_, unknown="error").to_numpy()
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         n_levels = len(density.levels[self.target_])

@@ -840,7 +840,9 @@ class CellEngine:
         wanted = [] if target is None else [target]
         rest = rest[self.are_hard(evidence.take(rest), wanted)]
         unsettled: dict[int, RowAnswer] = {}
-        for most in (_OWN_DENSITIES, _MOST_OWN_DENSITIES):
+        # a log density by draws has an error of their number
+        budgets = (_OWN_DENSITIES, _MOST_OWN_DENSITIES)[target is None :]
+        for most in budgets:
             untried = np.array([row for row in rest.tolist() if row not in unsettled], np.int64)
             for done in self.rounds(evidence.take(untried), wanted, most, of_evidence=target is None):
                 rows = untried[done.rows]
@@ -853,7 +855,7 @@ class CellEngine:
                 for at in np.flatnonzero(~is_settled).tolist():
                     of_row = done.some(np.array([at]))
                     unsettled[int(rows[at])] = self._answer_of_round(of_row, target, rows[at : at + 1])
-            if most == _OWN_DENSITIES:
+            if most == budgets[0]:
                 for row in rest.tolist():
                     answer = self._answer_by_draws(evidence.take(np.array([row])), target, row)
                     if answer is not None:
