@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 
-QUICK = {"max_evaluations": 50, "max_seconds": None, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None, "random_state": 1}
 
 
 def table(symbol: object, n: int = 200) -> pd.DataFrame:
@@ -22,16 +23,16 @@ def table(symbol: object, n: int = 200) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "c": level, "count": count})
 
 
-def ways(network: DiscretizedBayesNet, frame: pd.DataFrame, **options: str) -> list[object]:
+def ways(network: DiscretizedBayesNet, frame: pd.DataFrame) -> list[object]:
     """Return what methods that take rows answer."""
     return [
-        network.log_density(frame, **options).tolist(),
-        network.score(frame, **options),
-        network.predict(frame, "x", **options).tolist(),
-        network.predict_proba(frame, "count", **options).to_numpy().tolist(),
-        network.predict_interval(frame, "x", **options).to_numpy().tolist(),
-        network.update(frame, **options).tables["c"].tolist(),
-        network.impute(frame, "mean", **options)["c"].tolist(),
+        network.log_density(frame).tolist(),
+        network.score(frame),
+        network.predict(frame, "x").tolist(),
+        network.predict_proba(frame, "count").to_numpy().tolist(),
+        network.predict_interval(frame, "x").to_numpy().tolist(),
+        network.update(frame).tables["c"].tolist(),
+        network.impute(frame, "mean")["c"].tolist(),
     ]
 
 
@@ -75,7 +76,7 @@ def test_symbols_of_a_reading_are_remembered():
         BayesNetLearner(**QUICK).fit(read_table(frame, na_values=["gone", -999], missing="keep")).network_
     )
     network = DiscretizedBayesNet.from_json(network.to_json())
-    missing = frame.replace({"x": {-999.0: np.nan}, "c": {"gone": None}})
+    missing = frame.assign(x=frame["x"].mask(frame["x"] == -999), c=frame["c"].mask(frame["c"] == "gone"))
     np.testing.assert_array_equal(network.log_density(frame), network.log_density(missing))
 
 
