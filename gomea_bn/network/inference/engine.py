@@ -86,6 +86,7 @@ OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
 
 # numbers of cells that move with what is known of a row, densities that a row may take, and rounds
 _SIZES_OF_ROWS = (18, 14, 10, 7)
+_FINE_SIZES = _SIZES_OF_ROWS[:2]
 _OWN_DENSITIES = 2**13
 _MOST_OWN_DENSITIES = 2**15
 # weighted draws of a row whose rounds do not settle, and equal draws that they must be worth
@@ -840,11 +841,11 @@ class CellEngine:
         wanted = [] if target is None else [target]
         rest = rest[self.are_hard(evidence.take(rest), wanted)]
         unsettled: dict[int, RowAnswer] = {}
-        # a log density by draws has an error of their number
-        budgets = (_OWN_DENSITIES, _MOST_OWN_DENSITIES)[target is None :]
-        for most in budgets:
+        # a log density by draws has an error of their number, and one over few cells that of these
+        few = _OWN_DENSITIES if target is not None else _MOST_OWN_DENSITIES
+        for most, sizes in ((few, _FINE_SIZES), (_MOST_OWN_DENSITIES, _SIZES_OF_ROWS)):
             untried = np.array([row for row in rest.tolist() if row not in unsettled], np.int64)
-            for done in self.rounds(evidence.take(untried), wanted, most, of_evidence=target is None):
+            for done in self.rounds(evidence.take(untried), wanted, most, sizes, of_evidence=target is None):
                 rows = untried[done.rows]
                 is_settled = done.errors <= _MOST_DIFFERENCE
                 if is_settled.any():
@@ -855,7 +856,7 @@ class CellEngine:
                 for at in np.flatnonzero(~is_settled).tolist():
                     of_row = done.some(np.array([at]))
                     unsettled[int(rows[at])] = self._answer_of_round(of_row, target, rows[at : at + 1])
-            if most == budgets[0]:
+            if sizes is _FINE_SIZES:
                 for row in rest.tolist():
                     answer = self._answer_by_draws(evidence.take(np.array([row])), target, row)
                     if answer is not None:
@@ -977,9 +978,15 @@ class CellEngine:
         return states, batch.pattern_of, self._relevant(states)
 
     def rounds(
-        self, evidence: Evidence, wanted: Sequence[int], most: int, *, of_evidence: bool = False
+        self,
+        evidence: Evidence,
+        wanted: Sequence[int],
+        most: int,
+        sizes: Sequence[int] = _SIZES_OF_ROWS,
+        *,
+        of_evidence: bool = False,
     ) -> Iterator[RowRound]:
-        """Yield hard rows over cells of their own, if they need at most so many densities.
+        """Yield hard rows over cells of their own, of the first of some sizes with at most so many densities.
 
         Every round has its cells where the columns lie by the round before, until their distributions stay, or with
         `of_evidence` the log probability of what is known. Variables that are `wanted` are answered also where no
@@ -991,7 +998,7 @@ class CellEngine:
         evidence = Evidence(evidence.codes, {}, evidence.numbers())
         states, pattern_of, relevant = self._states_of_rows(evidence, wanted)
         rest = np.arange(len(states))
-        for size in _SIZES_OF_ROWS:
+        for size in sizes:
             # first cells are the most
             cards = self._cards_of_rows(size, self._first_ends)
             costs = np.zeros((len(rest), 3))
