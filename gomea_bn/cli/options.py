@@ -126,6 +126,13 @@ CutPoints = _named(
 )
 Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
 Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
+Unknown = Annotated[
+    str,
+    opt(
+        "What a level that NETWORK does not know counts as: missing, nearest (the nearest number or ordered level), or "
+        "error."
+    ),
+]
 AsJson = _named(bool, "Print the result as JSON.", COMMON, "--json")
 CheckpointFolder = _named(
     Path | None,

@@ -175,7 +175,7 @@ def _cleaned_text(
         return series, {}
     distinct = list(uniques)
     check_texts(distinct, str(series.name))
-    is_symbol = _symbols_among(distinct, na_values)
+    is_symbol = symbols_among(distinct, na_values)
     if not is_symbol.any() or is_symbol.all():
         return series, {}
     cells = np.bincount(codes[codes >= 0], minlength=len(distinct))
@@ -184,8 +184,13 @@ def _cleaned_text(
     return from_distinct(series, codes, values, decimal), counts
 
 
-def _symbols_among(distinct: Sequence[Any], na_values: Sequence[str | float] | None) -> NDArray[np.bool_]:
-    """Return which of the distinct values of a column stand for missing values, bool (n_distinct,)."""
+def symbols_among(
+    distinct: Sequence[Any], na_values: Sequence[str | float] | None, *, has_marks: bool = False
+) -> NDArray[np.bool_]:
+    """Return which of the distinct values of a column stand for missing values, bool (n_distinct,).
+
+    `MARKS` do so by the other values of the column, or in any case with `has_marks`.
+    """
     stripped = [value.strip() if isinstance(value, str) else None for value in distinct]
     if na_values is not None:
         texts = {str(value).strip() for value in na_values}
@@ -198,7 +203,7 @@ def _symbols_among(distinct: Sequence[Any], na_values: Sequence[str | float] | N
     others = [
         text for text, word, mark in zip(stripped, is_word, is_mark) if text is not None and not word | mark
     ]
-    if all(any(character.isalnum() for character in text) for text in others):
+    if has_marks or all(any(character.isalnum() for character in text) for text in others):
         is_word |= is_mark
     return is_word
 

@@ -424,7 +424,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             settings.section.close()
             seed = settings.seed
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
-            record = started_from(start)
+            record: dict[str, Any] = started_from(start)
+            if given.reading.na_values is not None:
+                record["na_values"] = list(given.reading.na_values)
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)

@@ -33,6 +33,7 @@ from gomea_bn.network.graph import are_separated, markov_blanket, reachable, top
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -466,7 +467,7 @@ class DiscretizedBayesNet(Immutable):
 
     def discretize(self, frame: Rows) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
-        frame = source_frame(frame)
+        frame = known_rows(self, source_frame(frame), "error").frame
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
@@ -482,7 +483,7 @@ class DiscretizedBayesNet(Immutable):
         frame = source_frame(frame)
         chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
-        columns = Columns(row_values(self, frame, needed))
+        columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
         return {
             name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
             for name in (self._names[v] for v in chosen)
@@ -560,10 +561,10 @@ class DiscretizedBayesNet(Immutable):
             {"cut": cuts, **dict(zip(("low", "high"), np.reshape(ends, (-1, 2)).T, strict=True))}
         )
 
-    def score(self, frame: Rows, *, resolution: str = "points") -> float:
+    def score(self, frame: Rows, *, resolution: str = "points", unknown: str = "missing") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        frame = source_frame(frame)
-        log_density = partial(self.log_density, resolution=resolution)
+        log_density = partial(self.log_density, resolution=resolution, unknown="error")
+        frame = known_rows(self, source_frame(frame), unknown).frame
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
@@ -621,6 +622,8 @@ class DiscretizedBayesNet(Immutable):
         data: pd.DataFrame | Table | str | os.PathLike[str],
         weight: ArrayLike = 1.0,
         forget: float | None = None,
+        *,
+        unknown: str = "missing",
     ) -> DiscretizedBayesNet:
         """Return a network that has learned from further rows; graph and cuts stay.
 
@@ -642,6 +645,8 @@ class DiscretizedBayesNet(Immutable):
         forget : float, optional
             Number of rows that count for a column after which a row counts half in it, above 0. Rows are in the order
             of time. None forgets nothing.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
@@ -652,7 +657,7 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For rows that do not fit the columns and levels, for a weight out of range, and for a network that does not
+            For rows that do not fit the columns, for a weight out of range, and for a network that does not
             hold the counts of its rows, such as one of an earlier version.
 
         Warns
@@ -670,7 +675,9 @@ class DiscretizedBayesNet(Immutable):
         >>> print(updated.tables["x"].round(3))
         [0.278 0.722]
         """
-        updated: DiscretizedBayesNet = offered("updated_network")(self, data, weight=weight, forget=forget)
+        updated: DiscretizedBayesNet = offered("updated_network")(
+            self, data, weight=weight, forget=forget, unknown=unknown
+        )
         return updated
 
     def drift(
@@ -941,6 +948,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         cells: int | str | None = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return P(target | the other cells of the row) for every row.
 
@@ -953,21 +961,24 @@ class DiscretizedBayesNet(Immutable):
             Name of a variable.
         method, n_draws, random_state, cells
             As of `query`.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
         DataFrame of shape (n_rows, cardinality), float64
-            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`.
+            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`. With several
+            unknown cells in a row `attrs["resolution_error"]` is the largest error of a probability of such rows, and
+            `attrs["coarse_rows"]` has the positions of rows whose error is above .05, of which a warning tells.
 
         Raises
         ------
         GomeaBnError
-            For rows without any of these columns, unknown levels, rows of probability 0, and exact answers that are too
-            large.
+            For rows without any of these columns, rows of probability 0, and exact answers that are too large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
         frame = source_frame(frame)
-        answer = answers.predict_proba(engine, frame, target)
+        answer = answers.predict_proba(engine, frame, target, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
         return answer
 
@@ -980,12 +991,13 @@ class DiscretizedBayesNet(Immutable):
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.Series[Any]:
         """Return one value of the target for every row, given the other cells.
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         how : {None, "mean", "median", "mode"}
             For a continuous target the mean (also by default), the median, or the median of the most probable bin, in
@@ -999,7 +1011,7 @@ class DiscretizedBayesNet(Immutable):
         """
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
-        answer = answers.predict(engine, frame, target, how)
+        answer = answers.predict(engine, frame, target, how, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
         return answer
 
@@ -1012,6 +1024,7 @@ class DiscretizedBayesNet(Immutable):
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return mean, median and quantiles of a continuous target for every row, given the other cells.
 
@@ -1019,7 +1032,7 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         quantiles : sequence of float
             Probabilities from 0 to 1.
@@ -1031,7 +1044,7 @@ class DiscretizedBayesNet(Immutable):
         """
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
-        answer = answers.predict_interval(engine, frame, target, quantiles)
+        answer = answers.predict_interval(engine, frame, target, quantiles, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
         return answer
 
@@ -1045,6 +1058,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         resolution: str = "points",
+        unknown: str = "missing",
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
@@ -1067,14 +1081,19 @@ class DiscretizedBayesNet(Immutable):
         resolution : {"points", "steps"}
             Measure of values that are point masses: their probability, or the density of a bin as wide as the
             measuring step of their column, which compares with libraries that know no point masses.
+        unknown : {"missing", "nearest", "error"}
+            What a level counts as that the network does not know. "missing": a missing cell. "nearest": the nearest
+            level, where levels are numbers or those of an ordered categorical; other cells are missing. A warning names
+            column, levels and number of rows. "error": an error. Symbols of missing values, such as "NA" and "?", are
+            missing cells in any case, unless they are levels.
 
         Raises
         ------
         GomeaBnError
-            For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
+            For missing columns, infinite values, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
-        frame = source_frame(frame)
+        frame = known_rows(self, source_frame(frame), unknown).frame
         if of is None and not given and not has_gaps(frame, self.names):
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
@@ -1091,6 +1110,7 @@ class DiscretizedBayesNet(Immutable):
         random_state: Seed = None,
         method: str = "exact",
         n_draws: int = 10_000,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return the frame with its missing cells filled, given the observed cells of their rows.
 
@@ -1108,6 +1128,8 @@ class DiscretizedBayesNet(Immutable):
             Seed of draws.
         method, n_draws
             As of `query`.
+        unknown
+            As of `log_density`. Cells with a level that the network does not know stay as they are.
 
         Returns
         -------
@@ -1119,13 +1141,13 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+            For absent columns, rows of probability 0, and exact answers that are too large.
         """
         from gomea_bn.network.inference import completion
 
         generator = random_generator(random_state)
         engine = engine_for(self, method, n_draws, generator)
-        return completion.impute(engine, source_frame(frame), how, generator)
+        return completion.impute(engine, source_frame(frame), how, generator, unknown)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.

@@ -322,7 +322,7 @@ class _Question:
         ]
         new = np.array([row for row, key in enumerate(keys) if key not in self._answers], np.int64)
         if len(new):
-            answers = reduced(self._engine, evidence.take(new), self.position, self._values, of_cells)
+            answers, _ = reduced(self._engine, evidence.take(new), self.position, self._values, of_cells)
             self._answers.update(zip([keys[row] for row in new.tolist()], answers.tolist(), strict=True))
         return np.array([self._answers[key] for key in keys])
 

@@ -66,6 +66,7 @@ def updated_network(
     *,
     weight: ArrayLike = 1.0,
     forget: float | None = None,
+    unknown: str = "missing",
 ) -> DiscretizedBayesNet:
     """Return the network with further rows; `DiscretizedBayesNet.update` describes it."""
     is_same = np.ndim(weight) == 0
@@ -73,7 +74,7 @@ def updated_network(
         check_number("weight", weight, 0, above=True)
     check_number("forget", forget, 0, above=True, optional=True)
     _check_sums(network)
-    rows = rows_for(network, data)
+    rows = rows_for(network, data, unknown=unknown)
     n = rows.n_rows
     weights = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")
     # no sum that overflows

@@ -34,12 +34,12 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.known_rows import UNKNOWN, known_rows
 from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 from gomea_bn.prediction.scores import FeatureScores
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
 from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
-from gomea_bn.texts import counted, listed
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -123,11 +123,13 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         structure: str = AUTO,
         n_networks: int = 1,
         random_state: Any = None,
+        unknown: str = "missing",
     ) -> None:
         self.learner = learner
         self.structure = structure
         self.n_networks = n_networks
         self.random_state = random_state
+        self.unknown = unknown
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -151,6 +153,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         """
         check_choice("structure", self.structure, (AUTO, *STRUCTURES))
         check_integer("n_networks", self.n_networks, 1)
+        check_choice("unknown", self.unknown, UNKNOWN)
         if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
             raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r:.80}.")
         if target in map(str, frame.columns):
@@ -284,22 +287,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(array, columns=column_names(array.shape[1])).infer_objects()
 
     def _rows(self, X: Any) -> pd.DataFrame:
-        """Return new rows; levels that no training row has are missing values, with a warning."""
+        """Return new rows; levels that no training row has count as `unknown` says."""
         check_is_fitted(self)
-        frame, unknown = self._features(X).copy(deep=False), []
-        for position, label in enumerate(frame.columns):
-            levels = self.network_.levels.get(str(label))
-            if levels is None:
-                continue
-            values = frame.iloc[:, position].astype(object)
-            is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
-            if is_unknown.any():
-                unknown.append(f"{counted(int(is_unknown.sum()), 'value')} of '{label}'")
-                frame.isetitem(position, values.mask(is_unknown).array)
-        if unknown:
-            message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
-            give_warning(message)
-        return frame
+        frame = self._features(X)
+        others = [name for name in self.network_.names if name != self.target_]
+        return known_rows(self.network_, frame, self.unknown, others).frame
 
 
 class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
@@ -328,6 +320,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         `BayesNetEnsemble`.
     random_state : int, numpy Generator, RandomState or None
         Seed of the searches and of the folds.
+    unknown : {"missing", "nearest", "error"}
+        What a level of a feature that no training row has counts as, see `DiscretizedBayesNet.log_density`.
 
     Attributes
     ----------
@@ -447,7 +441,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         # a structure without edges of the class is one of those that are compared
-        return answers.predict_proba(engine_for(density), frame, self.target_).to_numpy()
+        return answers.predict_proba(engine_for(density), frame, self.target_, "error").to_numpy()
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         n_levels = len(density.levels[self.target_])
@@ -476,7 +470,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the first of "leaf", "free" and "root"
         whose continuous ranked probability score in three-fold cross-validation over the training rows is within a
         standard error of the smallest.
-    n_networks, random_state
+    n_networks, random_state, unknown
         As of `BayesNetClassifier`.
 
     Attributes

@@ -122,7 +122,7 @@ def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels():
 def test_unknown_levels_count_as_missing(classifier):
     x, _ = classes()
     unknown = x.assign(b="never seen")
-    with pytest.warns(GomeaBnWarning, match=r"count as missing: 200 values of 'b'"):
+    with pytest.warns(GomeaBnWarning, match=r"count as missing: 'never seen' of 'b' in 200 rows"):
         answers = classifier.predict_proba(unknown)
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
 

@@ -12,7 +12,7 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network, named_column
 from gomea_bn.cli.option_texts import fields_of
-from gomea_bn.cli.options import AsJson, Data, reads_table
+from gomea_bn.cli.options import AsJson, Data, Unknown, reads_table
 from gomea_bn.cli.output import (
     PICTURES,
     UNUSABLE_DATA,
@@ -58,7 +58,6 @@ Cells = Annotated[
         "Default: as many as the time of an answer allows."
     ),
 ]
-
 _N_DRAWS = 10_000
 
 
@@ -86,6 +85,7 @@ def predict(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -106,7 +106,12 @@ def predict(
     target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
     frame = _with_absent(saved, frame, others)
-    options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
+    options: dict[str, Any] = {
+        "method": method,
+        "n_draws": n_draws,
+        "random_state": seed,
+        "unknown": unknown,
+    }
     if target in saved.levels and (interval is not None or how not in (None, "mode")):
         fail(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
@@ -149,6 +154,7 @@ def impute(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -168,7 +174,7 @@ def impute(
         seed = seed_of(None)
         say(f"Drawing with --seed {seed}.")
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
-        filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed)
+        filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed, unknown=unknown)
     _say_missing(frame, saved.names, f"they are filled ({how})")
     from gomea_bn.data.columns import column_positions
 

@@ -10,7 +10,7 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of, read_kinds
-from gomea_bn.cli.options import AsJson, Data, Kind, MaxSeconds, reads_table
+from gomea_bn.cli.options import AsJson, Data, Kind, MaxSeconds, Unknown, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
@@ -36,6 +36,7 @@ def update(
     forget: Annotated[
         float | None, opt("Number of rows after which a row counts half; rows are in the order of time.")
     ] = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -47,7 +48,7 @@ def update(
     check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".json"])
     with answering(NOTHING_WRITTEN, data_may_be_wrong=True):
         rows = loaded_rows(data, reading)
-        updated = loaded_network(network).update(rows, weight, forget)
+        updated = loaded_network(network).update(rows, weight, forget, unknown=unknown)
     with finishing("the network"):
         with failing(FAILED):
             updated.to_json(out)

@@ -215,7 +215,14 @@ class ScaledDensity(LineDensity):
         own, scale = np.asarray(values[self.name], np.float64), self.scale
         inside = np.clip(own, *support) if support else own
         logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
-        logs = logs + scale.log_slope(inside, values.positions(self.name, scale))
+        slopes = scale.log_slope(inside, values.positions(self.name, scale))
+        if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
+            # the mean slope inside the cell
+            width, of_cell = (high - low for low, high in (cells, on_scale))
+            is_wide = (width > 0) & (of_cell > 0)
+            ratios = np.divide(of_cell, width, out=np.ones(np.shape(width)), where=is_wide)
+            slopes = np.where(is_wide, np.log(ratios), slopes)
+        logs = logs + slopes
         return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
@@ -223,6 +230,13 @@ class ScaledDensity(LineDensity):
         assert cuts is not None
         ends = np.concatenate(([self.scale.low], self.scale.upper_ends(cuts), [self.scale.high]))
         return self.masses_on_scale(ends, values)
+
+    def own_ends(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the ends on the scale of the cells that values of the column stand for; None for exact values."""
+        if (ends := values.ends(self.name)) is None:
+            return None
+        low, high = (self.scale.of_values(end) for end in ends)
+        return low, high
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         """Return one number per row, float64 (n,)."""
@@ -286,7 +300,12 @@ class _AroundLine(ScaledDensity):
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
         if (bounds := values.bounds()) is None:
-            logs = log_line_density(z, means, scales, freedom, self.scale, ends, self._spread_at(values))
+            moved = self._spread_at(values)
+            if (own := self.own_ends(values)) is not None:
+                # an interval of numbers around a centre is one of centres around a number
+                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
+                moved = width if moved is None else moved + width
+            logs = log_line_density(z, means, scales, freedom, self.scale, ends, moved)
             return logs, None
         at_ends = [self._at(end)[0] for end in bounds]
         least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
@@ -354,7 +373,11 @@ class _OfMixture(ScaledDensity):
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         if (bounds := values.bounds()) is None:
-            return self._logs(values, ends, self._widths(values))[0], None
+            widths = self._widths(values)
+            if (of_own := self.own_ends(values)) is None:
+                return self._logs(values, ends, widths)[0], None
+            widths = [np.zeros(1)] * len(self._parents) if widths is None else widths
+            return self._logs(values, ends, widths, of_own[1] - of_own[0])[0], None
         # cells around the values of a single column
         low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
         *of_parents, own = (last - first for first, last in zip(low, high, strict=True))
@@ -491,8 +514,18 @@ class _OfLevels(LineDensity):
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
         total: Any = 0.0
         for node, share in zip(_NODES, _SHARES, strict=True):
-            total = total + share * np.exp(log_levels(index + node * width, line.constants, line.positions))
+            total = total + share * _of_levels(index + node * width, line.constants, line.positions)
         return np.asarray(total)
+
+
+def _of_levels(
+    index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the exponentials of `log_levels`, level by level, which is faster for few levels."""
+    logs = [constant + position * index for constant, position in zip(constants, positions, strict=True)]
+    top = np.maximum.reduce(logs)
+    parts = [np.exp(of_level - top) for of_level in logs]
+    return np.asarray(np.stack(parts, axis=-1) / sum(parts)[..., None])
 
 
 def line_density(

@@ -18,6 +18,7 @@ from gomea_bn.errors import (
     check_choice,
     check_probabilities,
     give_warning,
+    row_list,
 )
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
@@ -34,12 +35,15 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.value_kinds import spellings
-from gomea_bn.texts import listed
+from gomea_bn.texts import counted, listed
 
 _POINTS = ("mean", "median", "mode")
+# error of the probabilities of a row above which its answer falls short
+_MOST_ERROR = 0.05
 # the largest standard error of an estimated log density that needs no warning, in nats
 _NOTED_ERROR = 0.01
 
@@ -58,7 +62,10 @@ def query(
         rows = _rows_of_statements(reader, evidence, chosen)
         with offering_bins(engine, rows, positions):
             joint = engine.joint(rows, positions, in_bins=True)
-        return _by_row(joint, evidence.index, states)
+        answers = _by_row(joint, evidence.index, states)
+        if joint.resolution is not None:
+            note_errors(answers, {", ".join(chosen): joint.resolution.errors})
+        return answers
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
@@ -79,39 +86,65 @@ def query(
     return answer
 
 
-def predict_proba(engine: Engine, frame: pd.DataFrame, target: str) -> pd.DataFrame:
+def predict_proba(engine: Engine, frame: pd.DataFrame, target: str, unknown: str = "missing") -> pd.DataFrame:
     """Return P(target | other cells) for every row; see `DiscretizedBayesNet.predict_proba`."""
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
-    evidence = other_cells(reader, frame, target)
+    evidence = other_cells(reader, frame, target, unknown)
     joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
-    return _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
+    answer = _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
+    if joint.resolution is not None:
+        note_errors(answer, {target: joint.resolution.errors})
+    return answer
 
 
-def predict(engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None) -> pd.Series[Any]:
+def predict(
+    engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None, unknown: str = "missing"
+) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
     check_choice("how", how, _POINTS, optional=True)
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
-    evidence, position = other_cells(reader, frame, target), reader.names.index(target)
+    answers, errors = answered(engine, other_cells(reader, frame, target, unknown), target, how)
     if target in reader.levels:
-        codes = reduced(engine, evidence, position, lambda tables: tables.argmax(axis=1))
-        return pd.Series(level_column(network, target, codes), index=frame.index, name=target)
-    numbers = reduced(
+        answer = pd.Series(level_column(network, target, answers), index=frame.index, name=target)
+    else:
+        points = column_values(network, target, answers, is_mean=how in (None, "mean"))
+        answer = pd.Series(points, index=frame.index, name=column_name(network, target))
+    note_errors(answer, {target: errors})
+    return answer
+
+
+def answered(
+    engine: Engine,
+    evidence: Evidence,
+    target: str,
+    how: str | None,
+    numbers: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return one number, or code of a level, of the target for every row, and their errors; see `reduced`."""
+    reader = EvidenceReader(engine.network)
+    position = reader.names.index(target)
+    if target in reader.levels:
+        return reduced(engine, evidence, position, lambda tables: tables.argmax(axis=1), numbers=numbers)
+    return reduced(
         engine,
         evidence,
         position,
         lambda tables: reader.point(target, tables, how or "mean"),
         lambda cells: cells.point(how or "mean"),
+        numbers=numbers,
     )
-    points = column_values(network, target, numbers, is_mean=how in (None, "mean"))
-    return pd.Series(points, index=frame.index, name=column_name(network, target))
 
 
 def predict_interval(
-    engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
+    engine: Engine,
+    frame: pd.DataFrame,
+    target: str,
+    quantiles: Sequence[float],
+    unknown: str = "missing",
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
     levels = check_probabilities("quantiles", quantiles)
@@ -131,9 +164,11 @@ def predict_interval(
         return np.column_stack([cells.point("mean"), *map(cells.quantiles, [0.5, *levels])])
 
     columns = ["mean", "median", *(f"{100 * level:g}%" for level in levels)]
-    evidence = other_cells(reader, frame, target)
-    numbers = reduced(engine, evidence, reader.names.index(target), reduce, of_cells)
-    return pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
+    evidence = other_cells(reader, frame, target, unknown)
+    numbers, errors = reduced(engine, evidence, reader.names.index(target), reduce, of_cells)
+    answer = pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
+    note_errors(answer, {target: errors})
+    return answer
 
 
 def log_density(
@@ -262,7 +297,7 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
 
 def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
-    frame = plain_frame(frame)
+    frame = plain_frame(known_rows(reader.network, frame, "error").frame)
     positions = column_positions(frame)
     names = reader.variables(positions, "evidence")
     refuse_both(targets, names)
@@ -282,9 +317,13 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     )
 
 
-def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
+def other_cells(
+    reader: EvidenceReader, frame: pd.DataFrame, target: str, unknown: str = "missing"
+) -> Evidence:
     """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
-    read = reader.frame(frame, reader.present(frame, [name for name in reader.names if name != target]))
+    others = [name for name in reader.names if name != target]
+    frame = known_rows(reader.network, frame, unknown, others).frame
+    read = reader.frame(frame, reader.present(frame, others))
     reader.warn_of_outside(reader.outside(read.values))
     return read.evidence
 
@@ -295,29 +334,38 @@ def reduced(
     position: int,
     reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
     of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
-) -> NDArray[Any]:
-    """Return what functions make of P(variable at a position | evidence), one item per row.
+    numbers: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return what functions make of P(variable at a position | evidence), one item per row, and the errors of rows.
 
     `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
-    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
+    cardinality). `of_cells` makes the same of the distributions of rows over cells of their own. `numbers` are those of
+    the rows for messages, if not 0, 1, ... Errors are those of probabilities, float64 (n_rows,).
     """
     n_rows = len(evidence.codes)
+    numbers = np.arange(n_rows) if numbers is None else numbers
+    errors = np.zeros(n_rows)
     places, parts, rest = [], [], np.arange(n_rows)
     if of_cells is not None and isinstance(engine, CellEngine):
-        for rows, cells in engine.row_cells(evidence, position):
-            refuse_impossible(cells.log_evidence == -np.inf, rows)
+        for answer in engine.answers_of_rows(evidence, position):
+            rows = answer.rows
+            assert answer.cells is not None
+            refuse_impossible(answer.log_evidence == -np.inf, numbers[rows])
             places.append(rows)
-            parts.append(of_cells(cells))
+            parts.append(of_cells(answer.cells))
+            errors[rows] = answer.errors
             rest = np.setdiff1d(rest, rows, assume_unique=True)
     # the distributions over cells of all rows may be too large for memory
     step = max(MOST_CELLS // engine.network.cardinality(engine.network.names[position]), 1)
     for start in range(0, len(rest) if parts else max(len(rest), 1), step):
         rows = rest[start : start + step]
         joint = engine.joint(evidence.take(rows), [position])
-        refuse_impossible(joint.log_evidence == -np.inf, rows)
+        refuse_impossible(joint.log_evidence == -np.inf, numbers[rows])
         places.append(rows)
         parts.append(reduce(joint.tables))
-    return np.concatenate(parts)[np.argsort(np.concatenate(places))]
+        if joint.resolution is not None:
+            errors[rows] = joint.resolution.errors
+    return np.concatenate(parts)[np.argsort(np.concatenate(places))], errors
 
 
 def _by_row(joint: Joint, index: pd.Index[Any], states: pd.Index[Any]) -> pd.DataFrame:
@@ -334,6 +382,27 @@ def _note_cells(answer: pd.Series[float] | pd.DataFrame, joint: Joint) -> None:
     """Note in an answer how many cells of an unknown continuous variable it was summed over."""
     if joint.resolution is not None:
         answer.attrs["cells"] = joint.resolution.n_cells
+
+
+def note_errors(answer: pd.Series[Any] | pd.DataFrame, errors: Mapping[str, NDArray[np.float64]]) -> None:
+    """Note in an answer the largest error of the probabilities behind it, and which rows fall short.
+
+    `errors` (n_rows,) are by target. An answer that falls short has a warning.
+    """
+    largest = max((float(np.max(of_rows, initial=0.0)) for of_rows in errors.values()), default=0.0)
+    if largest == 0.0:
+        return
+    answer.attrs["resolution_error"] = largest
+    short = {name: np.flatnonzero(of_rows > _MOST_ERROR) for name, of_rows in errors.items()}
+    short = {name: rows for name, rows in short.items() if len(rows)}
+    if short:
+        rows = np.unique(np.concatenate(list(short.values())))
+        answer.attrs["coarse_rows"] = rows.tolist()
+        give_warning(
+            f"Answers about {listed(map(repr, short), 5)} are coarse in {counted(len(rows), 'row')} with unknown cells "
+            f"that almost determine each other ({row_list(rows)}): their probabilities may be off by up to "
+            f"{min(largest, 1.0):.2g}. Give more cells of these rows, or ask query for single rows."
+        )
 
 
 def _warn_of_errors(errors: NDArray[np.float64]) -> None:

@@ -74,7 +74,7 @@ class EvidenceReader:
         self.names = network.names
         self.levels = network.levels
         self.support = network.support
-        self._network = network
+        self.network = self._network = network
         self._shown = shown_network(network)
         self._spellings = spellings(network.names)
 

@@ -257,7 +257,7 @@ def test_data_that_do_not_fit_are_named_by_column(files, gaps):
     assert "none of the columns of the network: 'a', 'b', 'd'. It has 'id', 'aa'." in message
     gaps.assign(c="medium").to_csv("other.csv", index=False)
     assert "Column 'c' has unknown level 'medium'" in refused(
-        3, "impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv"
+        3, "impute", "net.json", "other.csv", "--how", "mode", "--unknown", "error", "-o", "out.csv"
     )
     assert not (files / "out.csv").exists()
 

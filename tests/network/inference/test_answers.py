@@ -560,8 +560,8 @@ def test_texts_of_numbers_match_levels_that_are_numbers(rows, networks):
     with pytest.warns(GomeaBnWarning, match="Column 'cylinders' holds text.*numbers: 4, 6, 8"):
         answer = network.predict_proba(texts, "fast")
     np.testing.assert_array_equal(answer, network.predict_proba(rows, "fast"))
-    with pytest.raises(GomeaBnError, match="unknown level 'six'"):
-        network.predict_proba(texts.replace("6", "six"), "fast")
+    with pytest.raises(GomeaBnError, match="unknown level 'six'"), pytest.warns(GomeaBnWarning):
+        network.predict_proba(texts.replace("6", "six"), "fast", unknown="error")
 
 
 def test_evidence_may_be_a_number(networks):
