@@ -102,9 +102,7 @@ def test_refusals_name_the_options_of_the_command(table, tmp_path, killed):
 def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path, table):
     data = tmp_path / "checkpoint.gomea"
     data.write_bytes(table.read_bytes())
-    assert "the command reads it (DATA)" in refused(
-        2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume"
-    )
+    assert "it is an input (DATA)" in refused(2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume")
     assert data.read_bytes() == table.read_bytes()
 
 

@@ -77,6 +77,7 @@ def slow_family_score(
     prior: str = "dirichlet",
     ess: float = 1.0,
     cut_cost: float = 0.5,
+    pooled: bool = False,
 ) -> float:
     """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
@@ -103,7 +104,17 @@ def slow_family_score(
     for table in tables.values():
         parts += [math.lgamma(cell + count) - math.lgamma(cell) for count in table.values()]
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
+    if pooled and variables[family.child[0]].n_levels:
+        parts.append(
+            slow_dirichlet(codes, r, 1) - max(slow_dirichlet(codes, r, 2**k) for k in range(40) if 2**k <= q)
+        )
     return math.fsum(parts)
+
+
+def slow_dirichlet(codes: Sequence[int], r: int, per_level: int) -> float:
+    """The marginal likelihood in nats of codes under a number of pseudo-counts per level."""
+    parts = [math.lgamma(per_level + count) - math.lgamma(per_level) for count in Counter(codes).values()]
+    return math.fsum([*parts, math.lgamma(r * per_level) - math.lgamma(r * per_level + len(codes))])
 
 
 def slow_score_of_codes(
@@ -383,11 +394,17 @@ def make_scorer(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     ess: float = 1.0,
+    pooled: bool = False,
     cache_bytes: int = 1 << 26,
 ) -> FamilyScorer:
     chosen = scoring_method(method)
     rule = score_rule(
-        chosen, len(variables[0].values), penalty=penalty, prior=prior, equivalent_sample_size=ess
+        chosen,
+        len(variables[0].values),
+        penalty=penalty,
+        prior=prior,
+        equivalent_sample_size=ess,
+        pooled=pooled,
     )
     return FamilyScorer(variables, chosen, rule, cache_bytes=cache_bytes)
 

@@ -567,20 +567,21 @@ class Averaging:
             if fitted is None or not repeated.gain(fitted.left_out + slope)
         ] or [min(len(lines) - 1, _IN_UNITS)]
         kind = max(honest, key=means.__getitem__)
-        # mixtures have no transformation
-        of_mixture = max([k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES], key=means.__getitem__)
+        # mixtures have no transformation, and a single line does not know which scale they need
+        of_mixtures = [k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES]
+        of_mixtures.sort(key=means.__getitem__, reverse=True)
         best, chosen, known, weight, gain = None, kind, left_out, 0.0, 0.0
         for may_be_several in (False, True) if line == "auto" else (False,):
-            rows, slope = of_kinds[of_mixture if may_be_several else kind]
-            fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
-            if fitted is None or repeated.gain(logs := fitted.left_out + slope):
-                continue
-            of_fitted = mixture_weight(left_out, logs)
-            of_logs = mixture_gain(left_out, logs, of_fitted)
-            if of_logs > gain + _LEAST_GAIN:
-                best, weight, gain = fitted, of_fitted, of_logs
-                chosen = of_mixture if may_be_several else kind
-                known = log_mixture(left_out, logs, weight)
+            for k in of_mixtures if may_be_several else [kind]:
+                rows, slope = of_kinds[k]
+                fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[k]
+                if fitted is None or repeated.gain(logs := fitted.left_out + slope):
+                    continue
+                of_fitted = mixture_weight(left_out, logs)
+                of_logs = mixture_gain(left_out, logs, of_fitted)
+                if of_logs > gain + _LEAST_GAIN:
+                    best, weight, gain, chosen = fitted, of_fitted, of_logs, k
+                    known = log_mixture(left_out, logs, weight)
         if best is None:
             return None
         options: dict[str, Any] = {"in_units": chosen == _IN_UNITS}

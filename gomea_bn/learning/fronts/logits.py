@@ -352,7 +352,8 @@ def _of_all_levels(design: _Design, chosen: _Chosen, fitted: FittedLogit) -> Fit
     slopes = np.concatenate([coefficients, *of_levels])
     every = logit_design(terms.of_rows(rows.parents), groups, n_levels)
     logs = log_levels(every @ slopes, fitted.constants, fitted.positions)
-    _, information = derivatives(every, logs, fitted.positions, rows.levels, np.ones(design.n_rows))
+    targets = np.eye(len(fitted.constants))[rows.levels]
+    _, information = derivatives(every, logs, fitted.positions, targets, np.ones(design.n_rows))
     further = np.arange(2, len(information))
     information[further, further] += _PRECISION * np.maximum(every.std(axis=0) ** 2, _RIDGE)
     return replace(fitted, slopes=slopes, information=information, n_group_levels=n_levels)

@@ -31,6 +31,11 @@ class Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._values[name]
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of columns of shape (n_rows,)."""
+        return len(next(iter(self._values.values())))
+
     def codes(self, name: str, cuts: NDArray[np.float64] | None) -> NDArray[Any]:
         """Return the bins of a continuous column, or the codes of a discrete one, for which `cuts` is None."""
         values = self._values[name]

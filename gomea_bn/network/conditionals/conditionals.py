@@ -41,6 +41,12 @@ Net = TypeVar("Net", bound="WithDensities")
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
 
+
+def with_cut(low: float, high: float, cut: float) -> tuple[float, float]:
+    """Return the ends of the interval of a cut, extended to the cut where it lies outside."""
+    return min(low, cut), max(high, cut)
+
+
 SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 """Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
 
@@ -564,6 +570,8 @@ class CellGrids:
         self._cuts = {name: _cuts_by_level(network, name) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
         self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._bends: dict[str, NDArray[np.float64]] = {}
+        self._quantiles: dict[tuple[str, int], NDArray[np.float64]] = {}
 
     @cached_property
     def finest(self) -> WithDensities:
@@ -595,15 +603,25 @@ class CellGrids:
             parts += [
                 of_column.edges for of_column in (shape, known.scales.get(name)) if of_column is not None
             ]
-            parts += [
-                family.of_line.bends(name)
-                for family in network.families.values()
-                if family.of_line is not None
-            ]
+            parts.append(self.bends(name))
             points = np.empty(0) if shape is None else shape.point_values
             ends = np.unique(np.concatenate([*parts, points]))
             self._breaks[name] = ends[(ends >= low) & (ends <= high)], points
         return self._breaks[name]
+
+    def bends(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column at which lines of its children bend, float64 (n,), increasing."""
+        if name not in self._bends:
+            families = self._network.families.values()
+            bends = [family.of_line.bends(name) for family in families if family.of_line is not None]
+            self._bends[name] = np.unique(np.concatenate([np.empty(0), *bends]))
+        return self._bends[name]
+
+    def quantiles(self, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values at shares of the probability of a column, float64 (n,), which are kept by their number."""
+        if (name, len(shares)) not in self._quantiles:
+            self._quantiles[name, len(shares)] = _quantiles(self._network, name, shares)
+        return self._quantiles[name, len(shares)]
 
     def level(self, index: int) -> CellLevel:
         """Return a level by its position in `SIZES`."""

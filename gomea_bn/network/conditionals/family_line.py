@@ -401,7 +401,12 @@ class _AroundLine(ScaledDensity):
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
         if (bounds := values.bounds()) is None:
-            logs = log_line_density(z, means, scales, freedom, self.scale, ends, self._spread_at(values))
+            moved = self._spread_at(values)
+            if (own := self.own_ends(values)) is not None:
+                # an interval of numbers around a centre is one of centres around a number
+                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
+                moved = width if moved is None else moved + width
+            logs = log_line_density(z, means, scales, freedom, self.scale, ends, moved)
             return logs, None
         at_ends = [self._at(end)[0] for end in bounds]
         least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))

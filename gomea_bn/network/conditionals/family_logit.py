@@ -16,10 +16,14 @@ from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, symmetric
 from gomea_bn.network.conditionals.scales import LineScale
 
-_MOST_STEPS = 30
-_LEAST_STEP = 1e-8
-# keeps the sums of rows regular, in which constants of all levels may move together
-_RIDGE = 1e-6
+_MOST_STEPS = 100
+_MOST_HALVINGS = 40
+# expected gain of a step, in nats a row, below which there are no more
+_LEAST_GAIN = 1e-9
+# share of the mean information that keeps the sums of rows regular: constants of all levels may move together
+_RIDGE = 1e-9
+# more than rounding takes from the information of sure rows
+_LEAST_RIDGE = 1e-12
 # the same without some rows, as a share of the trace
 _RIDGE_LEFT_OUT = 1e-9
 _LEAST_PROBABILITY = 1e-300
@@ -48,8 +52,7 @@ class FamilyLogit(Fitted):
     constants, positions : ndarray of shape (n_levels,), float64
         The numbers a and b of the levels of the column.
     information : ndarray of shape (n_levels + n_terms + n_amounts,) * 2, float64
-        Minus the second derivatives of the log posterior by constants, coefficients and amounts, so that the logit can
-        take further rows.
+        Minus the second derivatives of the log posterior by constants, coefficients and amounts.
     knots, has_products, product_knots
         As of `LineTerms`; by default the functions are the positions of the parents.
 
@@ -132,32 +135,58 @@ class FamilyLogit(Fitted):
         return _OfLevels(name, self, scales, n_levels)
 
     def _design(self, rows: FurtherRows) -> NDArray[np.float64]:
+        """Return the `logit_design` of rows, float64 (n_rows, n_slopes)."""
         terms = self.terms.of_rows(rows.positions(self.parents))
         groups = [rows.levels(group) for group in self.groups]
         return logit_design(terms, groups, [len(of_parent) for of_parent in self.amounts])
 
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyLogit:
-        """Return the logit with further rows; those so far count as a normal prior, and positions of levels stay."""
-        design, levels = self._design(rows), rows.levels(name)
+        """Return the logit with further rows; positions of levels stay.
+
+        The rows so far are replaced by some whose parents are like theirs and whose levels have the present
+        probabilities (pseudo-rehearsal: Robins, "Catastrophic forgetting, rehearsal and pseudorehearsal", 1995). The
+        log likelihood of all is maximal at constants, coefficients and amounts that Newton's method finds; a step that
+        lowers it is halved.
+        """
         # the logit of a longer table was fitted to a sample of its rows
-        weights = min(rows.n_learned, rows.n_former) / rows.n_former * rows.weights
-        prior = rows.old * self.information
-        n_levels = len(self.constants)
-        first = np.concatenate([self.constants, self.coefficients, *self.amounts])
-        parameters, information = first, prior
+        share = min(rows.n_learned, rows.n_former) / rows.n_former
+        n_former, weights, n_levels = (
+            share * rows.old * rows.n_former,
+            share * rows.weights,
+            len(self.constants),
+        )
+        former, further = self._design(rows.like_former()), self._design(rows)
+        parameters = np.concatenate([self.constants, self.coefficients, *self.amounts])
+        # forgotten rows still keep the parameters finite
+        of_former = np.full(len(former), max(n_former, len(parameters)) / len(former))
+        counts = np.concatenate([of_former, weights])
+        # sums of large weights would outgrow the ridge
+        shares = counts / counts.sum()
+        design = np.concatenate([former, further])
+        at_present = log_levels(former @ parameters[n_levels:], self.constants, self.positions)
+        targets = np.concatenate([np.exp(at_present), np.eye(n_levels)[rows.levels(name)]])
+
+        def of_rows(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            """Return the mean log likelihood of the rows, and the log probabilities of all levels."""
+            logs = log_levels(design @ parameters[n_levels:], parameters[:n_levels], self.positions)
+            return float(shares @ (targets * logs).sum(axis=1)), logs
+
+        likelihood, logs = of_rows(parameters)
         for _ in range(_MOST_STEPS):
-            constants, slopes = parameters[:n_levels], parameters[n_levels:]
-            logs = log_levels(design @ slopes, constants, self.positions)
-            gradient, information = derivatives(design, logs, self.positions, levels, weights)
-            information += prior
-            step = scipy.linalg.solve(
-                information + _RIDGE * np.eye(len(parameters)),
-                gradient - prior @ (parameters - first),
-                assume_a="pos",
-            )
-            parameters = parameters + np.clip(step, -1.0, 1.0)
-            if np.abs(step).max() < _LEAST_STEP:
+            gradient, information = derivatives(design, logs, self.positions, targets, shares)
+            ridge = _RIDGE * np.trace(information) / len(parameters) + _LEAST_RIDGE
+            step = scipy.linalg.solve(information + ridge * np.eye(len(parameters)), gradient, assume_a="pos")
+            if gradient @ step < _LEAST_GAIN:
                 break
+            for _ in range(_MOST_HALVINGS):
+                next_likelihood, next_logs = of_rows(parameters + step)
+                if next_likelihood > likelihood:
+                    break
+                step /= 2
+            else:
+                break
+            parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
+        _, information = derivatives(design, logs, self.positions, targets, counts)
         constants, coefficients, *amounts = np.split(
             parameters, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
         )
@@ -178,7 +207,8 @@ class FamilyLogit(Fitted):
         design = self._design(rows)
         slopes = np.concatenate([self.coefficients, *self.amounts])
         logs = log_levels(design @ slopes, self.constants, self.positions)
-        gradient, information = derivatives(design, logs, self.positions, rows.levels(name), rows.weights)
+        targets = np.eye(len(self.constants))[rows.levels(name)]
+        gradient, information = derivatives(design, logs, self.positions, targets, rows.weights)
         tied = self._ties()
         left = tied.T @ (rows.old * self.information - information) @ tied
         left += _RIDGE_LEFT_OUT * np.trace(left) * np.eye(len(left))
@@ -228,16 +258,16 @@ def derivatives(
     design: NDArray[np.float64],
     logs: NDArray[np.float64],
     positions: NDArray[np.float64],
-    levels: NDArray[np.int64],
+    targets: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradient of the log likelihood by constants and slopes, and minus its second derivatives.
 
-    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, and `weights` (n,) those of the rows.
+    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the
+    levels in every row, 1 for the one that it has, and `weights` (n,) those of the rows.
     """
     p = np.exp(logs)
-    left = -p
-    left[np.arange(len(levels)), levels] += 1.0
+    left = targets - p
     means = p @ positions
     variances = p @ positions**2 - means**2
     gradient = np.concatenate([weights @ left, (weights * (left @ positions)) @ design])
@@ -302,5 +332,15 @@ class _OfLevels(LineDensity):
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
         total: Any = 0.0
         for node, share in zip(_NODES, _SHARES, strict=True):
-            total = total + share * np.exp(log_levels(index + node * width, line.constants, line.positions))
+            total = total + share * _of_levels(index + node * width, line.constants, line.positions)
         return np.asarray(total)
+
+
+def _of_levels(
+    index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the exponentials of `log_levels`, level by level, which is faster for few levels."""
+    logs = [constant + position * index for constant, position in zip(constants, positions, strict=True)]
+    top = np.maximum.reduce(logs)
+    parts = [np.exp(of_level - top) for of_level in logs]
+    return np.asarray(np.stack(parts, axis=-1) / sum(parts)[..., None])

@@ -554,7 +554,11 @@ class _OfMixture(ScaledDensity):
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         if (bounds := values.bounds()) is None:
-            return self._logs(values, ends, self._widths(values))[0], None
+            widths = self._widths(values)
+            if (of_own := self.own_ends(values)) is None:
+                return self._logs(values, ends, widths)[0], None
+            widths = [np.zeros(1)] * len(self._parents) if widths is None else widths
+            return self._logs(values, ends, widths, of_own[1] - of_own[0])[0], None
         # cells around the values of a single column
         low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
         *of_parents, own = (last - first for first, last in zip(low, high, strict=True))

@@ -6,8 +6,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -114,6 +114,8 @@ class FurtherRows:
         Scales of the column and of its continuous parents.
     n_levels : mapping of str to int
         Number of levels of the discrete columns.
+    draw_former : callable, optional
+        Function that returns drawn rows of all columns that are like the rows so far.
     """
 
     columns: Columns
@@ -123,11 +125,19 @@ class FurtherRows:
     n_learned: int
     scales: Mapping[str, LineScale]
     n_levels: Mapping[str, int]
+    draw_former: Callable[[], Columns] | None = None
+
+    def like_former(self) -> FurtherRows:
+        """Return drawn rows that are like the rows so far, and count as often as these together."""
+        assert self.draw_former is not None
+        columns = self.draw_former()
+        weight = self.old * self.n_former / columns.n_rows
+        return replace(self, columns=columns, weights=np.full(columns.n_rows, weight))
 
     def positions(self, parents: Sequence[str]) -> NDArray[np.float64]:
         """Return the positions of continuous parents on their scales, float64 (n_rows, n_parents)."""
         of_parents = [self.columns.positions(parent, self.scales[parent]) for parent in parents]
-        return np.column_stack([np.empty((len(self.weights), 0)), *of_parents])
+        return np.column_stack([np.empty((self.columns.n_rows, 0)), *of_parents])
 
     def levels(self, name: str) -> NDArray[np.int64]:
         """Return the codes of a discrete column, int64 (n_rows,)."""
@@ -378,7 +388,14 @@ class ScaledDensity(LineDensity):
         own, scale = np.asarray(values[self.name], np.float64), self.scale
         inside = np.clip(own, *support) if support else own
         logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
-        logs = logs + scale.log_slope(inside, values.positions(self.name, scale))
+        slopes = scale.log_slope(inside, values.positions(self.name, scale))
+        if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
+            # the mean slope inside the cell
+            width, of_cell = (high - low for low, high in (cells, on_scale))
+            is_wide = (width > 0) & (of_cell > 0)
+            ratios = np.divide(of_cell, width, out=np.ones(np.shape(width)), where=is_wide)
+            slopes = np.where(is_wide, np.log(ratios), slopes)
+        logs = logs + slopes
         return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
@@ -386,6 +403,13 @@ class ScaledDensity(LineDensity):
         assert cuts is not None
         ends = np.concatenate(([self.scale.low], self.scale.upper_ends(cuts), [self.scale.high]))
         return self.masses_on_scale(ends, values)
+
+    def own_ends(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the ends on the scale of the cells that values of the column stand for; None for exact values."""
+        if (ends := values.ends(self.name)) is None:
+            return None
+        low, high = (self.scale.of_values(end) for end in ends)
+        return low, high
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         """Return one number per row, float64 (n,)."""

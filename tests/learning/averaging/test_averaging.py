@@ -55,7 +55,7 @@ def test_columns_are_averaged_in_threads_as_in_one(method: str, monkeypatch: pyt
     frame = linear_frame(150)
     network = network_of(frame, [("x", "y"), ("y", "z"), ("c", "y")], shaped=True)
     alone = average_families(network, frame, n_copies=5)
-    meeting, of_column = threading.Barrier(2, timeout=30.0), getattr(averaging.Averaging, method)
+    meeting, of_column = threading.Barrier(2, timeout=600.0), getattr(averaging.Averaging, method)
 
     def meets(*given: Any) -> Any:
         # four columns, two at a time

@@ -177,7 +177,16 @@ def further_rows(
     known = conditionals_of(network)
     scales = known.line_scales(network.support)[followed_by_y(network).in_units]
     n_levels = {name: len(levels) for name, levels in network.levels.items()}
-    return FurtherRows(Columns(rows), weights, old, 50.0, known.n_rows, scales, n_levels)
+    return FurtherRows(
+        Columns(rows),
+        weights,
+        old,
+        50.0,
+        known.n_rows,
+        scales,
+        n_levels,
+        lambda: Columns(random_rows(network, 200, 1)),
+    )
 
 
 def masses_with(
