@@ -136,7 +136,7 @@ class GomeaBnWarning(_Message, UserWarning):
 
 
 # packages whose frames lie between a user's call and a warning: this one, and what calls its functions for it
-_PASSED = frozenset({"gomea_bn", "contextlib", "functools", "importlib"})
+_PASSED = frozenset({"gomea_bn", "contextlib", "copy", "dataclasses", "functools", "importlib"})
 
 
 def give_warning(warning: str | Warning, category: type[Warning] = GomeaBnWarning) -> None:
