@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -127,7 +126,7 @@ def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesN
     by_tables, by_lines = (
         counted.changed(
             conditionals=known.changed(
-                lines={name: replace(line, weight=weight) for name, line in known.lines.items()}
+                lines={name: line.with_weight(weight) for name, line in known.lines.items()}
             )
         )
         for weight in (_LEAST_FACTOR, 1 - _LEAST_FACTOR)
@@ -149,7 +148,7 @@ def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesN
         differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
         is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
         if (weight := float(weights[is_near][-1])) > 0:
-            lines[name] = replace(line, weight=weight)
+            lines[name] = line.with_weight(weight)
     return counted.changed(conditionals=known.changed(lines=lines))
 
 

@@ -184,6 +184,10 @@ class Fitted(Parts):
         """Whether it holds what it was fitted to, so that it can take further rows."""
         return True
 
+    def with_weight(self, weight: float) -> Self:
+        """Return it with another share in the density of its family."""
+        return replace(self, weight=weight)  # type: ignore[type-var]
+
     @classmethod
     def from_content(cls, content: Any) -> Self:
         """Return what JSON values describe; raises `GomeaBnError` for others."""
