@@ -571,14 +571,9 @@ def _counts_of_term(counts: NDArray[np.int64], views: Sequence[View], term: Term
     return np.asarray(of_rows.sum(axis=others))
 
 
-def _rule_of(rule: ScoreRule, child: View) -> ScoreRule:
-    """Return the rule for tables of a child: pseudo-counts of bins are not pooled."""
-    return rule._replace(pooled=rule.pooled and child.has_levels)
-
-
 def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> list[Term]:
     """Return the `available_terms` of a family from its counts, see `observed_counts`."""
-    without_edges = _rule_of(rule, views[-1])._replace(edge_cost=0.0)
+    without_edges = rule._replace(edge_cost=0.0)
     child = len(views) - 1
 
     def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
@@ -586,7 +581,7 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 
         def score(chosen: Sequence[int]) -> float:
             others = tuple(axis for axis, p in enumerate(remaining) if p not in chosen)
-            return family_score(complete.sum(axis=others), without_edges)
+            return family_score(complete.sum(axis=others), without_edges, has_levels=views[child].has_levels)
 
         return int(complete.sum()), score
 
@@ -596,12 +591,12 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
     """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
     if not any(view.has_missing for view in views):
-        return family_score(counts, _rule_of(rule, views[-1]))
+        return family_score(counts, rule, has_levels=views[-1].has_levels)
     total = 0.0
     for term in terms_of_counts(counts, views, rule):
         # the cost of an edge is a part of its gain
         of_term = _counts_of_term(counts, views, term)
-        total += term.weight * family_score(of_term, _rule_of(rule, views[-1]))
+        total += term.weight * family_score(of_term, rule, has_levels=views[-1].has_levels)
     return total
 
 

@@ -116,8 +116,8 @@ def score_rule(
     `n_variables` sets the cost of an edge; it is 0 for 2 columns. `penalty` is the nats per free parameter of
     ``density-bic``: "bic" for (ln n)/2, "literal" for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a
     number. The prior of ``density-bd`` is Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight
-    `equivalent_sample_size` in rows. With `pooled`, tables of discrete columns under Dirichlet(1) are compared with the
-    columns alone under pooled pseudo-counts (`pooling_gain`).
+    `equivalent_sample_size` in rows. With `pooled`, tables under Dirichlet(1) are compared with the columns alone under
+    pooled pseudo-counts (`pooling_gain`).
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])
@@ -134,19 +134,19 @@ def score_rule(
     return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, pooled=pooled)
 
 
-def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
+def family_score(counts: NDArray[np.int64], rule: ScoreRule, *, has_levels: bool = True) -> float:
     """Return the score of a family of any number of rows in nats, with the cost of its edges.
 
     Counts are int64 (card(parent_1), ..., card(child)); the inside of the bins is left out. The rule's tables of
-    logarithms are not used, since they end at the number of rows for which it was made. A pooled rule takes the child
-    as discrete.
+    logarithms are not used, since they end at the number of rows for which it was made. `has_levels` says whether the
+    child is discrete, which matters for a pooled rule.
     """
     r = counts.shape[-1]
     n_configurations = counts.size // r
     flat = np.ascontiguousarray(counts).reshape(-1)
     score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
     if rule.pooled:
-        score -= pooling_gain(flat, n_configurations, float(n_configurations), r, 1.0)
+        score -= pooling_gain(flat, n_configurations, float(n_configurations), r, 1.0, has_levels)
     return score - float(rule.edge_cost) * (counts.ndim - 1)
 
 

@@ -200,7 +200,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     scorer = problem.scorer
     has_curves(scorer.rows.curves)
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
-    pooling_gain(np.ones(2, np.int64), 1, 2.0, 2, 1.0)
+    pooling_gain(np.ones(2, np.int64), 1, 2.0, 2, 1.0, True)
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     cuts = CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16)))
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)

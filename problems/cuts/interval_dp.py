@@ -238,13 +238,17 @@ class IntervalScore:
         cells = float(self.table[counts].sum())
         if self.bayesian:
             score = cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
-            return score - (self.pooling_gain(counts.sum(axis=0), n_configurations) if has_levels else 0.0)
+            return score - self.pooling_gain(counts.sum(axis=0), n_configurations, has_levels=has_levels)
         penalty = self.weight * n_configurations * (r - 1)
         return float(cells - self.table[totals].sum() - penalty)
 
-    def pooling_gain(self, of_levels: NDArray[np.int64], n_configurations: float) -> float:
-        """Return what a table of a discrete column is charged in nats, given the rows of its levels, int64 (r,)."""
-        return pooling_gain(of_levels, 1, n_configurations, len(of_levels), 1.0) if self.pooled else 0.0
+    def pooling_gain(
+        self, of_codes: NDArray[np.int64], n_configurations: float, *, has_levels: bool
+    ) -> float:
+        """Return what a table is charged in nats, given the rows of the levels or bins of its child, int64 (r,)."""
+        if not self.pooled:
+            return 0.0
+        return pooling_gain(of_codes, 1, float(n_configurations), len(of_codes), 1.0, has_levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +269,9 @@ class CutProgramme:
 
     `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
     table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
-    the number of all configurations. `levels` has for each table of a discrete child its weight, the rows of every
-    level, (r,), and the number of all configurations of the child's other parents. `bin_cost` is the number of
-    parameters of the tables per bin; `cut_cost` the nats per cut.
+    the number of all configurations. `children` has for each table of a child its weight, the rows of every level or
+    bin, (r,), the number of all configurations of the child's other parents, and whether the child is discrete.
+    `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats per cut.
 
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
@@ -279,7 +283,7 @@ class CutProgramme:
         column: SortedColumn | GridColumn,
         counts: IntervalCounts | CellCounts,
         configurations: Sequence[tuple[float, NDArray[np.int64], float]],
-        levels: Sequence[tuple[float, NDArray[np.int64], float]],
+        children: Sequence[tuple[float, NDArray[np.int64], float, bool]],
         bin_cost: float,
         cut_cost: float,
         score: IntervalScore,
@@ -291,7 +295,7 @@ class CutProgramme:
         self._measures = (False,) if shape is None else shape.measures
         self._weight = column.n_all_rows / column.n_rows
         self._configurations = configurations
-        self._levels = levels if score.pooled else ()
+        self._children = children if score.pooled else ()
         self._counts = counts
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
@@ -319,8 +323,14 @@ class CutProgramme:
                 total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
                 term += weight * (len(counts) * of_no_row - total)
             term -= self._weight * (self._cut_cost * (n_bins - 1))
-            for weight, of_levels, n_others in self._levels:
-                term -= weight * self.score.pooling_gain(of_levels, n_bins * n_others)
+            for weight, of_codes, n_others, has_levels in self._children:
+                term -= weight * self.score.pooling_gain(of_codes, n_bins * n_others, has_levels=has_levels)
+            if self.score.pooled:
+                for weight, counts, n_all in self._configurations:
+                    # bins count as equally frequent, so that one number of rows says all
+                    of_bins = np.zeros(n_bins, np.int64)
+                    of_bins[0] = counts.sum()
+                    term -= weight * self.score.pooling_gain(of_bins, n_all, has_levels=False)
         self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
         return self._layer_terms[key]
 
@@ -485,17 +495,17 @@ class CutProblem(CutProgramme):
         centre = around.centre or self._uncut()
         tables, configurations = self._own_tables(centre, around.parents)
         bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
-        levels = []
+        children = []
         for family in around.families:
             child = family.child
             for table, n_others in self._child_tables(family, centre):
                 tables.append(table)
                 bin_cost += table.weight * n_others * (child.cardinality - 1)
-                if child.has_levels:
-                    levels.append((table.weight, table.of_child(child.cardinality), n_others))
+                of_codes = table.of_child(child.cardinality)
+                children.append((table.weight, of_codes, n_others, child.has_levels))
         cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
         super().__init__(
-            column, IntervalCounts(column, tables), configurations, levels, bin_cost, cut_cost, score, shape
+            column, IntervalCounts(column, tables), configurations, children, bin_cost, cut_cost, score, shape
         )
 
     def _uncut(self) -> CodedColumn:
@@ -642,9 +652,13 @@ class GridCuts(CutProgramme):
             CellCounts(column, tables, bayesian=score.bayesian),
             [(weight, rows[rows > 0], len(rows)) for weight, rows in totals],
             [
-                (weight, table.reshape(-1, table.shape[-1]).sum(axis=0), table[0].size / table.shape[-1])
+                (
+                    weight,
+                    table.reshape(-1, table.shape[-1]).sum(axis=0),
+                    table[0].size / table.shape[-1],
+                    has_levels,
+                )
                 for weight, table, has_levels in children
-                if has_levels
             ],
             bin_cost,
             column.cost_of_cut,

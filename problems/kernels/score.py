@@ -33,7 +33,7 @@ class ScoreRule(NamedTuple):
     # whether gains on the rows without missing values are multiplied to the number of all rows
     extrapolates: bool = True
     completions: float = 1.0  # completions of every row, which count as one row together
-    # whether discrete columns without parents may pool pseudo-counts, see `pooling_gain` (DIRICHLET)
+    # whether columns without parents may pool pseudo-counts, see `pooling_gain` (DIRICHLET)
     pooled: bool = False
 
 
@@ -236,26 +236,34 @@ def pooling_gain(
     configurations: float,
     r: int,
     weight: float,
+    has_levels: bool,
 ) -> float:
     """Return the nats by which a column without parents scores better with pooled pseudo-counts than with one a level.
 
     A table of J configurations has a pseudo-count per cell, which together draw the column towards equal probabilities
     as J pseudo-counts per level do. A column that is nearly uniform gains by that, whatever the parents. The column
-    alone may therefore have 1, 2, 4, ... pseudo-counts per level, up to J, whichever scores best. Counts, (n_observed,
-    r), are multiplied by a weight.
+    alone may therefore have 1, 2, 4, ... or J pseudo-counts per level, whichever scores best. Counts, (n_observed, r),
+    are multiplied by a weight. The bins of a column without levels count as equally frequent, which gains most, so that
+    the gain does not depend on where the cuts are.
     """
     gain, before = 0.0, 1.0
+    n_rows = 0.0
+    if r < 2 or configurations < 2.0:
+        return gain
+    for cell in range(n_observed * r):
+        n_rows += weight * counts[cell]
     # the score has one maximum over the numbers of pseudo-counts (Levin & Reeds, 1977)
-    while 2.0 * before <= configurations:
-        after = 2.0 * before
-        n_rows = 0.0
+    while before < configurations:
+        after = min(2.0 * before, configurations)
         change = r * (lgamma(before) - lgamma(after))
-        for k in range(r):
-            n_level = 0
-            for j in range(n_observed):
-                n_level += counts[j * r + k]
-            n_rows += weight * n_level
-            change += lgamma(after + weight * n_level) - lgamma(before + weight * n_level)
+        if has_levels:
+            for k in range(r):
+                n_level = 0.0
+                for j in range(n_observed):
+                    n_level += weight * counts[j * r + k]
+                change += lgamma(after + n_level) - lgamma(before + n_level)
+        else:
+            change += r * (lgamma(after + n_rows / r) - lgamma(before + n_rows / r))
         change += lgamma(r * after) - lgamma(r * after + n_rows)
         change -= lgamma(r * before) - lgamma(r * before + n_rows)
         if change <= 0.0:
@@ -591,8 +599,8 @@ def _table_score(
     """Return the score of `score_counts` of the table of a view, against the view alone with pooled pseudo-counts."""
     r = rows.cardinality[child]
     score = score_counts(counts, n_observed, configurations, r, rule)
-    if rule.pooled and rows.has_levels[child]:
-        score -= pooling_gain(counts, n_observed, configurations, r, 1.0)
+    if rule.pooled:
+        score -= pooling_gain(counts, n_observed, configurations, r, 1.0, rows.has_levels[child])
     return score
 
 
@@ -716,8 +724,8 @@ def family_score(
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
         score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
-        if rule.pooled and rows.has_levels[child]:
-            score -= pooling_gain(scratch.counts, observed, configurations, r, of_row)
+        if rule.pooled:
+            score -= pooling_gain(scratch.counts, observed, configurations, r, of_row, rows.has_levels[child])
         return (score - rule.edge_cost * (n_views - 1)) / weight
     score = _table_score(rows, rule, scratch.counts, observed, configurations, child)
     return score + rows.constant[child] - rule.edge_cost * (n_views - 1)

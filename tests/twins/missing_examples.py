@@ -68,8 +68,8 @@ def slow_gain_order(
         def score(kept: list[int], cut: list[ScoredVariable] = cut) -> float:
             if not len(cut[0].values):
                 return -_price(len(observed[0]), cut, kept, method, options)
-            # bins are levels here, but their pseudo-counts are not pooled
-            named = {**options, "pooled": "pooled" in options and variables[family.child[0]].n_levels > 0}
+            # bins are levels here
+            named = {**options, "has_levels": variables[family.child[0]].n_levels > 0}
             if method == "density-bic":
                 named["penalty"] = math.log(len(observed[0])) / 2
             return slow_family_score(
@@ -135,7 +135,7 @@ def slow_ordered_score(
     n_rows = len(observed[0])
     parts = [slow_available_score(variables, Family(family.child), method, cut_cost=cut_cost)]
     named: dict[str, Any] = {"penalty": math.log(n_rows) / 2} if method == "density-bic" else {}
-    named["pooled"] = pooled and variables[family.child[0]].n_levels > 0
+    named |= {"pooled": pooled, "has_levels": variables[family.child[0]].n_levels > 0}
     remaining = list(family.parents)
     for removed in order:
         members = [*remaining, family.child]
