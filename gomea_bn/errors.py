@@ -23,6 +23,8 @@ _MOST_DIGITS = 18
 
 # integers are counted in int64
 _MOST_INTEGER = 2**63 - 1
+MOST_SEED = 2**128 - 1
+"""Largest integer that is a seed."""
 
 
 @dataclass(frozen=True)

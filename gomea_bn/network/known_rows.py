@@ -132,7 +132,12 @@ def _levels(
         [value not in known and code_of_number(value, levels) < 0 for value in values], np.bool_
     )
     is_symbol = symbols_among(values, na_values, has_marks=True) & is_foreign
-    is_unknown = is_foreign & ~is_symbol
+    # values that can be no level are refused where they are read
+    is_unknown = (
+        is_foreign
+        & ~is_symbol
+        & np.array([isinstance(value, (str, int, float)) for value in values], np.bool_)
+    )
     if unknown == "error":
         is_unknown[:] = False
     if not is_symbol.any() and not is_unknown.any():

@@ -80,7 +80,7 @@ def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(os, "rename", full)
     assert f"Error: Cannot write to folder '{out}': No space left on device." in refused_last(
-        1, command, table, *QUICK, "--seed", "2", "--out", out
+        1, command, table, *QUICK, "--max-bins", "4", "--out", out
     )
     assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former
 

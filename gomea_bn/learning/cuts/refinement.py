@@ -16,6 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import (
+    MOST_SEED,
     GomeaBnError,
     GomeaBnWarning,
     Option,
@@ -376,4 +377,4 @@ def _check_options(
         )
     check_integer("starts", starts, 1)
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
-    check_integer("random_state", random_state, 0, optional=True)
+    check_integer("random_state", random_state, 0, MOST_SEED, optional=True)

@@ -433,13 +433,15 @@ class StagedSearch:
                 take(_Network(edges, cuts))
                 for network in self._with_better_cuts(_Network(edges, cuts), pricer):
                     take(network)
-            self.rounds.report_start(self.objective)
+            if not self._is_late():
+                self.rounds.report_start(self.objective)
         finer = self._pricer(N_CELLS)
         for _, network in sorted(best.values(), key=lambda item: item[0])[:_N_POLISHED]:
             if not self._is_late():
                 for polished in self._with_better_cuts(network, finer):
                     take(polished)
-        self.rounds.report_start(self.objective)
+        if not self._is_late():
+            self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
     def _several_first_cuts(self, present: Cuts) -> list[Cuts]:
