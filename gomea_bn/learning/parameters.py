@@ -88,7 +88,7 @@ class Scoring(_Subject):
         Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
     prior : {"dirichlet", "bdeu"}
         Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu. Unless the shape
-        is "uniform", a discrete column without parents may have as many pseudo-counts per level as a table of it has in
+        is "uniform", a column without parents may have as many pseudo-counts per level or bin as a table of it has in
         all its rows: columns of many levels would gain by parents that are independent of them.
     equivalent_sample_size : float
         Equivalent sample size of the BDeu prior, in rows.
