@@ -36,7 +36,8 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "Learning one network",
         {
             "gomea_bn": (
-                "BayesNetLearner", "BayesNetEnsemble", "ExpertKnowledge", "Checkpoint", "GomeaBnError", "GomeaBnWarning",
+                "BayesNetLearner", "BayesNetEnsemble", "ExpertKnowledge", "Checkpoint", "GomeaBnError",
+                "GomeaBnWarning",
             ),
             "gomea_bn.learning": (
                 "Averaged", "EdgeSearch", "OptimalCuts", "Scoring", "stability", "Stability", "learner_of_options",
