@@ -71,9 +71,10 @@ pictures: $(VENV)/.installed-dev
 distributions: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m long tests/test_distributions.py
 
-# installs and tests by every Python of the list that this machine has
+# installs and tests by every Python of the list that this machine has, with the newest and the lowest dependencies
 test-matrix:
 	$(PYTHON) tools/test_matrix.py
+	$(PYTHON) tools/test_matrix.py --lowest --pythons 3.11 --out out/lowest
 	$(PYTHON) tools/test_matrix.py --next-numba --pythons 3.13 --out out/next-numba
 
 clean:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 from gomea_bn.lazy import declared_names, lazy_names, need, offer, usable_names
 from gomea_bn.runtime.sources import __version__ as __version__
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from gomea_bn.algorithms.rvgomea import RVGOMEA as RVGOMEA
     from gomea_bn.data.table import read_table as read_table
     from gomea_bn.errors import GomeaBnError as GomeaBnError
+    from gomea_bn.errors import GomeaBnWarning as GomeaBnWarning
     from gomea_bn.expert.expert_network import ExpertNetwork as ExpertNetwork
     from gomea_bn.front.decision import accept as accept
     from gomea_bn.front.decision import read_decision as read_decision
@@ -76,11 +76,12 @@ offer(
 
 def __getattr__(name: str) -> Any:
     if name == "AveragedBayesNet":
-        warn(
+        from gomea_bn.errors import give_warning
+
+        give_warning(
             "AveragedBayesNet is now DiscretizedBayesNet: networks have their conditionals. The next version drops "
             "this name.",
             DeprecationWarning,
-            stacklevel=2,
         )
         name = "DiscretizedBayesNet"
     return _public_name(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
 
 # of a limit that an environment variable sets
 _MOST_DIGITS = 18
+
+
+# integers are counted in int64
+_MOST_INTEGER = 2**63 - 1
+MOST_SEED = 2**128 - 1
+"""Largest integer that is a seed."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,30 @@ class GomeaBnWarning(_Message, UserWarning):
     """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
 
 
+# packages whose frames lie between a user's call and a warning: this one, and what calls its functions for it
+_PASSED = frozenset({"gomea_bn", "contextlib", "copy", "dataclasses", "functools", "importlib"})
+
+
+def give_warning(warning: str | Warning, category: type[Warning] = GomeaBnWarning) -> None:
+    """Give a warning at the line of the caller of this package, however deep inside the package it is found.
+
+    A text becomes a warning of the category.
+    """
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED and frame.f_back is not None:
+        frame = frame.f_back
+    scope = frame.f_globals
+    # what `warnings.warn` does for a number of frames that is known
+    warnings.warn_explicit(
+        warning,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=scope.get("__name__"),
+        registry=scope.setdefault("__warningregistry__", {}),
+    )
+
+
 def wrong_option(name: str, problem: str) -> GomeaBnError:
     """Return the error for the value of an option, a sentence that begins with its name."""
     return GomeaBnError([Option(name), f" {problem}"])
@@ -151,15 +183,28 @@ def check_integer(
 ) -> None:
     """Raise `GomeaBnError` unless an option is an integer from `least` to `most`, or None if `optional`.
 
-    Both ends are included. True and False are not integers.
+    Both ends are included; `most` is at most the largest int64. True and False are not integers.
     """
     if optional and value is None:
         return
-    if not is_integer(value) or value < least or (most is not None and value > most):
+    if not is_integer(value) or not least <= value <= (_MOST_INTEGER if most is None else most):
+        is_huge = most is None and is_integer(value) and value > least
         limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        limits += " and below 2**63" if is_huge else ""
         raise wrong_option(
             name, f"must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}."
         )
+
+
+def check_probabilities(name: str, values: Any) -> list[float]:
+    """Return an option as a list; raises `GomeaBnError` unless it is a sequence of numbers from 0 to 1."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        example = f", such as [{values!r}]" if is_real(values) else ""
+        raise wrong_option(name, f"must be a sequence of numbers from 0 to 1{example}, got {values!r:.80}.")
+    checked = list(values)
+    for position, value in enumerate(checked):
+        check_number(f"{name}[{position}]", value, 0, 1)
+    return checked
 
 
 def check_number(
@@ -211,6 +256,18 @@ def environment_limit(variable: str, default: int, unit: str) -> int:
             f"The environment variable {variable} must be a positive number of {unit}, got {text!r:.80}."
         )
     return int(text)
+
+
+def check_verbose(value: Any) -> None:
+    """Raise `GomeaBnError` unless the option "verbose" is True or False, or a level of other libraries."""
+    if not isinstance(value, int):
+        raise wrong_option("verbose", f"must be True or False, got {value!r:.80}.")
+
+
+def check_callable(name: str, value: Any) -> None:
+    """Raise `GomeaBnError` unless an option is None or a function that takes the progress of a run."""
+    if value is not None and not callable(value):
+        raise wrong_option(name, f"must be a callable that takes a Progress, or None, got {value!r:.80}.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -22,8 +21,10 @@ from gomea_bn.errors import (
     check_flag,
     check_integer,
     check_number,
+    give_warning,
     is_integer,
     is_real,
+    nearest,
 )
 
 _Owner = TypeVar("_Owner", bound=object)
@@ -56,14 +57,10 @@ class Parameters:
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
-        names = self._parameter_names()
         # replace a learner before its parameters are set
         for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
             name, _, inner = path.partition("__")
-            if name not in names:
-                raise GomeaBnError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}."
-                )
+            check_names(self, type(self).__init__, [name])
             present = getattr(self, name)
             if not inner:
                 setattr(self, name, value)
@@ -92,6 +89,31 @@ class Parameters:
         )
 
 
+def check_names(owner: object, constructor: Callable[..., None], names: Iterable[str]) -> None:
+    """Raise `GomeaBnError` for a name that is none of the parameters of a constructor of the class of `owner`.
+
+    A subclass may have a constructor of its own, with other parameters.
+    """
+    known = [name for name in inspect.signature(constructor).parameters if name != "self"]
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or f" It has {', '.join(known)}."
+            raise GomeaBnError(f"{type(owner).__name__} has no parameter {name!r}.{hint}")
+
+
+def with_known_names(owner: type[_Owner]) -> type[_Owner]:
+    """Let the constructor of a class refuse names of parameters that it does not have by `check_names`."""
+    present = owner.__init__
+
+    @functools.wraps(present)
+    def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
+        check_names(self, present, parameters)
+        present(self, *arguments, **parameters)
+
+    setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
+    return owner
+
+
 def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
     """Return a decorator of a class whose constructor warns of parameters that only the version before had."""
 
@@ -102,11 +124,11 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
         def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
             for name in [name for name in parameters if name in names]:
                 del parameters[name]
-                warnings.warn(
+                give_warning(
                     f"{name} of {owner.__name__} has no effect; the next version drops it.",
                     DeprecationWarning,
-                    stacklevel=2,
                 )
+            check_names(self, present, parameters)
             present(self, *arguments, **parameters)
 
         setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
@@ -137,7 +159,11 @@ class Number:
     def __call__(self, name: str, value: Any) -> None:
         """Raise `GomeaBnError` if the option `name` cannot have the value."""
         is_none = value is None and self.none is not None
-        if is_none or (isinstance(value, str) and value in self.words) or (self.none == "0" and value == inf):
+        if (
+            is_none
+            or (isinstance(value, str) and value in self.words)
+            or (self.none == "0" and is_real(value) and value == inf)
+        ):
             return
         if not self.words:
             check_number(

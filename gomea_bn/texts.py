@@ -28,6 +28,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.{0 if round(100 * share, 1) >= 10 else 1}f} %"
 
 
+def amount(value: float, digits: int = 2) -> str:
+    """Return a size with some digits, or "less than 0.001" for one that is no more than rounding, and not 0."""
+    return "less than 0.001" if 0 < value < 0.0005 else f"{value:.{digits}g}"
+
+
 def text_width(text: str) -> float:
     """Return the approximate width in pixels of a text in a font of 12.5 pixels."""
     return sum(map(_letter_width, text))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer
+from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, is_integer
 from gomea_bn.linkage.kernels import (
     CORRECTED,
     MI,
@@ -58,7 +58,10 @@ class Learner(Protocol):
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
-        """Return the subsets for a population of shape (n, n_variables) with the given cardinalities."""
+        """Return the subsets for a population of shape (n, n_variables) with the given cardinalities.
+
+        A list of lists of genes will do.
+        """
 
 
 @runtime_checkable
@@ -98,7 +101,15 @@ def single_genes(n_genes: int) -> Linkage:
 
 def checked_subsets(model: str, subsets: Iterable[Iterable[int]]) -> list[list[int]]:
     """Return subsets as lists; raises `GomeaBnError` if there is none, or one is empty or has duplicates."""
-    listed = [[int(member) for member in subset] for subset in subsets]
+    try:
+        given = [list(subset) for subset in subsets]
+    except TypeError:
+        given = None
+    if given is None or not all(is_integer(member) for subset in given for member in subset):
+        raise GomeaBnError(
+            f"{model}: subsets must be lists of integers, such as [[0, 1], [2]], got {subsets!r:.80}."
+        )
+    listed = [[int(member) for member in subset] for subset in given]
     if not listed:
         raise GomeaBnError(f"{model}: subsets must hold at least one subset, got none.")
     for subset in listed:
@@ -112,6 +123,25 @@ def check_members(model: str, nouns: str, subsets: Iterable[Iterable[int]], n: i
     for subset in subsets:
         if not all(0 <= member < n for member in subset):
             raise GomeaBnError(f"{model}: {nouns} are 0 to {n - 1}, got the subset {list(subset)}.")
+
+
+def learned_linkage(model: object, nouns: str, learned: Any, n: int) -> Linkage:
+    """Return what ``learn`` of a linkage model has returned, a `Linkage` or a list of subsets, over `n` genes.
+
+    Raises `GomeaBnError` for anything else, and for genes outside 0 to n - 1, which kernels would read beyond arrays;
+    `nouns` is what genes are called.
+    """
+    name = f"{type(model).__name__}.learn"
+    if not isinstance(learned, Linkage):
+        return learned_linkage(model, nouns, from_subsets(checked_subsets(name, learned)), n)
+    members, starts, sizes = (np.ascontiguousarray(part, np.int64) for part in learned)
+    if len(starts) and (min(starts.min(), sizes.min()) < 0 or (starts + sizes).max() > len(members)):
+        raise GomeaBnError(
+            f"{name}: starts and sizes of the Linkage reach beyond its {len(members)} members."
+        )
+    if len(members) and (members.min() < 0 or members.max() >= n):
+        check_members(name, nouns, learned.lists(), n)
+    return Linkage(members, starts, sizes)
 
 
 @dataclass
@@ -308,9 +338,14 @@ def linkage_model(model: str | Learner) -> LinkageModel:
     if isinstance(model, str):
         check_choice("linkage", model, list(named))
         return named[model]
+    names = ", ".join(map(repr, named))
     if not callable(getattr(model, "learn", None)):
-        names = ", ".join(map(repr, named))
-        raise GomeaBnError(f"linkage must be one of {names} or an object with learn(...), got {model!r}.")
+        raise GomeaBnError(f"linkage must be one of {names} or an object with learn(...), got {model!r:.80}.")
+    if hasattr(model, "learned") and not isinstance(model, LinkageModel):
+        raise GomeaBnError(
+            f"linkage must be one of {names} or a linkage model of discrete genes; got {model!r:.80}, which is one of "
+            "real variables, for RVGOMEA."
+        )
     return model if isinstance(model, LinkageModel) else _FromLearner(model)
 
 

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.linkage.models import (
+    Custom,
+    Full,
     Linkage,
+    LinkageModel,
+    Univariate,
     average_linkage,
     check_members,
     checked_subsets,
@@ -163,10 +167,14 @@ class RealCustom:
 
 
 def real_linkage_model(
-    model: str | RealLinkageModel, interactions: list[tuple[int, int]] | None = None
+    model: str | RealLinkageModel | Custom | Full | Univariate,
+    interactions: list[tuple[int, int]] | None = None,
 ) -> RealLinkageModel:
-    """Return a model by name ("tree", "interaction-tree" of `interactions`, "univariate", "full"), or the object."""
-    if model == "interaction-tree":
+    """Return a model by name ("tree", "interaction-tree" of `interactions`, "univariate", "full"), or the object.
+
+    Models of discrete genes that do not learn from them are those of the same subsets.
+    """
+    if isinstance(model, str) and model == "interaction-tree":
         if interactions is None:
             raise GomeaBnError(
                 "linkage='interaction-tree' needs a problem that states its interactions, and this one has none; "
@@ -182,9 +190,15 @@ def real_linkage_model(
     if isinstance(model, str):
         check_choice("linkage", model, names)
         return named[model]
+    # the same families of subsets
+    if isinstance(model, Custom):
+        return RealCustom(model.subsets)
+    if isinstance(model, (Full, Univariate)):
+        return RealFull() if isinstance(model, Full) else RealUnivariate()
     if not isinstance(model, RealLinkageModel):
+        wanted = "a model of real variables, with learn(covariance, generator) and learned"
+        discrete = ", which is one of discrete genes" if isinstance(model, LinkageModel) else ""
         raise GomeaBnError(
-            f"linkage must be one of {', '.join(map(repr, names))} or an object with learn and learned, "
-            f"got {model!r}."
+            f"linkage must be one of {', '.join(map(repr, names))} or {wanted}, got {model!r:.80}{discrete}."
         )
     return model

@@ -95,9 +95,21 @@ def new_real_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
     )
 
 
-def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64]:
+def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return an option as float64; raises `GomeaBnError` for text and complex numbers, which NumPy converts."""
     try:
-        vector = np.broadcast_to(np.asarray(value, np.float64), (n_variables,)).copy()
+        array = np.asarray(value)
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise GomeaBnError(f"{name} must be real numbers, got {value!r:.80}.")
+
+
+def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64]:
+    numbers = real_array(name, value)
+    try:
+        vector = np.broadcast_to(numbers, (n_variables,)).copy()
     except ValueError:
         raise GomeaBnError(
             f"{name} must be a number or have shape ({n_variables},), got shape {np.shape(value)}."

@@ -17,7 +17,6 @@ seconds, and kicks of a bad graph rarely mend it. The pairs that the graphs of s
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -28,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import no_curves
 from gomea_bn.problems.family_scorer import FamilyScorer, new_cache, new_scratch
@@ -154,12 +153,11 @@ def _warn_of_late_ranks(on_few_rows: Sequence[str], without_sets: Sequence[str])
         parts.append(
             f"The partners of {_columns(on_few_rows)} were ranked without other parents and on few rows."
         )
-    warnings.warn(
+    give_warning(
         GomeaBnWarning(
             f"The time limit is short for ranking the pairs of columns. {' '.join(parts)}",
             [Setting("max_seconds")],
-        ),
-        stacklevel=5,
+        )
     )
 
 

@@ -20,6 +20,14 @@ from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, outsid
 from gomea_bn.problems.kernels.python_calls import PythonData
 
 
+def _numbers(part: Any) -> NDArray[np.float64]:
+    """Return a part of an answer as float64; raises `TypeError` for text and complex numbers, which NumPy converts."""
+    array = np.asarray(part)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is not a type of real numbers")
+    return array.astype(np.float64)
+
+
 class _Exchange(ProblemDefaults):
     """The part that both kinds of problem share: arrays through which kernels and Python exchange values."""
 
@@ -67,13 +75,13 @@ class _Exchange(ProblemDefaults):
                 also = "" if has_terms else f"{plain} or "
                 raise GomeaBnError(f"evaluate must return {also}{full_form}, got {answer!r:.200}.{advice}")
             try:
-                objectives[:] = parts[0]
-                violation[0] = parts[1]
+                objectives[:] = _numbers(parts[0])
+                violation[0] = _numbers(parts[1])
                 if has_terms:
-                    terms[:] = parts[2]
+                    terms[:] = _numbers(parts[2])
                 else:
                     terms[:n_terms] = objectives[:n_terms]
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise GomeaBnError(f"evaluate must return numbers, got {answer!r:.200}: {error}.") from error
             if np.isnan(objectives).any() or not violation[0] >= 0:
                 raise GomeaBnError(

@@ -214,7 +214,7 @@ class StructureProblem(DiscreteDefaults):
     def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
         """Return by how many nats curves score every family better than its table, (n_nodes,); 0 where they do not."""
         families = self.families(genotype)
-        scores = self.scorer.score(families, use_cache=False)
+        scores = self.scorer.score(families)
         return np.asarray(scores - self.scorer.table_scores(families), np.float64)
 
     @property
@@ -278,7 +278,12 @@ class StructureProblem(DiscreteDefaults):
         """Return a variable's codes under a policy, and a number that no other policy has."""
         rows = self.scorer.rows
         view = int(self.scorer.view_offset[variable]) + policy
-        column = CodedColumn(rows.codes[view], int(rows.cardinality[view]), bool(rows.has_missing[view]))
+        column = CodedColumn(
+            rows.codes[view],
+            int(rows.cardinality[view]),
+            bool(rows.has_missing[view]),
+            bool(rows.has_levels[view]),
+        )
         # a view's key changes when another policy gets its index, unlike its number
         return column, int(rows.child_key[view])
 

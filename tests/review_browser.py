@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+# as long as a busy machine may need
+_MOST_MILLISECONDS = 600_000
+expect.set_options(timeout=_MOST_MILLISECONDS)
 
 
 @contextmanager
@@ -32,7 +35,7 @@ def opened(browser: Browser, path: Path, fragment: str = "#bars=off", **options)
     """
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 760}, **options})
     page = context.new_page()
-    page.set_default_timeout(5000)
+    page.set_default_timeout(_MOST_MILLISECONDS)
     complaints: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))

@@ -3,10 +3,30 @@
 import copy
 import math
 import pickle
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from wrong_input import untyped
 
+import gomea_bn
+from gomea_bn import (
+    GOMEA,
+    MOGOMEA,
+    RVGOMEA,
+    BayesNetClassifier,
+    BayesNetEnsemble,
+    BayesNetLearner,
+    BayesNetRegressor,
+    ParetoBayesNetLearner,
+    read_table,
+)
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, check_number
+from gomea_bn.learning.parameters import Averaged, EdgeSearch, OptimalCuts, Scoring
 from gomea_bn.texts import counted, listed, percent
 
 
@@ -108,3 +128,111 @@ def test_small_shares_say_how_small():
     assert [percent(share) for share in shares] == [
         "0 %", "below 0.1 %", "0.1 %", "3.1 %", "10 %", "50 %", "100 %"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("owner", "wrong", "right"),
+    [
+        (BayesNetLearner, "max_evaluation", "max_evaluations"),
+        (ParetoBayesNetLearner, "max_evaluation", "max_evaluations"),
+        (BayesNetEnsemble, "n_network", "n_networks"),
+        (BayesNetClassifier, "n_network", "n_networks"),
+        (BayesNetRegressor, "structures", "structure"),
+        (GOMEA, "local_searches", "local_search"),
+        (MOGOMEA, "archive", "archive_size"),
+        (RVGOMEA, "base_populations", "base_population"),
+        (Scoring, "edge_costs", "edge_cost"),
+        (OptimalCuts, "min_widths", "min_width"),
+        (Averaged, "prefers", "prefer"),
+        (EdgeSearch, "max_candidate", "max_candidates"),
+    ],
+)
+def test_an_unknown_parameter_is_named_with_its_class_and_the_nearest_one(owner, wrong, right):
+    with pytest.raises(GomeaBnError, match=rf"^{owner.__name__} has no parameter '{wrong}'\. .*'{right}'\?"):
+        owner(**{wrong: 3})
+
+
+def test_subclasses_may_have_parameters_of_their_own():
+    class Named(BayesNetLearner):
+        def __init__(self, label: str, **options: Any) -> None:
+            super().__init__(**options)
+            self.label = label
+
+    class NamedSearch(GOMEA):
+        def __init__(self, label: str, **options: Any) -> None:
+            super().__init__(**options)
+
+    assert Named("a", max_bins=4).max_bins == 4
+    assert NamedSearch("a", growth=3).growth == 3
+    for owner in (Named, NamedSearch):
+        with pytest.raises(GomeaBnError, match=f"{owner.__name__} has no parameter 'max_bin'"):
+            owner("a", max_bin=4)
+
+
+def test_parameters_that_resemble_none_are_answered_by_all():
+    with pytest.raises(
+        GomeaBnError, match=r"EdgeSearch has no parameter 'x'\. It has max_candidates, initial_indegree"
+    ):
+        EdgeSearch(**untyped({"x": 3}))
+
+
+def test_the_package_s_warning_is_a_public_name():
+    with pytest.warns(gomea_bn.GomeaBnWarning, match="constant"):
+        read_table(pd.DataFrame({"x": range(12), "y": "a", "z": np.arange(12) / 7}))
+
+
+_OF_PACKAGE = """
+from contextlib import contextmanager
+from gomea_bn.errors import give_warning
+
+@contextmanager
+def block():
+    yield
+    give_warning("Few rows.")
+
+def deep():
+    with block():
+        pass
+
+def call(function):
+    return function()
+
+def old():
+    give_warning("Old.", DeprecationWarning)
+"""
+
+
+@pytest.fixture
+def of_package():
+    """Return functions as a module of the package would have them."""
+    scope: dict[str, Any] = {"__name__": "gomea_bn.learning.some_module"}
+    exec(_OF_PACKAGE, scope)
+    return SimpleNamespace(**scope)
+
+
+def test_a_warning_is_at_the_line_of_the_user_however_deep_its_cause(of_package):
+    with pytest.warns(GomeaBnWarning, match="Few rows") as given:
+        of_package.call(of_package.deep)
+    assert (given[0].filename, given[0].lineno) == (__file__, line_with("of_package.call(of_package.deep)"))
+
+
+def test_a_warning_of_a_callback_is_at_the_line_of_the_callback(of_package):
+    with pytest.warns(DeprecationWarning, match="Old") as given:
+        of_package.call(
+            lambda: of_package.old(),
+        )
+    assert (given[0].filename, given[0].lineno) == (__file__, line_with("lambda: of_package.old(),"))
+
+
+def line_with(text: str) -> int:
+    """Return the number of the line with a text."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
+
+
+def test_a_warning_of_one_line_is_shown_once(of_package):
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            of_package.old()
+    assert len(given) == 1

@@ -237,7 +237,7 @@ def test_every_dependency_has_its_reason():
 
 def test_extras_that_others_name_exist():
     extras = PROJECT["project"]["optional-dependencies"]
-    named = {match for text in extras.values() for match in re.findall(r"gomea-bn\[(.*)\]", " ".join(text))}
+    named = {match for text in extras.values() for match in re.findall(r"gomea-bn\[(.*?)\]", " ".join(text))}
     assert {name for group in named for name in group.split(",")} <= set(extras)
 
 
@@ -283,3 +283,8 @@ PUBLIC = {
 def test_what_users_import_stays(module, names):
     missing = [name for name in names.split() if not hasattr(importlib.import_module(module), name)]
     assert missing == []
+
+
+def test_the_extra_of_the_site_brings_what_the_reference_imports():
+    # the pages of the predictors import scikit-learn
+    assert "gomea-bn[predict]" in PROJECT["project"]["optional-dependencies"]["docs"]

@@ -5,9 +5,10 @@
     python tools/test_matrix.py --next-numba --pythons 3.13
     python tools/test_matrix.py -- tests             # other tests, here all of them
 
-`--lowest` installs the lowest versions of the dependencies that `pyproject.toml` allows, and `--next-numba` the newest
-numba of all, release candidates included, beyond the upper bound that `pyproject.toml` sets. A Python that is absent is
-named and skipped. The exit code is 1 if an installation or a test failed.
+The newest versions of the dependencies are installed; `--lowest` installs the lowest ones that `pyproject.toml` allows,
+and `--next-numba` the newest numba of all, release candidates included, beyond the upper bound that `pyproject.toml`
+sets. The tests read tables of every kind, fit networks and write pages, and fail at warnings that point into the
+package. A Python that is absent is named and skipped. The exit code is 1 if an installation or a test failed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = (
-    "tests/data/test_table.py",
+    "tests/data",
     "tests/network/test_graph.py",
     "tests/network/formats/test_summary.py",
     "tests/test_packaging.py",
+    "tests/cli/commands/test_fit.py",
+    "tests/cli/commands/test_report.py",
+    "tests/cli/commands/test_choose.py",
+    "tests/cli/test_running.py",
     "tests/cli/test_app.py::test_help_shows_no_types_of_python",
     "tests/cli/test_app.py::test_values_are_named_by_what_they_are",
     "tests/docs/test_readme.py",
@@ -39,6 +44,8 @@ _TOOLS = (
     "pyagrum>=2.0",
     "pyarrow>=16",
     "openpyxl>=3.1",
+    "odfpy>=1.4",
+    "polars>=1.0",
 )
 
 

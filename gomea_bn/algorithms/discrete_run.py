@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, opened_run
+from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, compiled_for, opened_run
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Learner, Linkage, linkage_model, single_genes
+from gomea_bn.linkage.models import Learner, Linkage, learned_linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import (
     EVALUATIONS,
     FINISHED,
@@ -26,7 +26,7 @@ from gomea_bn.operators.mixing import (
     PopulationData,
     evaluate_row,
 )
-from gomea_bn.problems.base import CompiledProblem, Refiner, Solution, new_journal, with_defaults
+from gomea_bn.problems.base import CompiledProblem, Refiner, Solution, new_journal
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_states, generators_of
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import thread_count
@@ -283,7 +283,7 @@ class DiscreteRun(MultiStartRun):
         initial: ArrayLike | None = None,
         immediate: bool = False,
     ) -> None:
-        problem = with_defaults(problem)
+        problem = compiled_for(settings, problem, is_real=False)
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         self.immediate = immediate
@@ -484,7 +484,10 @@ class DiscreteRun(MultiStartRun):
         def learn(_thread: int, _block: int) -> None:
             for rows in groups:
                 parents = np.ascontiguousarray(population.data.parents[rows])
-                learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
+                answer = self.linkage.learn(parents, self.problem.alphabet, population.sampler)
+                learned.append(
+                    learned_linkage(self.scheme.linkage, "genes", answer, len(self.problem.alphabet))
+                )
 
         inline = self.problem.n_variables * population.size < _INLINE_CELLS
         self.execute(learn, 1, work_kind="linkage", n_threads=1, inline=inline)

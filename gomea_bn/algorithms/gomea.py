@@ -13,11 +13,13 @@ from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
 from gomea_bn.operators.mixing import MixingWork, PopulationData, initialise_range, vary_range
+from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits
 
 
+@with_known_names
 @dataclass(frozen=True)
 class GOMEA(DiscreteSearch):
     """Gene-pool optimal mixing with the interleaved multi-start scheme.

@@ -18,7 +18,7 @@ from gomea_bn.algorithms.discrete_run import (
     put_back,
     stall_limit,
 )
-from gomea_bn.algorithms.multi_start import check_scheme
+from gomea_bn.algorithms.multi_start import check_scheme, no_elite, take_best
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model
 from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
@@ -33,8 +33,9 @@ from gomea_bn.operators.front_mixing import (
     vary_front,
 )
 from gomea_bn.operators.mixing import PopulationData
+from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner
-from gomea_bn.runtime.checkpoints import State, fill, history_of, history_state
+from gomea_bn.runtime.checkpoints import State, fill, filled, history_of, history_state
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 _MOST_ROUNDS = 1000
@@ -131,6 +132,7 @@ _LEAST_ROOM = 1024
 _OVERFLOW = 2.0
 
 
+@with_known_names
 @dataclass(frozen=True)
 class MOGOMEA(DiscreteSearch):
     """Multi-objective GOMEA with the interleaved multi-start scheme (Luong, La Poutre & Bosman 2014, 2018).
@@ -280,10 +282,21 @@ class FrontRun(DiscreteRun):
         self._find_capacity = max(16, min(_MOST_FINDS, _FIND_BYTES // (2 * max(n_variables, 1))))
         self._finds: list[Archive] = []
         self._refused = 0
+        # the solution of least violation, while the archive is empty
+        self._nearest = no_elite(self.problem, np.int16)
 
     def result(self) -> Result:
         """Return the front so far, ordered by the first objective, then the next ones."""
         order = np.lexsort(self.archive.objectives.T[::-1])
+        nearest = (
+            {}
+            if len(order)
+            else {
+                "nearest_X": self._nearest.genotype.copy(),
+                "nearest_F": self._nearest.objectives.copy(),
+                "nearest_violation": float(self._nearest.violation[0]),
+            }
+        )
         return Result(
             X=self.archive.genotypes[order],
             F=self.archive.objectives[order],
@@ -293,6 +306,7 @@ class FrontRun(DiscreteRun):
                 "violation": np.zeros(len(order)),
                 "n_eval_at_last_addition": self.n_eval_at_best,
                 "refused_by_full_archive": self.archive.refused + self._refused,
+                **nearest,
             },
             **self.totals(),
         )
@@ -303,7 +317,10 @@ class FrontRun(DiscreteRun):
 
     def progress(self) -> Progress:
         """Return the state of the run; `best` is the least value of the first objective."""
-        least = self.archive.objectives[:, 0].min(initial=np.inf)
+        if not len(self.archive):
+            best, violation = float(self._nearest.objectives[0]), float(self._nearest.violation[0])
+            return Progress(best=best, violation=violation, **self.counts())
+        least = self.archive.objectives[:, 0].min()
         return Progress(best=float(least), archive_size=len(self.archive), **self.counts())
 
     def state(self) -> State:
@@ -313,6 +330,7 @@ class FrontRun(DiscreteRun):
             "archive": self.archive.data._asdict(),
             "refused": self._refused,
             "clock": self.front_works[0].clock,
+            "nearest": self._nearest._asdict(),
             "history": history_state(self.history),
         }
 
@@ -322,6 +340,7 @@ class FrontRun(DiscreteRun):
         self.archive.restore(state["archive"])
         self._refused = state["refused"]
         fill(self.front_works[0].clock, state["clock"])
+        filled(self._nearest, state["nearest"])
         self.history = history_of(state["history"])
 
     def _population_state(self, population: _Population) -> State:
@@ -448,6 +467,9 @@ class FrontRun(DiscreteRun):
                 break
         population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
+        if n_counted and not len(self.archive):
+            data, rows = population.data, slice(n_counted)
+            take_best(self._nearest, data.genotypes[rows], data.objectives[rows], data.violations[rows])
         population.generations += 1
         population.stalled += 1
         if self.archive.additions > additions:

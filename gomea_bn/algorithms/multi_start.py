@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
+from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
 from gomea_bn.operators.mixing import Elite
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
@@ -88,6 +88,21 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
         )
 
 
+def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
+    """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
+    # learners load without problems in plain Python
+    from gomea_bn.problems.python_problem import as_compiled
+
+    compiled = as_compiled(problem)
+    if compiled.is_real != is_real:
+        wanted, given, other = "discrete variables", "real or mixed ones", "RVGOMEA"
+        if is_real:
+            wanted, given, other = "real or mixed variables", "discrete ones alone", "GOMEA or MOGOMEA"
+        name = type(settings).__name__
+        raise GomeaBnError(f"{name} takes problems of {wanted}, this one has {given}; use {other}.")
+    return compiled
+
+
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return the seeds of a run; raises `GomeaBnError` for a random state that is not a valid seed."""
     if isinstance(random_state, np.random.SeedSequence):
@@ -123,6 +138,11 @@ class MultiStartRun(ABC):
         callback: Callback | None,
         n_threads: int,
     ) -> None:
+        if not isinstance(limits, Limits):
+            raise GomeaBnError(
+                f"limits must be a Limits, such as Limits(max_seconds=10), got {limits!r:.80}."
+            )
+        check_callable("callback", callback)
         self.scheme = settings
         self.problem = problem
         self.limits = limits
@@ -374,6 +394,23 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
     )
 
 
+def no_elite(problem: Any, dtype: type[np.generic]) -> Elite:
+    """Return room for the best solution of a run that has none yet."""
+    genotype: Any = np.zeros(problem.n_variables, dtype)
+    return Elite(genotype=genotype, objectives=np.full(problem.n_objectives, inf), violation=np.full(1, inf))
+
+
+def take_best(
+    elite: Elite, genotypes: NDArray[Any], objectives: NDArray[np.float64], violations: NDArray[np.float64]
+) -> None:
+    """Copy the first of the best solutions if it is better: by its violation, then by its first objective."""
+    best = int(np.lexsort((objectives[:, 0], violations))[0])
+    if (violations[best], objectives[best, 0]) < (elite.violation[0], elite.objectives[0]):
+        elite.genotype[:] = genotypes[best]
+        elite.objectives[:] = objectives[best]
+        elite.violation[0] = violations[best]
+
+
 # an improvement by less than this share of the objective is rounding
 _MEANINGFUL = 1e-10
 
@@ -391,10 +428,7 @@ class EliteRun(MultiStartRun):
                 f"{problem.n_objectives}; {advice}."
             )
         super().__init__(settings, problem, *options)
-        genotype: Any = np.zeros(problem.n_variables, self.dtype)
-        self.elite = Elite(
-            genotype=genotype, objectives=np.full(problem.n_objectives, inf), violation=np.full(1, inf)
-        )
+        self.elite = no_elite(problem, self.dtype)
         self.history: list[HistoryEntry] = []
 
     def result(self) -> Result:
@@ -425,7 +459,8 @@ class EliteRun(MultiStartRun):
 
     def progress(self) -> Progress:
         """Return the state of the run."""
-        return Progress(best=float(self.elite.objectives[0]), **self.counts())
+        best, violation = float(self.elite.objectives[0]), float(self.elite.violation[0])
+        return Progress(best=best, violation=violation, **self.counts())
 
     def note_best(
         self,
@@ -435,11 +470,7 @@ class EliteRun(MultiStartRun):
         population_size: int,
     ) -> None:
         """Copy the best of some solutions, the first of equals, if it is an improvement, and add to the history."""
-        best = int(np.lexsort((objectives[:, 0], violations))[0])
-        if (violations[best], objectives[best, 0]) < (self.elite.violation[0], self.elite.objectives[0]):
-            self.elite.genotype[:] = genotypes[best]
-            self.elite.objectives[:] = objectives[best]
-            self.elite.violation[0] = violations[best]
+        take_best(self.elite, genotypes, objectives, violations)
         objective = float(self.elite.objectives[0])
         former = self.history[-1].objective if self.history else inf
         if not self.history or objective != former:

@@ -13,7 +13,7 @@ from gomea_bn.algorithms.discrete_run import checked_genotypes, new_population, 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_callable, check_verbose
 from gomea_bn.operators.mixing import evaluate_row
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
@@ -113,11 +113,12 @@ def optimise(
     (20, 'target')
     """
     problem = as_compiled(problem)
+    check_verbose(verbose)
     kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
     if target is None:
         target = problem.target
-    if termination is not None and not callable(termination):
-        raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
+    for name, call in (("termination", termination), ("callback", callback)):
+        check_callable(name, call)
     if problem.is_real:
         kind, description = RVGOMEA, "an RVGOMEA for real or mixed variables"
     elif problem.n_objectives > 1:
@@ -147,6 +148,6 @@ def optimise(
         return algorithm.run(problem, limits, callback=combined if calls else None, **options)
     from gomea_bn.runtime.progress import LiveTable
 
-    with LiveTable() as live:
+    with LiveTable(scores=False) as live:
         calls.append(live)
         return algorithm.run(problem, limits, callback=combined, **options)

@@ -11,9 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.multi_start import EliteRun, Scheme, check_scheme, opened_run
+from gomea_bn.algorithms.multi_start import EliteRun, Scheme, check_scheme, compiled_for, opened_run
 from gomea_bn.errors import GomeaBnError, check_number
-from gomea_bn.linkage.models import Linkage, LinkageTree, check_members, from_subsets
+from gomea_bn.linkage.models import (
+    Custom,
+    Full,
+    Linkage,
+    LinkageTree,
+    Univariate,
+    check_members,
+    from_subsets,
+    learned_linkage,
+)
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.mixing import EVALUATIONS as MIXING_EVALUATIONS
 from gomea_bn.operators.mixing import TOUCHED as MIXING_TOUCHED
@@ -42,7 +51,7 @@ from gomea_bn.operators.real_mixing import (
     vary,
 )
 from gomea_bn.parameters import without_effect
-from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, with_real_defaults
+from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, real_array
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
@@ -72,10 +81,10 @@ class RVGOMEA(Scheme):
 
     Parameters
     ----------
-    linkage : str or RealLinkageModel
+    linkage : str, Custom or RealLinkageModel
         "tree" (learned from the correlations in every generation, with the root), "interaction-tree" (fixed, from the
-        problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``. The subsets are
-        those of all variables, discrete ones included.
+        problem's interactions), "univariate", "full", `Custom` subsets, or an object with ``learn`` and ``learned``.
+        The subsets are those of all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -112,7 +121,7 @@ class RVGOMEA(Scheme):
     that are equal to those of another one count once, and constant discrete variables are left out.
     """
 
-    linkage: str | RealLinkageModel = "tree"
+    linkage: str | RealLinkageModel | Custom | Full | Univariate = "tree"
     selection: float = 0.35
     base_population: int = 10
     growth: int = 2
@@ -197,7 +206,7 @@ def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) 
     """Return the initial solutions; raises `GomeaBnError` for a wrong shape or values outside the bounds."""
     if initial is None:
         return np.empty((0, problem.n_variables))
-    solutions = np.asarray(initial, np.float64)
+    solutions = real_array("initial", initial)
     if solutions.ndim != 2 or solutions.shape[1] != problem.n_variables:
         raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {solutions.shape}.")
     wrong = np.argwhere(outside(problem, solutions))
@@ -231,7 +240,7 @@ class RealRun(EliteRun):
         callback: Callback | None = None,
         initial: NDArray[np.float64] | None = None,
     ) -> None:
-        problem = with_real_defaults(problem)
+        problem = compiled_for(settings, problem, is_real=True)
         self.initial = _checked_initial(problem, initial)
         super().__init__(settings, problem, limits, random_state, callback, 1)
         self.settings = settings
@@ -366,7 +375,9 @@ class RealRun(EliteRun):
             work.selected[:] -= work.offsets[work.selection.order[: rules.n_selected]]
         if population.linkage is None or self.linkage.learned:
             former = population.distributions
-            self._take_linkage(population, self.linkage.learn(covariance, generator))
+            answer = self.linkage.learn(covariance, generator)
+            learned = learned_linkage(self.settings.linkage, "variables", answer, self.problem.n_variables)
+            self._take_linkage(population, learned)
             new, sampled = population.distributions, population.distributions.linkage
             if len(former.multipliers):
                 marks = np.zeros(self.problem.n_variables, np.int64)

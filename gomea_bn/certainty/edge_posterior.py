@@ -19,7 +19,15 @@ from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilit
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer, check_number
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Setting,
+    check_choice,
+    check_integer,
+    check_number,
+    give_warning,
+)
 from gomea_bn.lazy import pd
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -345,13 +353,12 @@ def _posteriors(
 def _warn_of_chains(result: EdgeProbabilities) -> None:
     if result.chain_difference > LARGEST_DIFFERENCE:
         more = {"end": [Setting("n_sweeps")], "max_seconds": [Setting("max_seconds")]}
-        warnings.warn(
+        give_warning(
             GomeaBnWarning(
                 f"The chains have not mixed: they differ by up to {result.chain_difference:.2f} in the probability of "
                 f"an edge after {result.n_sweeps:,} sweeps each.",
                 more.get(result.stopped_by, []),
-            ),
-            stacklevel=3,
+            )
         )
 
 
@@ -391,12 +398,9 @@ def _sampled_posterior(
     most_sets = _MOST_DEAR_SETS if is_dear else _MOST_SETS
     n_candidates = _candidates(len(graphs.names), graphs.rules.max_indegree, most_sets)
     if n_candidates is not None:
-        warnings.warn(
-            GomeaBnWarning(
-                f"Every variable has only its {n_candidates} most likely candidate parents: {len(graphs.names)} "
-                f"variables with at most {graphs.rules.max_indegree} parents have more than {most_sets:,} parent sets."
-            ),
-            stacklevel=4,
+        give_warning(
+            f"Every variable has only its {n_candidates} most likely candidate parents: {len(graphs.names)} "
+            f"variables with at most {graphs.rules.max_indegree} parents have more than {most_sets:,} parent sets."
         )
         graphs = graphs.with_candidates(n_candidates)
     stop = StopFlag(max_seconds)

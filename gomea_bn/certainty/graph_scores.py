@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,15 @@ import numpy as np
 
 from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    Setting,
+    check_integer,
+    give_warning,
+    is_real,
+)
 from gomea_bn.lazy import pd
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.reported_scores import recorded_options
@@ -197,7 +204,7 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
     without = ""
     if n_counted < len(network.edges):
         without = f" It counts no edge that only curves need ({len(network.edges) - n_counted} here)."
-    warnings.warn(
+    give_warning(
         GomeaBnWarning(
             [
                 f"The graph was learned with curves of {listed([repr(str(name)) for name in names], 5)}, and is judged "
@@ -205,8 +212,7 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
                 Option("curves", "none"),
                 " to judge a graph by the score that chose it.",
             ]
-        ),
-        stacklevel=4,
+        )
     )
 
 

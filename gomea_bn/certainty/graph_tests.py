@@ -12,7 +12,8 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.sources import AVAILABLE, source_table
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import pd
@@ -20,7 +21,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.family_scorer import Family
-from gomea_bn.texts import counted, shown_name
+from gomea_bn.texts import counted, listed, shown_name
 
 # errors of verdicts, and rate of false discoveries
 _LEVEL = 0.05
@@ -30,6 +31,8 @@ _BLOCK = 2**21
 _OF_EDGES = 99
 # permutations with at least the observed gain from which on their share is the p-value
 _ENOUGH = 10
+# levels of columns of a table that an expert's network is completed from, as of `read_table`
+_MOST_LEVELS = 50
 # sums of the same counts in another order differ by rounding
 _DECIMALS = 8
 
@@ -53,6 +56,9 @@ class GraphTest:
         gains, and "p_value" that of the independence of the two given the other parents of the child. The data
         "support" the edge if `q_value` is below .05 and the score loses, and "reject" it if neither holds.
     n_rows, n_permutations : int
+        Numbers of rows that were tested, and of permutations.
+    n_incomplete : int
+        Number of rows with missing values, which were left out.
     """
 
     p_value: float
@@ -60,12 +66,18 @@ class GraphTest:
     present: pd.DataFrame
     n_rows: int
     n_permutations: int
+    n_incomplete: int = 0
 
     @property
     def sentence(self) -> str:
         """Whether the rows reject the whole graph, in words."""
         verb = "reject" if self.p_value < _LEVEL else "do not reject"
-        return f"{counted(self.n_rows, 'row')} {verb} the graph (p = {self.p_value:.3g})."
+        rows = counted(self.n_rows, "row")
+        if self.n_incomplete:
+            rows = (
+                f"{self.n_rows:,} of {self.n_rows + self.n_incomplete:,} rows, those without missing values,"
+            )
+        return f"{rows} {verb} the graph (p = {self.p_value:.3g})."
 
     @property
     def notes(self) -> dict[tuple[str, str], str]:
@@ -95,6 +107,7 @@ class GraphTest:
         return {
             "p_value": self.p_value,
             "n_rows": self.n_rows,
+            "n_incomplete": self.n_incomplete,
             "n_permutations": self.n_permutations,
             "missing": self.missing.to_dict(orient="records"),
             "present": self.present.to_dict(orient="records"),
@@ -117,11 +130,16 @@ def _notes(frame: pd.DataFrame, word: str) -> dict[tuple[str, str], str]:
     """Return in words what the data say about pairs, whose gains are those of the score `word` an edge."""
     return {
         (row["parent"], row["child"]): (
-            f"the data {row['verdict']} this edge: {word} it the score {'gains' if row['gain'] > 0 else 'loses'} "
-            f"{abs(row['gain']):.1f} nats (p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
+            f"the data {row['verdict']} this edge: {word} it the score {_change_text(row['gain'])} "
+            f"(p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
         )
         for row in frame.to_dict(orient="records")
     }
+
+
+def _change_text(gain: float) -> str:
+    size = f"{abs(gain):.1f}"
+    return f"{'gains' if gain > 0 else 'loses'} {size} nats" if float(size) else "stays"
 
 
 def test_graph(
@@ -148,7 +166,7 @@ def test_graph(
         Graph and bins, of which the rows need not reach all. The bins and levels of an expert's network are completed
         from the table.
     table : DataFrame, Table or path
-        Rows without missing values.
+        Rows. Those with a missing value in a column of the graph are left out, and counted in `n_incomplete`.
     n_permutations : int
         Permutations of every column, and at most 99 of them for every edge. The p-value of the graph is at least about
         the number of columns divided by it.
@@ -160,7 +178,7 @@ def test_graph(
     Raises
     ------
     GomeaBnError
-        For missing values, and tables whose columns do not fit the graph.
+        For fewer than two rows without missing values, and tables whose columns do not fit the graph.
 
     Notes
     -----
@@ -178,13 +196,14 @@ def test_graph(
     """
     check_integer("n_permutations", n_permutations, 1)
     if isinstance(graph, ExpertNetwork):
-        table = read_table(table)
-        graph = graph.fitted(table)
+        table = source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
+        graph = graph.fitted(_complete_rows(table))
     if not isinstance(graph, DiscretizedBayesNet):
         raise GomeaBnError(
             f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
         )
-    rows = table_for(graph, table, allow_empty_bins=True)
+    given = table_for(graph, table, allow_missing=True, allow_empty_bins=True)
+    rows = _complete_rows(given)
     generator = random_generator(random_state)
     names, n = graph.names, len(graph.names)
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
@@ -220,7 +239,22 @@ def test_graph(
     present["verdict"] = _verdicts(present, present["gain"] < 0, "support", "reject")
     missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
     present = present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
-    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations)
+    n_incomplete = given.n_rows - rows.n_rows
+    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete)
+
+
+def _complete_rows(table: Table) -> Table:
+    """Return the rows without missing values; raises for fewer than two."""
+    rows = table.complete_rows()
+    if rows.n_rows >= 2:
+        return rows
+    gaps = {column.name: column.n_missing for column in table.columns if column.n_missing}
+    most = sorted(gaps, key=lambda name: -gaps[name])[:3]
+    raise GomeaBnError(
+        f"A test of the graph needs at least 2 rows without missing values, got {rows.n_rows} of {table.n_rows}. Most "
+        f"are missing in {listed([f'{shown_name(name)!r} ({gaps[name]})' for name in most])}.",
+        ["fill them, for example by the network's impute", "test a graph without these columns"],
+    )
 
 
 # pytest collects functions of this name

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
@@ -109,11 +111,17 @@ def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
     expert = ExpertNetwork.from_file(path)
     if rows is None:
         raise GomeaBnError(
-            f"'{path}' holds an expert's edges without probabilities; give the table that completes it with --data. "
-            f"`gomea-bn export {path} --data DATA -o model.json` writes the completed network, which all commands take."
+            f"'{path}' holds an expert's edges without probabilities. `gomea-bn export {shlex.quote(path)} --data DATA "
+            "-o model.json` completes it by a table, and writes a network that all commands take."
         )
     with printed_warnings():
-        return expert.fitted(read_table(rows))
+        table = read_table(rows, missing="drop")
+        if table.dropped_rows:
+            say(
+                f"The expert's network is completed from {table.n_rows:,} of {len(rows):,} rows, those without missing "
+                "values."
+            )
+        return expert.fitted(table)
 
 
 def finish_folder(folder: str | os.PathLike[str]) -> None:
@@ -125,20 +133,42 @@ def finish_folder(folder: str | os.PathLike[str]) -> None:
         finish_exchange(Path(folder), (*FRONT_ENTRIES, *RUN_ENTRIES))
 
 
-def files_of(text: str) -> list[Path]:
-    """Return the files that a network of this name may be read from, for `check_targets`."""
-    folder, mark, _ = text.rpartition("#")
-    if mark and not os.path.lexists(text):
-        return folder_files(Path(folder))
-    return folder_files(Path(text)) if os.path.isdir(text) else [Path(text)]
+def files_of(source: str, text: str) -> dict[str, list[Path]]:
+    """Return the files behind a network, for `check_targets`, by words for them.
 
-
-def folder_files(folder: Path) -> list[Path]:
-    """Return the paths of the files that `learn --out` and `front --out` write into a folder, existing or not."""
+    They are the file that the network may be read from, or those that `learn --out` and `front --out` write into its
+    folder, existing or not, and the table that it was learned from. `source` is the argument or option that has the
+    name `text` of the network.
+    """
     from gomea_bn.front.folder import FRONT_ENTRIES
     from gomea_bn.learning.run_folder import RUN_ENTRIES
 
-    return [folder / name for name in (*FRONT_ENTRIES, *RUN_ENTRIES)]
+    if (folder := _folder_of(text)) is None:
+        return {source: [Path(text)]}
+    files = {source: [folder / name for name in (*FRONT_ENTRIES, *RUN_ENTRIES)]}
+    # the command itself says what is wrong with the folder
+    with suppress(GomeaBnError):
+        record = _record_of(folder)
+        table = record.get("source", record.get("data"))
+        if isinstance(table, dict) and isinstance(table.get("path"), str):
+            files[f"the table of {source}"] = [Path(table["path"])]
+    return files
+
+
+def _folder_of(text: str) -> Path | None:
+    """Return the folder of the run or of the front that the name of a network says, None for a file."""
+    name, mark, _ = text.rpartition("#")
+    if mark and not os.path.lexists(text):
+        return Path(name)
+    return Path(text) if os.path.isdir(text) else None
+
+
+def _record_of(folder: Path) -> dict[str, Any]:
+    """Return the record of a front or of a run in a folder, empty if there is none."""
+    from gomea_bn.front.folder import is_front_folder, read_front_record
+
+    finish_folder(folder)
+    return read_front_record(folder) if is_front_folder(str(folder)) else run_record_of(folder)
 
 
 def of_run_folder(folder: Path) -> DiscretizedBayesNet:
@@ -178,15 +208,11 @@ def recorded_reading(text: str, data: Path) -> dict[str, Any]:
     fronts have a record. The options must apply to the kind of file of the other table, `data`.
     """
     from gomea_bn.data.files.table_files import applicable_options
-    from gomea_bn.front.folder import is_front_folder, read_front_record
 
-    name, mark, _ = text.rpartition("#")
-    folder = Path(name if mark and not os.path.lexists(text) else text)
-    if not os.path.isdir(folder):
+    folder = _folder_of(text)
+    if folder is None or not os.path.isdir(folder):
         return {}
-    finish_folder(folder)
-    record = read_front_record(folder) if is_front_folder(str(folder)) else run_record_of(folder)
-    options = reading_of(record)
+    options = reading_of(_record_of(folder))
     applicable = ("na_values", *(applicable_options(data, options.get("sep")) or ()))
     try:
         return ReadingOptions.of(**{key: options[key] for key in applicable if key in options}).given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -16,6 +16,12 @@ from gomea_bn.runtime.files import file_text, load_json, prefixed_errors
 if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.checkpoints import Checkpoint
+
+
+_FIELD = re.compile(r'\s*(?:"((?:[^"]|"")*)"|((?:[^",\s][^,]*)?))\s*(,|\Z)')
+# a name on either side of an arrow, quoted or without commas and arrows
+_NAME = r'(\s*"(?:[^"]|"")*"\s*|\s*(?!["\s])(?:(?!->)[^,])*)'
+_ARROW = re.compile(f"{_NAME}->{_NAME}")
 
 
 def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = None) -> ReadingOptions:
@@ -100,12 +106,12 @@ def all_cut_points(texts: Iterable[str], file: Path | None) -> dict[str, list[fl
 
 
 def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the (parent, child) pairs in "a,b" or "a->b"; names with commas are quoted as in CSV."""
+    """Return the (parent, child) pairs in "a,b" or "a->b"; names with commas or arrows are quoted as in CSV."""
     edges = []
     for text in texts:
-        fields = fields_of(option, text)
-        if len(fields) == 1:
-            fields = [field.strip() for field in fields[0].split("->")]
+        arrow = _ARROW.fullmatch(text)
+        sides = [text] if arrow is None else arrow.groups()
+        fields = [field for side in sides for field in fields_of(option, side)]
         if len(fields) != 2 or not all(fields):
             raise GomeaBnError(f"{option} must be parent,child or parent->child, got {text!r}.")
         edges.append((fields[0], fields[1]))
@@ -185,11 +191,19 @@ def _names(option: str, text: str) -> list[str]:
 
 def fields_of(option: str, text: str) -> list[str]:
     """Return the fields of a text that are separated by commas, and may be quoted as in CSV."""
-    try:
-        rows = list(csv.reader([text], skipinitialspace=True, strict=False))
-    except csv.Error as error:
-        raise GomeaBnError(f"{option}: {text!r} cannot be read ({error}).") from error
-    return [field.strip() for field in rows[0]] if rows else [""]
+    fields, end = [], 0
+    while True:
+        field = _FIELD.match(text, end)
+        if field is None:
+            raise GomeaBnError(
+                f"{option}: {text!r} cannot be read: a name that begins with a quote must end with one, and "
+                "quotes in it must be written twice."
+            )
+        quoted, plain, comma = field.groups()
+        fields.append(plain.strip() if quoted is None else quoted.replace('""', '"').strip())
+        if not comma:
+            return fields
+        end = field.end()
 
 
 def read_checkpoint(folder: Path | None, every: float | None, resume: bool) -> Checkpoint | None:

@@ -126,6 +126,13 @@ CutPoints = _named(
 )
 Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
 Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
+Unknown = Annotated[
+    str,
+    opt(
+        "What a level that NETWORK does not know counts as: missing, nearest (the nearest number or ordered level), or "
+        "error."
+    ),
+]
 AsJson = _named(bool, "Print the result as JSON.", COMMON, "--json")
 CheckpointFolder = _named(
     Path | None,
@@ -212,11 +219,17 @@ class Given:
 
     @property
     def spelled(self) -> dict[str, str]:
-        """Options that hold the user's cuts and tiers, by their names in Python; see `spelling`."""
-        by_file = "--cut-points or --cuts" if self.values["cut_points"] else "--cuts"
+        """Options that hold the user's cuts, tiers and edges, by their names in Python; see `spelling`."""
+
+        def holding(option: str, file_option: str) -> str:
+            given = [name for name in (option, file_option) if self.values[name.strip("-").replace("-", "_")]]
+            return " or ".join(given) or option
+
         return {
-            "cut_points": by_file if self.values["cuts"] is not None else "--cut-points",
-            "temporal_order": "--tiers" if self.values["tiers"] is not None else "--tier",
+            "cut_points": holding("--cut-points", "--cuts"),
+            "temporal_order": holding("--tier", "--tiers"),
+            "required_edges": holding("--require", "--rules"),
+            "forbidden_edges": holding("--forbid", "--rules"),
         }
 
     def options(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
+PICTURES = (".png", ".svg", ".pdf")
 NOTHING_WRITTEN = "Interrupted; nothing was written."
 
 # options with another name than in Python
@@ -166,34 +167,49 @@ def check_writable(target: Path) -> None:
     """
     from gomea_bn.runtime.files import check_name
 
-    if not os.path.isdir(target.absolute().parent) or os.path.isdir(target):
-        fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
+    if os.path.isdir(target):
+        fail(f"Cannot write '{target}': it is a folder.", FAILED)
+    if not os.path.isdir(target.absolute().parent):
+        fail(f"Cannot write '{target}': its folder does not exist.", FAILED)
     if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
         fail(f"Cannot write '{target}': no permission to write in its folder.", FAILED)
     with failing(FAILED):
         check_name(target)
 
 
-def check_output(option: str, out: Path | None, inputs: Mapping[str, Iterable[Path]]) -> None:
-    """Exit if the file that an option names is one of the inputs of `check_targets`, or cannot be written."""
+def check_output(
+    option: str, out: Path | None, inputs: Mapping[str, Iterable[Path]], endings: Sequence[str]
+) -> None:
+    """Exit if the file that an option names is one of the inputs of `check_targets`, or cannot be written.
+
+    Its ending, of any case, must be one of those of the format that is written.
+    """
     if out is not None:
         check_targets({option: [out]}, inputs)
+        check_ending(option, out, endings)
         check_writable(out)
 
 
-def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
-    """Exit with code 2 if a command would replace a file that it reads, or write two results to one file.
+def check_ending(option: str, out: Path, endings: Sequence[str]) -> None:
+    """Exit with code 2 if the name of a file that an option names has another ending, of any case."""
+    if out.suffix.lower() not in endings:
+        most = ", ".join(endings[:-1]) + " or " if len(endings) > 1 else ""
+        fail(f"{option}: '{out}' must end in {most}{endings[-1]}.", WRONG_USE)
 
-    Every command that writes calls this with all files that it reads, before it writes anything. Both are given by
-    option or argument; a folder stands for all files in it.
+
+def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
+    """Exit with code 2 if a command would replace an input, or write two results to one file.
+
+    Every command that writes calls this with all files that it reads, and with the tables behind them, before it writes
+    anything. Both are given by option or argument; a folder stands for all files in it.
     """
     files = [(option, path) for option, paths in targets.items() for path in paths]
     for option, target in files:
         for source_option, sources in inputs.items():
             if any(_overlap(target, source) for source in sources):
                 fail(
-                    f"{option}: cannot write '{target}', since the command reads it ({source_option}) and it would be "
-                    "lost; choose another.",
+                    f"{option}: cannot write '{target}', since it is an input ({source_option}) and would be lost; "
+                    "choose another.",
                     WRONG_USE,
                 )
     for position, (option, target) in enumerate(files):
@@ -215,19 +231,15 @@ def _overlap(path: Path, other: Path) -> bool:
     return os.path.exists(first) and os.path.exists(second) and first.samefile(second)
 
 
-def check_figure(option: str, target: Path) -> None:
-    """Exit with code 2 if a file does not have the ending of a picture."""
-    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
-        fail(f"{option}: '{target}' must end in .png, .svg or .pdf.", WRONG_USE)
-
-
 def write_figure(draw: Callable[[], Axes], target: Path) -> None:
     """Write the figure of the axes that a function draws, or exit with code 1."""
+    from matplotlib.figure import Figure
+
     from gomea_bn.runtime.files import write_bytes
 
     content = BytesIO()
-    figure = draw().get_figure(root=True)
-    assert figure is not None
+    figure = draw().figure
+    assert isinstance(figure, Figure)
     figure.savefig(content, format=target.suffix[1:].lower(), bbox_inches="tight")
     with writing(target, "the plot"):
         write_bytes(target, content.getvalue())

@@ -14,6 +14,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.models import OptionInfo
 
+from gomea_bn.cli.output import WRONG_USE, fail
+
 _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by command, the options that --help shows
 _MOST_USED = {
@@ -40,6 +42,14 @@ class PlainCommand(TyperCommand):
                 # recent releases of typer write the type behind the name
                 setattr(parameter, "display_type_rich", lambda ctx: None)  # noqa: B010 (older releases lack it)
 
+    def make_parser(self, ctx: Any) -> Any:
+        """Return the parser of arguments; an option of one value that is given again is an error."""
+        parser: Any = super().make_parser(ctx)
+        for option in (*parser._long_opt.values(), *parser._short_opt.values()):
+            if option.action == "store":
+                option.process = _once(option)
+        return parser
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, and the options by headings."""
         most_used = _MOST_USED.get(self.name or "")
@@ -59,6 +69,22 @@ class PlainCommand(TyperCommand):
             if sections.get(heading):
                 with formatter.section(heading):
                     formatter.write_dl(sections[heading])
+
+
+def _once(option: Any) -> Callable[[Any, Any], None]:
+    """Return the function that takes in the value of a parser's option, and exits with code 2 at a second value."""
+
+    def take(value: Any, state: Any) -> None:
+        if option.dest in state.opts:
+            values = [
+                " ".join(given) if isinstance(given, tuple) else given
+                for given in (state.opts[option.dest], value)
+            ]
+            name = max(option.obj.opts, key=len)
+            fail(f"{name} is given twice, with {values[0]!r} and {values[1]!r}; give it once.", WRONG_USE)
+        type(option).process(option, value, state)
+
+    return take
 
 
 def _show_all(ctx: typer.Context, is_given: bool) -> None:

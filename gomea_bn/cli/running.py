@@ -101,20 +101,20 @@ def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
 
     Options in them are spelled by `gomea_bn.cli.output.spelling`, which describes `names`.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
             yield
-        finally:
-            # an error follows what was warned of before
-            for warning in caught:
-                message = warning.message
-                if not issubclass(warning.category, UserWarning):
-                    warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
-                elif isinstance(message, GomeaBnWarning):
-                    say(f"Warning: {message.text(spelling(names))}")
-                else:
-                    say(f"Warning: {message}")
+    finally:
+        # an error follows what was warned of before; inside `catch_warnings` this would lengthen the list it walks
+        for warning in caught:
+            message = warning.message
+            if not issubclass(warning.category, UserWarning):
+                warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+            elif isinstance(message, GomeaBnWarning):
+                say(f"Warning: {message.text(spelling(names))}")
+            else:
+                say(f"Warning: {message}")
 
 
 @contextmanager

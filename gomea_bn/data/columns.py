@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -12,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
-from gomea_bn.data.frames import has_floats, plain, plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Rows, Setting, nearest
+from gomea_bn.data.frames import distinct_values, has_floats, plain, plain_frame
+from gomea_bn.errors import GomeaBnError, Rows, Setting, give_warning, nearest
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
 
@@ -78,6 +77,8 @@ class Column:
         Whether the values of a continuous column were stored as integers, or are dates without a time.
     points : ndarray of shape (n_points,), optional
         Values that are point masses, where the rows are a part of others that decide; otherwise those that repeat.
+    time_zone : str or None
+        Name of the time zone of dates, which are numbers in UTC.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Column:
     ordered: bool = False
     is_integer: bool = False
     points: NDArray[np.float64] | None = None
+    time_zone: str | None = None
     # counted at the first question, since a search asks repeatedly
     _n_missing: int | None = field(default=None, init=False, repr=False)
 
@@ -391,7 +393,7 @@ def level_values(series: pd.Series[Any], name: str) -> tuple[NDArray[np.int32], 
     if isinstance(series.dtype, pd.CategoricalDtype):
         categories = tuple(_scalar(value, name) for value in series.cat.categories)
         return np.array(series.cat.codes, dtype=np.int32), categories
-    codes, uniques = pd.factorize(series.array)
+    codes, uniques = distinct_values(series)
     levels = [_scalar(value, name) for value in uniques]
     order = sorted(range(len(levels)), key=lambda position: levels[position])
     rank = np.empty(len(levels), dtype=np.int32)
@@ -408,11 +410,9 @@ def encode_levels(
     other programs hold them, and texts of numbers match levels that are numbers, with a warning. Undeclared levels are
     errors, and so are missing values unless they are allowed or `EMPTY_LEVEL` is the only level.
     """
-    import pandas as pd
-
     series = plain(series)
     try:
-        codes, uniques = pd.factorize(series.array, use_na_sentinel=True)
+        codes, uniques = distinct_values(series)
     except TypeError as error:
         raise GomeaBnError(f"Column '{name}' holds values that cannot be compared: {error}.") from error
     missing = np.flatnonzero(codes < 0)
@@ -433,11 +433,9 @@ def encode_levels(
         if (by_number > table).any():
             table = np.maximum(table, by_number)
             kinds = ("numbers", "text") if isinstance(levels[0], str) else ("text", "numbers")
-            warnings.warn(
+            give_warning(
                 f"Column '{name}' holds {kinds[0]}, and its levels in the network are {kinds[1]}: "
-                f"{listed(map(repr, levels), 5)}. They are matched by their values.",
-                GomeaBnWarning,
-                stacklevel=3,
+                f"{listed(map(repr, levels), 5)}. They are matched by their values."
             )
     if table.size == 0:
         return np.full(len(codes), -1, dtype=np.int32)

@@ -107,6 +107,23 @@ def in_column_order(table: Table) -> Table:
     return _with_ordered_columns[table] or table
 
 
+def turned_marks(columns: Sequence[NDArray[Any]], n_first: int = 1) -> NDArray[np.uint64]:
+    """Return a random number for the content of every row, which no turn of a column around changes, uint64 (n_rows,).
+
+    Nor do the order of the rows and that of the columns after the first `n_first` ones change it. Real numbers count by
+    the distance of their rank from the nearer end, and integers by their value. The columns, (n_rows,), are float64
+    without NaN or integers.
+    """
+    marks = np.zeros(len(columns[0]), np.uint64)
+    for position, values in enumerate(columns):
+        ranks, n_distinct = _ranks(values)
+        if values.dtype.kind == "f":
+            ranks = np.minimum(ranks, np.uint64(n_distinct - 1) - ranks)
+        mark = _mix(np.array([min(position, n_first)], np.uint64))
+        marks += _mix(ranks * _STEP + mark)
+    return _mix(marks)
+
+
 def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix the bits of every hash in its place, and return the array."""
     hashes += _STEP

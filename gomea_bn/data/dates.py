@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, time, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import date, time, timedelta, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import has_floats
+from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+UTC = "UTC"
+# microseconds
+_DAY = 86_400e6
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)
 """Units of dates, durations and times of day; the name of a column ends in one of them in brackets."""
@@ -70,16 +73,28 @@ def value_in_words(name: str) -> str:
     return "a number" if unit is None else f"a number, or {_IN_WORDS[unit]}"
 
 
-def with_dates(
-    frame: pd.DataFrame, kinds: Mapping[str, str], how: str, few: int
-) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
-    """Return a frame with dates, times and durations as numbers, the names that change, and notes.
+class Dated(NamedTuple):
+    """A frame with dates, times and durations as numbers.
+
+    `names` are the new names, with units, by the former name as text, and `time_zones` those of columns of dates by
+    new name.
+    """
+
+    frame: pd.DataFrame
+    names: dict[str, str]
+    time_zones: dict[str, str]
+    notes: list[Note]
+
+
+def with_dates(frame: pd.DataFrame, kinds: Mapping[str, str], how: str, few: int) -> Dated:
+    """Return a frame with dates, times and durations as numbers.
 
     Columns of text stay text if `kinds` calls them discrete, and if they have few distinct values and `kinds` does not
-    call them continuous. The new names have units, by the former name as text. `how` is "numbers", or "drop", which
-    leaves the columns out; `few` is the largest number of distinct values that are few.
+    call them continuous. `how` is "numbers", or "drop", which leaves the columns out; `few` is the largest number of
+    distinct values that are few.
     """
     changed: dict[int, tuple[pd.Series[Any], str]] = {}
+    time_zones: dict[str, str] = {}
     for position, (label, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if has_floats(dtype):
             continue
@@ -90,13 +105,15 @@ def with_dates(
         if converted is not None:
             numbers, unit = converted
             changed[position] = numbers, f"{name} [{unit}]"
+            if unit == DAYS and (zone := _time_zone(series)) is not None:
+                time_zones[changed[position][1]] = zone
     if not changed:
-        return frame, {}, []
+        return Dated(frame, {}, {}, [])
     names = {str(frame.columns[position]): new_name for position, (_, new_name) in changed.items()}
     if how == "drop":
         remaining = [position for position in range(frame.shape[1]) if position not in changed]
         note = Note(f"Left out columns of dates and times: {listed(map(repr, names), 10)}.")
-        return frame.iloc[:, remaining], {}, [note]
+        return Dated(frame.iloc[:, remaining], {}, {}, [note])
     import pandas as pd
 
     parts = [changed[p][0] if p in changed else frame.iloc[:, p] for p in range(frame.shape[1])]
@@ -105,7 +122,64 @@ def with_dates(
     note = Note(
         [f"Dates and times are read as numbers: {shown}; ", Option("dates", "drop"), " leaves them out."]
     )
-    return pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(labels, axis=1), names, [note]
+    dated = pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(labels, axis=1)
+    return Dated(dated, names, time_zones, [note])
+
+
+def _time_zone(series: pd.Series[Any]) -> str | None:
+    """Return the name of the time zone of a column of dates: UTC for several, None where a date has none."""
+    import pandas as pd
+    from pandas.api import types
+
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        return _zone_name(series.dtype.tz)
+    if types.is_datetime64_any_dtype(series.dtype):
+        return None
+    values = pd.unique(series.dropna())
+    if isinstance(values[0], str):
+        offsets = {match[4] if (match := _ISO.fullmatch(value.strip())) else None for value in values}
+        names = {offset and _offset_name(offset) for offset in offsets}
+    else:
+        zones = {getattr(value, "tzinfo", None) for value in values}
+        names = {zone and _zone_name(zone) for zone in zones}
+    if None in names:
+        return None
+    return names.pop() if len(names) == 1 else UTC
+
+
+def _offset_name(offset: str) -> str:
+    """Return the name of the time zone of an offset such as "Z", "+02:00" or "+0200"."""
+    digits = offset.replace(":", "")
+    return UTC if digits in ("Z", "+0000", "-0000") else f"{UTC}{digits[:3]}:{digits[3:]}"
+
+
+def _zone_name(zone: Any) -> str:
+    """Return a name by which a time zone is found again; that of its offset, or UTC, where it has none."""
+    names = [str(zone)]
+    # the others depend on the date
+    if (offset := zone.utcoffset(None)) is not None:
+        names.append(str(timezone(offset)))
+    return next((name for name in names if is_time_zone(name)), UTC)
+
+
+def is_time_zone(name: object) -> bool:
+    """Return whether a value is the name of a time zone, such as "Europe/Berlin" or "UTC+02:00"."""
+    import pandas as pd
+
+    if not isinstance(name, str) or not name:
+        return False
+    try:
+        pd.Timestamp(0, tz=UTC).tz_convert(name)
+    # the data bases of zones raise errors of several classes
+    except (KeyError, ValueError, TypeError, OSError):
+        return False
+    return True
+
+
+def in_time_zone(dates: Any, zone: Any) -> Any:
+    """Return a DatetimeIndex, in UTC if it has no time zone, in a time zone; without one for None."""
+    aware = dates if dates.tz is not None else dates.tz_localize(UTC)
+    return aware.tz_convert(UTC).tz_localize(None) if zone is None else aware.tz_convert(zone)
 
 
 def _stays_text(series: pd.Series[Any], kind: str | None, few: int) -> bool:
@@ -166,10 +240,11 @@ def number_of(value: object, name: str) -> float | None:
     return float(converted[0].iloc[0])
 
 
-def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:
+def from_numbers(numbers: NDArray[np.float64], name: str, time_zone: str | None = None) -> Any:
     """Return numbers in the unit that a name ends in as dates, durations or times of day, to the microsecond.
 
     They are a DatetimeIndex, a TimedeltaIndex or an array of datetime.time. The numbers, float64 (n,), are without NaN.
+    Dates have the time zone, or are in UTC without one.
     """
     import pandas as pd
 
@@ -177,9 +252,9 @@ def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:
         microseconds = np.clip(np.rint(numbers * 3.6e9), 0, 86_400 * 10**6 - 1)
         times = pd.Timestamp("1970-01-01") + pd.to_timedelta(microseconds.astype(np.int64), unit="us")
         return np.array([time.time() for time in times], dtype=object)
-    scale = 86_400e6 if name.endswith(f"[{DAYS}]") else 1e6
+    scale = _DAY if name.endswith(f"[{DAYS}]") else 1e6
     durations = pd.to_timedelta(np.rint(numbers * scale).astype(np.int64), unit="us")
-    return pd.Timestamp("1970-01-01") + durations if name.endswith(f"[{DAYS}]") else durations
+    return in_time_zone(pd.Timestamp("1970-01-01") + durations, time_zone) if scale == _DAY else durations
 
 
 def date_texts(numbers: NDArray[np.float64], name: str, span: float) -> list[str] | None:
@@ -234,9 +309,7 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
 
 def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
     """Return a column of text as numbers if all of its values are dates or times of day."""
-    import pandas as pd
-
-    codes, uniques = pd.factorize(series.array)
+    codes, uniques = distinct_values(series)
     texts = [str(value).strip() for value in uniques]
     if not texts:
         return None

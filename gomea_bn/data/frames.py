@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 
@@ -47,10 +48,28 @@ def frame_of(source: Any) -> pd.DataFrame:
     if hasattr(source, "__arrow_c_stream__"):
         kind = f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}"
         pyarrow = require_pyarrow(f"Reading a {kind}")
-        return arrow_frame(pyarrow.table(source))
+        try:
+            table = pyarrow.table(source)
+        # a single column offers the same interface
+        except pyarrow.ArrowInvalid as error:
+            raise _no_table(source) from error
+        return arrow_frame(table)
     if hasattr(source, "__dataframe__"):
-        return plain_frame(pd.api.interchange.from_dataframe(source))
-    raise GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.")
+        require_pyarrow("Reading an object with the dataframe interchange")
+        from pyarrow.interchange import from_dataframe
+
+        return arrow_frame(from_dataframe(source))
+    raise _no_table(source)
+
+
+def _no_table(source: Any) -> GomeaBnError:
+    """Return the error for an object that is no table."""
+    advice = [
+        f"call its {method}()"
+        for method in ("to_frame", "collect")
+        if callable(getattr(type(source), method, None))
+    ]
+    return GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.", advice)
 
 
 def _frame_of_array(array: np.ndarray[Any, Any]) -> pd.DataFrame:
@@ -105,6 +124,20 @@ def require_pyarrow(what: str) -> Any:
     except ImportError as error:
         raise GomeaBnError(f"{what} needs pyarrow: pip install 'gomea-bn[parquet]'.") from error
     return pyarrow
+
+
+def distinct_values(series: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
+    """Return the positions of the values of a column among its distinct ones, intp (n_rows,), and these in their order.
+
+    A missing value has the position -1. Values that cannot be compared, such as lists, raise `TypeError`.
+    """
+    import pandas as pd
+
+    values = series.array
+    # pandas before 3.0 deprecates its own wrapper of NumPy's arrays here
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        return pd.factorize(values.to_numpy())
+    return pd.factorize(values)
 
 
 def has_floats(dtype: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
@@ -18,6 +18,8 @@ from gomea_bn.errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
+Rows: TypeAlias = Any
+"""Rows in any form that `source_frame` takes: a frame, a `Table`, an Arrow table, an array, a dict, or a path."""
 AVAILABLE = "available"
 """Treatment of missing values by which every part of a computation uses the rows that have its columns."""
 MISSING_CHOICES = (AVAILABLE, "error", "drop")
@@ -31,6 +33,10 @@ def treatment_in_reading(missing: str) -> str:
 
 def source_frame(source: Any) -> pd.DataFrame:
     """Return the rows of a table, a file, or any source of `frame_of`; a pandas frame is returned as it is."""
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        return source
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):

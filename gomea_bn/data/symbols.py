@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import check_texts
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import has_floats
+from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 
@@ -168,16 +168,14 @@ def _cleaned_text(
     series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str
 ) -> tuple[pd.Series[Any], dict[str, int]]:
     """Return a column of text, or of mixed objects, without its symbols, and the number of cells with each."""
-    import pandas as pd
-
     try:
-        codes, uniques = pd.factorize(series.array)
+        codes, uniques = distinct_values(series)
     # lists and dicts cannot be compared
     except TypeError:
         return series, {}
     distinct = list(uniques)
     check_texts(distinct, str(series.name))
-    is_symbol = _symbols_among(distinct, na_values)
+    is_symbol = symbols_among(distinct, na_values)
     if not is_symbol.any() or is_symbol.all():
         return series, {}
     cells = np.bincount(codes[codes >= 0], minlength=len(distinct))
@@ -186,8 +184,13 @@ def _cleaned_text(
     return from_distinct(series, codes, values, decimal), counts
 
 
-def _symbols_among(distinct: Sequence[Any], na_values: Sequence[str | float] | None) -> NDArray[np.bool_]:
-    """Return which of the distinct values of a column stand for missing values, bool (n_distinct,)."""
+def symbols_among(
+    distinct: Sequence[Any], na_values: Sequence[str | float] | None, *, has_marks: bool = False
+) -> NDArray[np.bool_]:
+    """Return which of the distinct values of a column stand for missing values, bool (n_distinct,).
+
+    `MARKS` do so by the other values of the column, or in any case with `has_marks`.
+    """
     stripped = [value.strip() if isinstance(value, str) else None for value in distinct]
     if na_values is not None:
         texts = {str(value).strip() for value in na_values}
@@ -200,7 +203,7 @@ def _symbols_among(distinct: Sequence[Any], na_values: Sequence[str | float] | N
     others = [
         text for text, word, mark in zip(stripped, is_word, is_mark) if text is not None and not word | mark
     ]
-    if all(any(character.isalnum() for character in text) for text in others):
+    if has_marks or all(any(character.isalnum() for character in text) for text in others):
         is_word |= is_mark
     return is_word
 

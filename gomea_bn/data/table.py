@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
@@ -35,7 +34,16 @@ from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.data.symbols import is_number
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    Setting,
+    check_choice,
+    check_integer,
+    give_warning,
+    nearest,
+    row_list,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class WeightedRows(NamedTuple):
-    """Rows of a table, the weight of each, and with what probability it is searched, float64 (n_rows,)."""
+    """Rows in an order of their content, the weight of each, and with what probability it is searched, (n_rows,)."""
 
     table: Table
     weights: NDArray[np.float64]
@@ -278,8 +286,9 @@ def read_table(
     header : {"first-line", "none"}
         Whether the first line of a file holds the column names; without names they are x0, x1, ...
     dates : {"numbers", "drop"}
-        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01,
-        durations are seconds and times of day are hours. Text with at most 10 distinct values stays text.
+        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01 in
+        UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
+        that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
 
     Returns
     -------
@@ -334,7 +343,7 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
-    frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
+    frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
     wanted = {*overrides, *(options.columns or ()), *new_names.values()}
     frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
@@ -346,8 +355,14 @@ def table_of(
         )
     # before the columns are read, since what they say may explain an error
     for note in (*loaded.warnings, *doubts):
-        warnings.warn(note, stacklevel=3)
+        give_warning(note)
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
+    columns = tuple(
+        replace(column, time_zone=time_zones[column.name])
+        if column.is_continuous and column.name in time_zones
+        else column
+        for column in columns
+    )
     table = Table(
         columns,
         len(frame) - len(dropped),
@@ -358,7 +373,7 @@ def table_of(
     )
     constant = _constants(columns)
     for note in (*constant, *doubts_about(table)):
-        warnings.warn(note, stacklevel=3)
+        give_warning(note)
     return table
 
 

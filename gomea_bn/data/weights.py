@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.content_order import MOST_CHANCE, chance_of_copies
+from gomea_bn.data.content_order import MOST_CHANCE, chance_of_copies, column_order, row_order
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.errors import GomeaBnError, Option, row_list, wrong_option
@@ -31,7 +31,11 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
     They must be finite numbers from 0 on, with some above 0.
     """
     try:
-        checked = np.array(weights, np.float64)
+        given = np.asarray(weights)
+        # NumPy leaves the imaginary parts out with a warning of its own
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
+        checked = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
     if checked.shape != (n_rows,):
@@ -39,7 +43,7 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
         raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
     wrong = ~(np.isfinite(checked) & (checked >= 0))
     if wrong.any() or not checked.any():
-        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
+        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are zero"
         raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
     return checked
 
@@ -90,25 +94,41 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
         return _checked(table.take(repeated), table)
     kept = np.flatnonzero(of_rows)
     given = table.take(kept)
-    of_rows = of_rows[kept]
+    # draws must not depend on where rows stand
+    order = _content_order(given, of_rows[kept])
+    ordered, of_rows = given.take(order), of_rows[kept][order]
     # the largest weight is 1 first, so that no square overflows
     scaled = of_rows / of_rows.max()
     if not are_frequencies:
         of_rows = scaled / scaled.mean()
+    taken, shares = _drawn(ordered, scaled)
+    searched = given.take(np.sort(order[taken]))
+    return _checked(replace(searched, all_rows=WeightedRows(ordered, of_rows, shares)), table)
+
+
+def _content_order(table: Table, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the positions of rows in an order that does not depend on their places, int64 (n_rows,)."""
+    # equal rows with different weights are not interchangeable
+    by_weight = np.argsort(weights, kind="stable")
+    columns = [column.values[by_weight] for column in table.columns]
+    return by_weight[row_order([columns[v] for v in column_order(columns)])]
+
+
+def _drawn(table: Table, scaled: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the positions of the rows to search, int64, and the probability of every row, float64 (n_rows,).
+
+    The rows are in their content order, and the largest of their weights, (n_rows,), is 1.
+    """
     worth = scaled.sum() ** 2 / (scaled @ scaled)
-    extremes = _extremes(given)
+    extremes = _extremes(table)
     if len(extremes) > _MOST_EXTREMES * worth:
         extremes = extremes[:0]
     shares = np.ones(len(scaled))
     others = np.setdiff1d(np.arange(len(scaled)), extremes)
     shares[others] = _shares(scaled[others], worth - len(extremes))
-    # rows at equal distances along the sum of their shares, in an order that no pattern of the table meets
-    generator = np.random.default_rng(_SEED)
-    order = generator.permutation(len(shares))
-    steps = np.floor(np.cumsum(shares[order]) + generator.random())
-    taken = order[np.flatnonzero(np.diff(steps, prepend=0.0))]
-    searched = given.take(np.sort(taken))
-    return _checked(replace(searched, all_rows=WeightedRows(given, of_rows, shares)), table)
+    # rows at equal distances along the sum of their shares; the order is a hash, so no pattern of the table meets them
+    start = np.random.default_rng(_SEED).random()
+    return np.flatnonzero(np.diff(np.floor(np.cumsum(shares) + start), prepend=0.0)), shares
 
 
 def _checked(table: Table, given: Table) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import MOST_SEED, GomeaBnError, Option, Setting
 from gomea_bn.parameters import Integer, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -110,7 +110,7 @@ class KMeans(_FixedCount):
     Needs scikit-learn: ``pip install 'gomea-bn[interop]'``.
     """
 
-    random_state: int | None = option(0, Integer(0, none=""))
+    random_state: int | None = option(0, Integer(0, MOST_SEED, none=""))
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""

@@ -51,7 +51,7 @@ def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) ->
     `option` is the name of the option, as the caller knows it.
     """
     kind = type(method).__name__
-    if method == "mdlp" or kind == DISCRETIZERS["mdlp"][1]:
+    if (isinstance(method, str) and method == "mdlp") or kind == DISCRETIZERS["mdlp"][1]:
         raise GomeaBnError(
             [
                 Option(option, "mdlp"),

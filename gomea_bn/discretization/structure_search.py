@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
+from gomea_bn.data.frames import plain_frame
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.discretization.base import check_each_once
@@ -106,7 +107,7 @@ class _StructureLearner(Parameters):
 
 
 def _discrete_columns(source: Any, learner: str) -> list[Column]:
-    frame = source_frame(source)
+    frame = plain_frame(source_frame(source))
     if len(frame) == 0 or frame.shape[1] == 0:
         raise GomeaBnError(f"{learner} needs rows and columns, got a table of shape {frame.shape}.")
     columns = []

@@ -6,10 +6,9 @@ From a checkout the former modules are forwarded with a warning. This package le
 from __future__ import annotations
 
 import sys
-import warnings
 
 from gomea_bn.cli.commands.installation import laboratory
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, give_warning
 
 _RUNNER = ("cluster", "experiment", "page", "registry", "report", "results", "run", "statistics")
 _PUBLISHED = (
@@ -34,10 +33,9 @@ _HOMES = {
     "published": "published.printed",
 }
 
-warnings.warn(
+give_warning(
     "gomea_bn.experiments has moved to scripts/lab of the repository; gomea-bn bench runs it.",
     DeprecationWarning,
-    stacklevel=2,
 )
 try:
     for _name, _home in _HOMES.items():

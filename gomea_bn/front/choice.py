@@ -20,6 +20,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.texts import amount
 
 KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
 Values = NDArray[np.float64]
@@ -61,9 +62,9 @@ def simplest_good_fit(
         error = _standard_error(network(best), table, n_rows)
     elif error is None:
         error = float(misfits[best]) / sqrt(n_rows or 1)
-    best_one, verb, amount = "The best fit", "fits", "misfit is {:.2g} nats per row"
+    best_one, verb, words = "The best fit", "fits", "misfit is {} nats per row"
     if fit == TARGET.name:
-        best_one, verb, amount = "The best prediction", "predicts", "loss of the target is {:.2g}"
+        best_one, verb, words = "The best prediction", "predicts", "loss of the target is {}"
     close = None
     for row in np.lexsort((misfits, sizes)).tolist():
         gap = float(misfits[row] - misfits[best])
@@ -72,7 +73,9 @@ def simplest_good_fit(
         what = (
             best_one if row == best else f"The simplest network that {verb} as well as the best, up to chance"
         )
-        detail = f"Its {amount.format(gap)} above the least one, whose standard error is {error:.2g}."
+        detail = (
+            f"Its {words.format(amount(gap))} above the least one, whose standard error is {amount(error)}."
+        )
         if _answers_exactly(network(row)):
             return row, f"{what}.", detail
         close = close or (row, f"{what}; its answers are estimates.", detail)

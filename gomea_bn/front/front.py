@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -13,7 +12,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer, is_real
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    check_choice,
+    check_integer,
+    give_warning,
+    is_integer,
+    is_real,
+)
 from gomea_bn.front import choice
 from gomea_bn.front.choice import KneeMethod
 from gomea_bn.front.judged_rows import error_of_loss, is_prediction_summary
@@ -319,10 +326,8 @@ class Front:
             For an unknown method. Also for "aic" and "left-out" without misfit, complexity or the number of rows.
         """
         if method in ("ideal-point", "marginal-utility"):
-            warnings.warn(
-                f"method={method!r} is now 'hyperplane'; the next version drops it.",
-                DeprecationWarning,
-                stacklevel=2,
+            give_warning(
+                f"method={method!r} is now 'hyperplane'; the next version drops it.", DeprecationWarning
             )
             method = "hyperplane"
         check_choice("method", method, get_args(KneeMethod), optional=True)

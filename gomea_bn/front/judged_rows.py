@@ -9,15 +9,14 @@ from math import sqrt
 from typing import Any, TypeGuard
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family_line import ProbabilityScale
-from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 
@@ -34,8 +33,6 @@ _MOST_GROUPS = 20
 _N_PARTS = 10
 # of a naive Bayes classifier
 _MOST_LEVELS = 50
-# keeps the steps of constants regular, which may all move together
-_RIDGE = 1e-9
 
 Floats = NDArray[np.float64]
 
@@ -126,7 +123,7 @@ def counts_rows_of(network: DiscretizedBayesNet, table: Table, target: str) -> b
     if any(columns[name].levels != network.levels.get(name) for name in network.names):
         return False
     if (known := network.conditionals) is not None:
-        if _logit_alone(network, target) is None:
+        if _line_alone(network, target) is None:
             return False
         counts = known.copies[0].counts[target]
         if known.n_rows < table.n_rows:
@@ -140,15 +137,18 @@ def counts_rows_of(network: DiscretizedBayesNet, table: Table, target: str) -> b
     return bool(np.allclose(of_rows, counts.reshape(-1, counts.shape[-1]).sum(axis=0)))
 
 
-def _logit_alone(network: DiscretizedBayesNet, target: str) -> FamilyLogit | None:
-    """Return the logit that alone decides on the target, next to one counted table of it without parents, or None."""
+def _line_alone(network: DiscretizedBayesNet, target: str) -> Fitted | None:
+    """Return the line, such as a logit, that alone decides on the target, which single rows can be left out of.
+
+    Next to it is one counted table of the target without parents. None if others decide too.
+    """
     known = network.conditionals
     if known is None or len(known.copies) != 1 or network.children(target):
         return None
-    [copy], logit = known.copies, known.lines.get(target)
+    [copy], line = known.copies, known.lines.get(target)
     if copy.parents[target] or target not in copy.counts:
         return None
-    return logit if isinstance(logit, FamilyLogit) else None
+    return line if line is not None and line.can_leave_out else None
 
 
 def _codes(network: DiscretizedBayesNet, values: NDArray[Any], name: str) -> NDArray[np.int32]:
@@ -185,10 +185,10 @@ class JudgedRows:
         columns = {column.name: column.values for column in self.table.columns}
         codes = {name: _codes(network, columns[name], name) for name in network.names}
         of_target = codes[self.target]
-        if (logit := _logit_alone(network, self.target)) is None:
+        if (line := _line_alone(network, self.target)) is None:
             probabilities = [_probabilities(network, self.target, codes, part) for part in self.parts]
         else:
-            probabilities = [_of_logit(network, logit, self.target, self.table, part) for part in self.parts]
+            probabilities = [_of_line(network, line, self.target, self.table, part) for part in self.parts]
         if self.target in network.levels:
             own = [
                 shares[np.arange(len(part)), of_target[part]]
@@ -252,48 +252,29 @@ def _probabilities(
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _of_logit(
-    network: DiscretizedBayesNet, logit: FamilyLogit, target: str, table: Table, part: NDArray[np.int64]
+def _of_line(
+    network: DiscretizedBayesNet, line: Fitted, target: str, table: Table, part: NDArray[np.int64]
 ) -> Floats:
-    """Return what `_probabilities` does under a logit that the rows are left out of by one step of Newton's method.
-
-    This is the approximation of cross-validation by Beirami, Razaviyayn, Shahrampour & Tarokh, "On optimal
-    generalizability in parametric learning" (2017).
-    """
+    """Return what `_probabilities` does under a line that the rows are left out of."""
     known = network.conditionals
     assert known is not None
-    # a logit of some rows stands for all of them
+    # a line of some rows stands for all of them
     times = table.n_rows / known.n_rows
-    columns = {column.name: column.values[part] for column in table.columns}
-    levels = np.asarray(columns[target], np.int64)
-    scales = {name: ProbabilityScale(known.scales[name], known.n_rows) for name in logit.parents}
-    positions = [scale.of_values(columns[name]) for name, scale in scales.items()]
-    terms = logit.terms.of_rows(np.column_stack([np.empty((len(part), 0)), *positions]))
-    groups = [np.asarray(columns[name], np.int64) for name in logit.groups]
-    design = logit_design(terms, groups, [len(of_parent) for of_parent in logit.amounts])
-    slopes = np.concatenate([logit.coefficients, *logit.amounts])
-    logs = log_levels(design @ slopes, logit.constants, logit.positions)
-    gradient, information = derivatives(design, logs, logit.positions, levels, np.ones(len(part)))
-    tied = _ties(logit)
-    left = tied.T @ (times * logit.information - information) @ tied
-    left += _RIDGE * np.trace(left) * np.eye(len(left))
-    step = tied @ np.clip(np.linalg.solve(left, -(tied.T @ gradient)), -1.0, 1.0)
-    constants = logit.constants + step[: len(logit.constants)]
-    index = design @ (slopes + step[len(logit.constants) :])
-    counts = times * known.copies[0].counts[target] - np.bincount(levels, minlength=len(constants))
-    of_table = table_of_counts(np.maximum(counts, 0.0), network.pseudo_count or 0.0)
-    of_logit = np.exp(log_levels(index, constants, logit.positions))
-    return np.asarray((1 - logit.weight) * of_table + logit.weight * of_logit)
-
-
-def _ties(logit: FamilyLogit) -> Floats:
-    """Return which parameters of a logit are one: equal amounts of levels of a parent, (n, n_different)."""
-    n_first = len(logit.constants) + len(logit.coefficients)
-    blocks = [np.eye(n_first)]
-    for amounts in logit.amounts:
-        different, number = np.unique(amounts, return_inverse=True)
-        blocks.append((number[:, None] == np.arange(len(different))).astype(np.float64))
-    return np.asarray(scipy.linalg.block_diag(*blocks))
+    rows = FurtherRows(
+        Columns({column.name: column.values[part] for column in table.columns}),
+        np.ones(len(part)),
+        times,
+        table.n_rows,
+        known.n_rows,
+        known.line_scales(network.support)[line.in_units],
+        {name: len(levels) for name, levels in network.levels.items()},
+    )
+    of_line = line.left_out(target, rows)
+    levels = np.bincount(rows.levels(target), minlength=of_line.shape[1])
+    of_table = table_of_counts(
+        np.maximum(times * known.copies[0].counts[target] - levels, 0.0), network.pseudo_count or 0.0
+    )
+    return np.asarray((1 - line.weight) * of_table + line.weight * of_line)
 
 
 def _mean_loss(losses: Floats) -> dict[str, float]:

@@ -13,8 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Column, Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    check_choice,
+    check_integer,
+    check_verbose,
+    give_warning,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
@@ -33,7 +41,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
-from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
@@ -51,6 +59,7 @@ _LEAST_SHARE = 0.5
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
+@with_known_names
 class BayesNetEnsemble(Parameters, DensityEstimator):
     """Average the densities of networks that are learned from random subsamples of the rows of a table.
 
@@ -162,6 +171,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
             their other values; the message says what to do. Also for a checkpoint of other data or options.
         """
         check_integer("n_networks", self.n_networks, 1)
+        check_verbose(self.verbose)
         check_choice("resampling", self.resampling, (SUBSAMPLE, BOOTSTRAP))
         thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
@@ -258,7 +268,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                         if networks:
                             raise
                         stopped_by = "interrupt"
-                        warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
+                        give_warning(interrupted_averaging("networks_"))
                     needed = perf_counter() - began
                     after_searches, beyond = after_searches + needed, beyond + needed
                 networks.append(network)
@@ -270,7 +280,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                 break
         return networks, seconds, stopped_by
 
-    def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
+    def log_density(self, frame: Rows, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).
 
         See `DiscretizedBayesNet.log_density`, also for `resolution`. Missing cells are summed out.
@@ -282,6 +292,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         """
         from scipy.special import logsumexp
 
+        frame = source_frame(frame)
         densities = np.array(
             [network.log_density(frame, resolution=resolution) for network in self._fitted()]
         )

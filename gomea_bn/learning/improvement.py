@@ -511,7 +511,13 @@ class Climb:
         codes, n_codes = np.arange(self.rows.cardinality[v]), self.rows.cardinality[v]
         if self.rows.columns[v] is not None:
             codes, n_codes = np.searchsorted(self.cuts[v], codes, side="left"), len(self.cuts[v]) + 1
-        return View.of_codes(v, codes, n_codes, has_missing=self.rows.has_missing[v])
+        return View.of_codes(
+            v,
+            codes,
+            n_codes,
+            has_missing=self.rows.has_missing[v],
+            has_levels=self.rows.columns[v] is None,
+        )
 
     def refine(self) -> bool:
         """Find the best cuts for the graph to within a few rows; return whether they have changed."""

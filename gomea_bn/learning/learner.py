@@ -18,7 +18,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice, give_warning
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
@@ -209,10 +209,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     searched.
 
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
-    continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
-    pairs that chance explains. Rows whose numbers are all missing or one frequent value, such as 0, are no sign of
-    copies, and count in proportion to the other rows. ``network_.metadata["left_out_copies"]`` is the number of rows
-    that do not count. With weights every row counts as they say. Of networks of complete tables whose left-out density
+    continuous columns are searched without copies: of k equal rows 1 + (k - 1) c are evidence, where c is the share of
+    equal pairs that chance explains. Rows whose numbers are all missing or one frequent value, such as 0, are no
+    sign of copies, and are evidence in proportion to the other rows. Tables, shapes and curves then count all rows.
+    ``network_.metadata["copies"]`` has the number of rows and of those that are evidence, and `score_` is of the
+    latter. With weights every row counts as they say. Of networks of complete tables whose left-out density
     is within one standard error of that of the best score, the one with the fewest edges is then kept (`Averaged`);
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
@@ -368,12 +369,22 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
             self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
             self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
+            if counted is not None:
+                from gomea_bn.network.updates import with_copies
+
+                copies = {"rows": table.n_rows, "evidence": len(counted)}
+                with delayed_interrupts():
+                    network = with_copies(self.network_, table)
+                    self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
             warn_of_many_probabilities(self.network_, table.n_rows)
-        if table.all_rows is not None:
-            from gomea_bn.network.updates import weighted_network
+        if (given := table.all_rows) is not None:
+            sizes = {"rows": given.table.n_rows, "searched": self.network_.metadata["n_rows"]}
+            from gomea_bn.network.updates import network_of_all_rows
 
             with delayed_interrupts():
-                self.network_ = weighted_network(self.network_, table.all_rows)
+                network = network_of_all_rows(self.network_, given.table, given.weights)
+                weights = {**sizes, "sum": float(given.weights.sum())}
+                self.network_ = network.with_metadata(weights=weights)
         return self
 
     def _search(
@@ -414,8 +425,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             seed = settings.seed
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
             record: dict[str, Any] = started_from(start)
-            if rows.n_rows < given.n_rows:
-                record["left_out_copies"] = given.n_rows - rows.n_rows
+            if given.reading.na_values is not None:
+                record["na_values"] = list(given.reading.na_values)
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
@@ -478,7 +489,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 self.score_ = network.metadata["score"]
             self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
         except KeyboardInterrupt:
-            warnings.warn(interrupted_averaging("network_"), stacklevel=3)
+            give_warning(interrupted_averaging("network_"))
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
@@ -505,12 +516,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         of_all = network.metadata.get("all_rows", {}).get("n_rows", 0)
         if self.table_.n_rows < of_all:
             of_sample = f"of the sample, {self.table_.n_rows:,} of {of_all:,} rows"
-            warnings.warn(
+            give_warning(
                 GomeaBnWarning(
                     f"The probabilities of edges are those {of_sample}; all rows would make them surer.",
                     ["raise sample_rows", "give more rows to gomea_bn.certainty.edge_probabilities"],
-                ),
-                stacklevel=2,
+                )
             )
         probabilities: EdgeProbabilities = offered("edge_probabilities")(
             network, self.table_, **{**defaults, **options}
@@ -535,7 +545,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         """The network, with a warning: it is the averaged network. The next version drops this name."""
         if "network_" not in vars(self) or self.network_.conditionals is None:
             raise AttributeError("averaged_")
-        warnings.warn("averaged_ is now network_ itself.", DeprecationWarning, stacklevel=2)
+        give_warning("averaged_ is now network_ itself.", DeprecationWarning)
         return self.network_
 
     def _fitted(self) -> DiscretizedBayesNet:
@@ -635,4 +645,4 @@ def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> Non
         f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
         ["allow fewer parents or smaller tables"],
     )
-    warnings.warn(warning, stacklevel=3)
+    give_warning(warning)

@@ -21,7 +21,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
 from gomea_bn.learning.improvement import (
     Climb,
@@ -322,7 +322,7 @@ class Improvement:
                 "The time limit is short: densities are those of the tables, without lines.",
                 [Setting("max_seconds")],
             )
-            warnings.warn(warning, stacklevel=6)
+            give_warning(warning)
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
@@ -343,7 +343,7 @@ class Improvement:
             "family, and would be completed by further passes.",
             [Setting("max_seconds")] if is_late else [],
         )
-        warnings.warn(warning, stacklevel=7)
+        give_warning(warning)
         return True
 
     def _record(self, climb: Climb | None = None) -> dict[str, Any]:

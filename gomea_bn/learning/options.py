@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,10 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.frames import plain_frame
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Setting,
+    check_callable,
+    check_choice,
+    check_number,
+    check_verbose,
+    give_warning,
+    is_integer,
+)
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.parts import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
@@ -29,6 +39,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.scores import SCORING_METHODS
 from gomea_bn.problems.survey import FEW_VALUES, FIRST_ROWS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
@@ -93,6 +104,8 @@ class LearningOptions:
             check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
+        if self.scoring_method is not None:
+            check_choice("scoring_method", self.scoring_method, sorted(SCORING_METHODS))
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
         check_declared(_DECLARED.values(), {name: getattr(self, name) for name in self.__dataclass_fields__})
@@ -212,7 +225,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
-        warnings.warn(GomeaBnWarning(warning, [Setting("max_seconds")]), stacklevel=4)
+        give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
@@ -257,14 +270,14 @@ def _keeps_order(table: Table, shape: str) -> bool:
 
 
 def check_options(learner: Any, algorithm: type) -> None:
-    """Raise `GomeaBnError` for an invalid algorithm, callback, pseudo-count or number of rows of a sample.
+    """Raise `GomeaBnError` for an invalid algorithm, callback, switch or pseudo-count.
 
     `algorithm` is the class that the learner's algorithm must be of, unless it is None.
     """
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
-    if learner.callback is not None and not callable(learner.callback):
-        raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
+    check_callable("callback", learner.callback)
+    check_verbose(learner.verbose)
     if learner.pseudo_count is None:
         check_number("pseudo_count", None, 0)
     check_pseudo_count(learner.pseudo_count)
@@ -406,7 +419,9 @@ class DensityEstimator(ABC):
             return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
         # the names of variables that are dates end in a unit
         names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
-        used = frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        used = plain_frame(
+            frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        )
         # a column without values may be one of the network, with a level for missing values
         used = used.iloc[:, np.flatnonzero(used.notna().any())]
         complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, give_warning
 from gomea_bn.parameters import (
     Choice,
     Declaration,
@@ -23,9 +22,11 @@ from gomea_bn.parameters import (
     Number,
     Parameters,
     check_declared,
+    check_names,
     declarations,
     option,
     stated,
+    with_known_names,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class _Subject(Parameters):
         return cls() if is_plain else given if isinstance(given, cls) else None
 
 
+@with_known_names
 @dataclass(repr=False)
 class Scoring(_Subject):
     """Score of a network with its prior, its penalty and its costs: a value of the parameter `scoring_method`.
@@ -85,7 +87,9 @@ class Scoring(_Subject):
     penalty : {"bic", "literal", "aic"} or float
         Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
     prior : {"dirichlet", "bdeu"}
-        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu.
+        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu. Unless the shape
+        is "uniform", a column without parents may have as many pseudo-counts per level or bin as a table of it has in
+        all its rows: columns of many levels would gain by parents that are independent of them.
     equivalent_sample_size : float
         Equivalent sample size of the BDeu prior, in rows.
     cut_cost : float
@@ -143,6 +147,7 @@ class Scoring(_Subject):
         return given if isinstance(given, cls) else cls(given)
 
 
+@with_known_names
 @dataclass(repr=False)
 class OptimalCuts(_Subject):
     """Exact best cuts, which the search computes by dynamic programming: a value of the parameter `discretizer`.
@@ -175,6 +180,7 @@ class OptimalCuts(_Subject):
     )
 
 
+@with_known_names
 @dataclass(repr=False)
 class Averaged(_Subject):
     """Conditional densities that are averages over several sets of cuts: a value of the parameter `density`.
@@ -210,6 +216,7 @@ class Averaged(_Subject):
     )
 
 
+@with_known_names
 @dataclass(repr=False)
 class EdgeSearch(_Subject):
     """Edges that the search considers: a value of the parameter `edge_search`.
@@ -278,7 +285,6 @@ def _without_former_names(
     learner: type[LearnerParameters],
     present: Mapping[str, Any],
     parameters: Mapping[str, Any],
-    stacklevel: int,
 ) -> dict[str, Any]:
     """Return parameters with objects in place of options that had a parameter of their own before, and warn."""
     names = learner._parameter_names()
@@ -289,7 +295,7 @@ def _without_former_names(
     if not former:
         return dict(parameters)
     for name in former:
-        _warn_of_former(name, stacklevel + 1)
+        _warn_of_former(name)
     mains = {s.parameter: present[s.parameter] for s in _subjects(learner) if s.parameter in present}
     known = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
     return _in_objects(learner, {**mains, **known})
@@ -306,12 +312,10 @@ def _refuse_arguments_of_fit(learner: type[LearnerParameters], names: Iterable[s
             )
 
 
-def _warn_of_former(name: str, stacklevel: int) -> None:
+def _warn_of_former(name: str) -> None:
     owner = _OWNERS.get(name)
     now = f"is now {owner.parameter}={owner.__name__}({name}=...)" if owner else "has no effect"
-    warnings.warn(
-        f"{name} {now}; the next version drops the parameter.", DeprecationWarning, stacklevel=stacklevel + 1
-    )
+    give_warning(f"{name} {now}; the next version drops the parameter.", DeprecationWarning)
 
 
 _Learner = TypeVar("_Learner", bound="LearnerParameters")
@@ -324,9 +328,10 @@ def _with_former_names(learner: type[_Learner]) -> type[_Learner]:
     @functools.wraps(of_fields)
     def construct(self: _Learner, *arguments: Any, **parameters: Any) -> None:
         present = {"discretizer": arguments[0]} if arguments else {}
-        changed = _without_former_names(type(self), present, parameters, 2)
+        changed = _without_former_names(type(self), present, parameters)
         if "discretizer" in changed and "discretizer" not in parameters:
             arguments = (changed.pop("discretizer"), *arguments[1:])
+        check_names(self, of_fields, changed)
         of_fields(self, *arguments, **changed)
 
     setattr(learner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
@@ -412,7 +417,7 @@ class LearnerParameters(Parameters):
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
         present = self.get_params(deep=False)
-        return super().set_params(**_without_former_names(type(self), present, parameters, 2))
+        return super().set_params(**_without_former_names(type(self), present, parameters))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # learners that earlier versions pickled hold the options of objects themselves
@@ -423,11 +428,11 @@ class LearnerParameters(Parameters):
 
         def __getattr__(self, name: str) -> Any:
             if name in _WITHOUT_EFFECT:
-                _warn_of_former(name, 2)
+                _warn_of_former(name)
                 return _WITHOUT_EFFECT[name]
             if name not in _OWNERS or _OWNERS[name] not in _subjects(type(self)):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            _warn_of_former(name, 2)
+            _warn_of_former(name)
             return plain_options(self)[name]
 
     def _keep_search(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from time import perf_counter
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
@@ -255,7 +254,7 @@ class ParetoBayesNetLearner(FrontParameters):
                 f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
                 [Setting("max_complexity")],
             )
-            warnings.warn(warning, stacklevel=2)
+            give_warning(warning)
         self.front_ = Front(
             shown,
             searched.values,

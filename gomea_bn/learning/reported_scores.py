@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +56,7 @@ def continued(callback: Callback | None, result: Result, *, keeps_best: bool = T
     return report
 
 
-SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size")
+SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size", "pooled")
 """Fields of the metadata that describe a score, besides the name of the method."""
 
 
@@ -64,7 +64,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
     """Return the fields of the metadata that describe a score.
 
     The penalty that the rule was made with and a prior are recorded only where a density score uses them and they are
-    not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too.
+    not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too, and pooled
+    pseudo-counts where columns alone may have them.
     """
     record: dict[str, Any] = dict(method.charges)
     if method.density and rule.kind == LIKELIHOOD and penalty != "bic":
@@ -73,6 +74,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
         record |= {"prior": "bdeu", "equivalent_sample_size": rule.prior}
     elif rule.kind == BDEU:
         record["equivalent_sample_size"] = rule.prior
+    if rule.pooled:
+        record["pooled"] = True
     return record
 
 
@@ -83,11 +86,12 @@ def recorded_method(metadata: Mapping[str, Any], default: str) -> str:
 
 
 def recorded_options(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the penalty, prior and equivalent sample size that the metadata record, as keywords of `score_rule`."""
-    is_valid = {
+    """Return the options of a score that the metadata record, as keywords of `score_rule`."""
+    is_valid: dict[str, Callable[[Any], object]] = {
         "penalty": lambda value: value in ("literal", "aic") or is_real(value),
         "prior": lambda value: value == "bdeu",
         "equivalent_sample_size": is_real,
+        "pooled": lambda value: value is True,
     }
     return {
         name: metadata[name] for name, check in is_valid.items() if name in metadata and check(metadata[name])

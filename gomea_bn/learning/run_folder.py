@@ -99,6 +99,11 @@ def run_record(
             "file_sha256": source_sha256,
             "table_sha256": learner.network_.metadata["data_sha256"],
             "n_rows": table.n_rows,
+            **{
+                key: learner.network_.metadata[key]
+                for key in ("weights", "copies")
+                if key in learner.network_.metadata
+            },
             "dropped_rows": list(table.dropped_rows),
             "columns": columns,
         },

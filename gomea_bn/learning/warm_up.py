@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
@@ -18,7 +16,7 @@ from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family_line import below_student
+from gomea_bn.network.conditionals.student import below_student
 from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
@@ -28,7 +26,7 @@ from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.curves import has_curves
-from gomea_bn.problems.kernels.score import score_counts
+from gomea_bn.problems.kernels.score import pooling_gain, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -141,19 +139,12 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
     if thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
         yield
         return
+    from gomea_bn.runtime.children import running_meanwhile
+
     code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    # whatever it has not done at the end of the block is done by then
+    with running_meanwhile(code):
         yield
-    finally:
-        # whatever it has not done is done by now
-        process.terminate()
-        process.wait()
 
 
 def _advance(run: MultiStartRun) -> None:
@@ -209,6 +200,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     scorer = problem.scorer
     has_curves(scorer.rows.curves)
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
+    pooling_gain(np.ones(2, np.int64), 1, 2.0, 2, 1.0, True)
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     cuts = CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16)))
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)

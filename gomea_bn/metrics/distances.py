@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
-from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.edges import cpdag
@@ -198,7 +198,7 @@ def kl_divergence(
     return _estimate(surplus)
 
 
-def held_out_log_density(network: DiscretizedBayesNet, frame: pd.DataFrame) -> Estimate:
+def held_out_log_density(network: DiscretizedBayesNet, frame: Rows) -> Estimate:
     """Return the mean log density of held-out rows under a network, with its standard error, in nats per row.
 
     No true network is needed. Densities are in the original units of the data, so that only values for the same table
@@ -209,9 +209,10 @@ def held_out_log_density(network: DiscretizedBayesNet, frame: pd.DataFrame) -> E
     ----------
     network : DiscretizedBayesNet
         Network over the columns of the frame.
-    frame : pandas.DataFrame of shape (n_rows, n_variables)
+    frame : DataFrame of shape (n_rows, n_variables), Table, path, or other table
         Rows that the network was not learned from; at least 2.
     """
+    frame = source_frame(frame)
     if len(frame) < 2:
         raise GomeaBnError(f"frame must have at least 2 rows, got {len(frame)}.")
     return _estimate(network.log_density(frame))

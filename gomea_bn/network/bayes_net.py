@@ -13,24 +13,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
+from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
     around_cuts,
     families_of,
     row_values,
+    with_cut,
 )
 from gomea_bn.network.conditionals.family import Family, TableSet
-from gomea_bn.network.conditionals.line_density import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -462,23 +465,25 @@ class DiscretizedBayesNet(Immutable):
             return bin_texts(name, self._cuts[name], self._support[name])
         return tuple(str(level) for level in self._levels[name])
 
-    def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def discretize(self, frame: Rows) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
+        frame = known_rows(self, source_frame(frame), "error").frame
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
 
     def log_density_terms(
-        self, frame: pd.DataFrame, of: Collection[str] | None = None
+        self, frame: Rows, of: Collection[str] | None = None
     ) -> dict[str, NDArray[np.float64]]:
         """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats.
 
         With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
         parents.
         """
+        frame = source_frame(frame)
         chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
-        columns = Columns(row_values(self, frame, needed))
+        columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
         return {
             name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
             for name in (self._names[v] for v in chosen)
@@ -541,20 +546,25 @@ class DiscretizedBayesNet(Immutable):
         DataFrame
             Columns `cut`, `low` and `high`: the central 90 % interval of the i-th cut under the posterior distribution
             of the cuts of the variable, given their number, the graph and the bins of all other variables, in the units
-            of the variable. The ends are half-way between neighbouring candidates. A cut that a user has fixed has an
-            interval of width 0.
+            of the variable. The ends are half-way between neighbouring candidates. The cuts of the best score need not
+            be central, each on its own: an interval is extended to its cut. A cut that a user has fixed has an interval
+            of width 0.
 
         Raises
         ------
         GomeaBnError
             For an unknown or discrete variable, and if the intervals are unknown.
         """
-        intervals = self._known_of_cuts(variable, "cut_intervals")
-        return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
+        intervals, cuts = self._known_of_cuts(variable, "cut_intervals"), self._cuts[variable]
+        ends = [with_cut(low, high, cut) for (low, high), cut in zip(intervals, cuts, strict=True)]
+        return pd.DataFrame(
+            {"cut": cuts, **dict(zip(("low", "high"), np.reshape(ends, (-1, 2)).T, strict=True))}
+        )
 
-    def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
+    def score(self, frame: Rows, *, resolution: str = "points", unknown: str = "missing") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        log_density = partial(self.log_density, resolution=resolution)
+        log_density = partial(self.log_density, resolution=resolution, unknown="error")
+        frame = known_rows(self, source_frame(frame), unknown).frame
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
@@ -588,9 +598,10 @@ class DiscretizedBayesNet(Immutable):
         evidence : mapping of str to value, optional
             What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
         values : {"own", "grid", "numbers"}
-            "own": integers for integer columns, dates for dates, under the name of their column. "grid": real numbers
-            are also rounded to the step that their column was measured with, such as 0.1. "numbers": all continuous
-            values as drawn. A rounded value stays in its bin if the bin has a value of the grid.
+            "own": integers for integer columns, dates in the time zone of their column for dates, under its name.
+            "grid": real numbers are also rounded to the step that their column was measured with, such as 0.1.
+            "numbers": all continuous values as drawn. A rounded value stays in its bin if the bin has a value of the
+            grid.
 
         Returns
         -------
@@ -611,14 +622,18 @@ class DiscretizedBayesNet(Immutable):
         data: pd.DataFrame | Table | str | os.PathLike[str],
         weight: ArrayLike = 1.0,
         forget: float | None = None,
+        *,
+        unknown: str = "missing",
     ) -> DiscretizedBayesNet:
         """Return a network that has learned from further rows; graph and cuts stay.
 
         Tables are smoothed as before, from the counts of all rows. Coefficients and scales of lines and curves are
         those of a fit to all rows, with the same functions of the parents, tails, scales of columns and weights
         against the tables. The shape of a column, which kernels smooth, takes the new rows by groups of its pieces, and
-        its point masses take them exactly. The support stays: values outside it count as its ends. Missing cells are
-        drawn given the others of their row.
+        its point masses take them exactly. The support stays: values outside it count as its ends.
+
+        Missing cells are drawn given the others of their row. A row counts for a column if it has a value of the
+        column, or of one that depends on it, so that drawn cells alone say nothing. Rows without values do not count.
 
         Parameters
         ----------
@@ -628,7 +643,10 @@ class DiscretizedBayesNet(Immutable):
             Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on. They sum to at
             most 1e15.
         forget : float, optional
-            Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
+            Number of rows that count for a column after which a row counts half in it, above 0. Rows are in the order
+            of time. None forgets nothing.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
@@ -639,8 +657,13 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For rows that do not fit the columns and levels, for a weight out of range, and for a network that does not
+            For rows that do not fit the columns, for a weight out of range, and for a network that does not
             hold the counts of its rows, such as one of an earlier version.
+
+        Warns
+        -----
+        GomeaBnWarning
+            For rows without values.
 
         Examples
         --------
@@ -652,7 +675,9 @@ class DiscretizedBayesNet(Immutable):
         >>> print(updated.tables["x"].round(3))
         [0.278 0.722]
         """
-        updated: DiscretizedBayesNet = offered("updated_network")(self, data, weight=weight, forget=forget)
+        updated: DiscretizedBayesNet = offered("updated_network")(
+            self, data, weight=weight, forget=forget, unknown=unknown
+        )
         return updated
 
     def drift(
@@ -745,7 +770,7 @@ class DiscretizedBayesNet(Immutable):
     def query(
         self,
         targets: str | Sequence[str],
-        evidence: Mapping[str, object] | pd.DataFrame | None = None,
+        evidence: Mapping[str, object] | Rows | None = None,
         *,
         method: str = "exact",
         n_draws: int = 10_000,
@@ -759,8 +784,8 @@ class DiscretizedBayesNet(Immutable):
         targets : str or sequence of str
             Names of variables.
         evidence : mapping of str to value, or DataFrame, optional
-            What is known, by variable. A DataFrame asks one question per row; its columns may be any of the other
-            variables. A value is one of:
+            What is known, by variable. A DataFrame, or another table that is no mapping, asks one question per row;
+            its columns may be any of the other variables. A value is one of:
 
             * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
               datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
@@ -807,9 +832,18 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.query("X1", {"X2": {"v1", "v2"}, "X3": (0.2, None), "X4": None}).sum().round(6))
         1.0
         """
-        is_single = not isinstance(evidence, pd.DataFrame)
+        is_single = evidence is None or isinstance(evidence, Mapping)
+        if not is_single:
+            evidence = source_frame(evidence)
         engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
-        return answers.query(engine, targets, evidence)
+        answer = answers.query(engine, targets, evidence)
+        given = (
+            []
+            if evidence is None
+            else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
+        )
+        answers.warn_of_base_rates(self, [targets] if isinstance(targets, str) else targets, given)
+        return answer
 
     def most_probable(
         self,
@@ -907,55 +941,63 @@ class DiscretizedBayesNet(Immutable):
 
     def predict_proba(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         *,
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
         cells: int | str | None = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return P(target | the other cells of the row) for every row.
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with columns for the variables but the target. Cells may be missing, as those of an absent column are,
-            with a warning; a column of the target and further columns are ignored.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`, with columns for the variables but the target. Cells may be missing, as those of
+            an absent column are, with a warning; a column of the target and further columns are ignored.
         target : str
             Name of a variable.
         method, n_draws, random_state, cells
             As of `query`.
+        unknown
+            As of `log_density`.
 
         Returns
         -------
         DataFrame of shape (n_rows, cardinality), float64
-            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`.
+            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`. With several
+            unknown cells in a row `attrs["resolution_error"]` is the largest error of a probability of such rows, and
+            `attrs["coarse_rows"]` has the positions of rows whose error is above .05, of which a warning tells.
 
         Raises
         ------
         GomeaBnError
-            For rows without any of these columns, unknown levels, rows of probability 0, and exact answers that are too
-            large.
+            For rows without any of these columns, rows of probability 0, and exact answers that are too large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
-        return answers.predict_proba(engine, frame, target)
+        frame = source_frame(frame)
+        answer = answers.predict_proba(engine, frame, target, unknown)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         how: str | None = None,
         *,
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.Series[Any]:
         """Return one value of the target for every row, given the other cells.
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         how : {None, "mean", "median", "mode"}
             For a continuous target the mean (also by default), the median, or the median of the most probable bin, in
@@ -967,17 +1009,22 @@ class DiscretizedBayesNet(Immutable):
             Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
             categorical with the levels, ordered if those of the column are.
         """
-        return answers.predict(engine_for(self, method, n_draws, random_state), frame, target, how)
+        engine = engine_for(self, method, n_draws, random_state)
+        frame = source_frame(frame)
+        answer = answers.predict(engine, frame, target, how, unknown)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def predict_interval(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         target: str,
         quantiles: Sequence[float] = (0.05, 0.95),
         *,
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return mean, median and quantiles of a continuous target for every row, given the other cells.
 
@@ -985,7 +1032,7 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame, target, method, n_draws, random_state
+        frame, target, method, n_draws, random_state, unknown
             As of `predict_proba`.
         quantiles : sequence of float
             Probabilities from 0 to 1.
@@ -996,11 +1043,14 @@ class DiscretizedBayesNet(Immutable):
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
         engine = engine_for(self, method, n_draws, random_state)
-        return answers.predict_interval(engine, frame, target, quantiles)
+        frame = source_frame(frame)
+        answer = answers.predict_interval(engine, frame, target, quantiles, unknown)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        return answer
 
     def log_density(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         of: str | Sequence[str] | None = None,
         given: str | Sequence[str] = (),
         *,
@@ -1008,6 +1058,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         resolution: str = "points",
+        unknown: str = "missing",
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
@@ -1019,8 +1070,8 @@ class DiscretizedBayesNet(Immutable):
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows; columns are matched by name, and further columns are ignored.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`; columns are matched by name, and further columns are ignored.
         of : str or sequence of str, optional
             Columns whose joint density is wanted; by default all that are not `given`.
         given : str or sequence of str
@@ -1030,13 +1081,19 @@ class DiscretizedBayesNet(Immutable):
         resolution : {"points", "steps"}
             Measure of values that are point masses: their probability, or the density of a bin as wide as the
             measuring step of their column, which compares with libraries that know no point masses.
+        unknown : {"missing", "nearest", "error"}
+            What a level counts as that the network does not know. "missing": a missing cell. "nearest": the nearest
+            level, where levels are numbers or those of an ordered categorical; other cells are missing. A warning names
+            column, levels and number of rows. "error": an error. Symbols of missing values, such as "NA" and "?", are
+            missing cells in any case, unless they are levels.
 
         Raises
         ------
         GomeaBnError
-            For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
+            For missing columns, infinite values, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
+        frame = known_rows(self, source_frame(frame), unknown).frame
         if of is None and not given and not has_gaps(frame, self.names):
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
@@ -1047,19 +1104,21 @@ class DiscretizedBayesNet(Immutable):
 
     def impute(
         self,
-        frame: pd.DataFrame,
+        frame: Rows,
         how: str = "draw",
         *,
         random_state: Seed = None,
         method: str = "exact",
         n_draws: int = 10_000,
+        unknown: str = "missing",
     ) -> pd.DataFrame:
         """Return the frame with its missing cells filled, given the observed cells of their rows.
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with a column for every variable. Further columns and observed cells stay as they are.
+        frame : DataFrame, Table, path, or other table
+            Rows, as of `read_table`, with a column for every variable. Further columns and observed cells stay as they
+            are.
         how : {"draw", "mode", "mean", "joint"}
             "draw" draws all missing cells of a row jointly from their distribution. "mode" fills in the most probable
             level, or the median of the most probable bin, of every cell on its own. "mean" fills in the mean of
@@ -1069,6 +1128,8 @@ class DiscretizedBayesNet(Immutable):
             Seed of draws.
         method, n_draws
             As of `query`.
+        unknown
+            As of `log_density`. Cells with a level that the network does not know stay as they are.
 
         Returns
         -------
@@ -1080,12 +1141,13 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+            For absent columns, rows of probability 0, and exact answers that are too large.
         """
         from gomea_bn.network.inference import completion
 
         generator = random_generator(random_state)
-        return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
+        engine = engine_for(self, method, n_draws, generator)
+        return completion.impute(engine, source_frame(frame), how, generator, unknown)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.
@@ -1116,7 +1178,7 @@ class DiscretizedBayesNet(Immutable):
             name: reader.value(name, value, f"values['{given}']")
             for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)
         }
-        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()}, stacklevel=3)
+        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()})
         if not stated:
             raise GomeaBnError("values must name at least one variable, got none.")
         recorded = self.metadata.get("do")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, give_warning
 from gomea_bn.network.parts import check_edges
 from gomea_bn.network.recorded import NetworkLike
 
@@ -20,11 +19,7 @@ _MOST_CELLS = 2**22
 
 def warn_of_curve_edges(what: str) -> None:
     """Warn the caller of a method that edges which only curves need are no more, and what holds in their place."""
-    warnings.warn(
-        f"Curve edges are no more: {what}. The next version drops this name.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    give_warning(f"Curve edges are no more: {what}. The next version drops this name.", DeprecationWarning)
 
 
 def with_axes(
@@ -66,12 +61,11 @@ def averaged_member(network: NetworkLike, name: str) -> Any:
     if known is None or name not in (*members, "network", "mean_line_weight"):
         raise AttributeError(f"{type(network).__name__!r} object has no attribute {name!r}")
     instead = {"network": "the network itself", "mean_line_weight": "conditionals.lines"}
-    warnings.warn(
+    give_warning(
         GomeaBnWarning(
             f"'{name}' is that of an averaged network, which is now the network. The next version drops it.",
             [f"use {instead.get(name, f'conditionals.{name}')}"],
-        ),
-        stacklevel=3,
+        )
     )
     if name == "network":
         return network

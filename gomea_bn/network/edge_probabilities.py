@@ -162,7 +162,14 @@ class EdgeProbabilities:
             *(edges[name] for name in ("parent", "child", "adjacent", "direction", "kind")), strict=True
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
-            lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({kind})")
+            words = kind
+            # the network's other edges fix its direction, and the rows prefer another graph
+            if kind == "compelled" and direction < 0.5:
+                reverse = f"{shown_name(child)} → {shown_name(parent)}"
+                words = (
+                    f"the rows prefer {reverse}, {adjacent * (1 - direction):.2f}, to the network's direction"
+                )
+            lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({words})")
         of_network = {frozenset(edge) for edge in self._network.edges}
         likely = [
             f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"

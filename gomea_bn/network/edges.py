@@ -18,7 +18,7 @@ from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
 from gomea_bn.problems.cuts.blanket import coded_bins
-from gomea_bn.texts import counted, shown_name
+from gomea_bn.texts import amount, counted, shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +152,14 @@ class EdgeReasons:
     def __str__(self) -> str:
         parent, child = map(shown_name, self.edge)
         lines = [
-            f"{parent} → {child}: {self.mutual_information:.3g} nats of mutual information.",
-            f"Removing it costs {self.removal_cost:.3g} nats per row and saves "
+            f"{parent} → {child}: {amount(max(self.mutual_information, 0.0), 3)} nats of mutual information.",
+            f"Removing it costs {amount(max(self.removal_cost, 0.0), 3)} nats per row and saves "
             f"{counted(self.n_parameters, 'free probability', 'free probabilities')}.",
         ]
         if self.gain is not None and self.n_rows is not None:
             verb = "gains" if self.gain >= 0 else "loses"
             rows = counted(self.n_rows, "row")
-            lines.append(f"On {rows}, each left out in turn, it {verb} {abs(self.gain):.3g} nats.")
+            lines.append(f"On {rows}, each left out in turn, it {verb} {amount(abs(self.gain), 3)} nats.")
         return "\n".join(lines)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answers import reduced, refuse_both
@@ -29,7 +28,7 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.texts import counted, shown_name
+from gomea_bn.texts import amount, counted, shown_name
 
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
@@ -118,7 +117,7 @@ class Explanation:
         elif len(drivers):
             name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
             lines.append(
-                f"{name} says most about {target} ({top['bits']:.3g} bits): over its values the "
+                f"{name} says most about {target} ({amount(top['bits'], 3)} bits): over its values the "
                 f"{what} goes from {text(top['lowest'])} at {top['lowest_at']} to {text(top['highest'])} at "
                 f"{top['highest_at']}; it {top['direction']}."
             )
@@ -140,7 +139,7 @@ class Explanation:
         elif len(pushes) and len(measure_next):
             name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
             lines.append(
-                f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from "
+                f"To measure next: {name}, which would tell {amount(top['bits'], 3)} bits, with answers from "
                 f"{text(top['lowest'])} to {text(top['highest'])}."
             )
         if len(self.parameters):
@@ -211,12 +210,10 @@ def explain(
         nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
         engine = engine_of_question(network, [stated.evidence, nothing], network.names.index(target))
     elif draws_contradict(network, engine, stated.evidence, network.names.index(target)):
-        warnings.warn(
+        give_warning(
             f"This explanation of {name_in_words(target)} sums over cells that are too coarse for columns that almost "
             f"determine each other, and draws contradict its answer. Explain at most {_MOST_DRAWN} findings, or "
-            "query the answer alone.",
-            GomeaBnWarning,
-            stacklevel=3,
+            "query the answer alone."
         )
     question = _Question(network, engine, reader, target, state, stated.evidence, findings)
     none, known = question.subsets(np.zeros((1, len(findings)), np.bool_)), question.evidence
@@ -325,7 +322,7 @@ class _Question:
         ]
         new = np.array([row for row, key in enumerate(keys) if key not in self._answers], np.int64)
         if len(new):
-            answers = reduced(self._engine, evidence.take(new), self.position, self._values, of_cells)
+            answers, _ = reduced(self._engine, evidence.take(new), self.position, self._values, of_cells)
             self._answers.update(zip([keys[row] for row in new.tolist()], answers.tolist(), strict=True))
         return np.array([self._answers[key] for key in keys])
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import LEAST_RANGE, Level
-from gomea_bn.data.files.table_files import read_frame
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.lazy import pd
@@ -163,8 +163,8 @@ def check_rows(
         return rows
     if not isinstance(cut_points, Mapping):
         raise GomeaBnError(f"cut_points must map variable names to values, got {type(cut_points).__name__}.")
-    frame = read_frame(rows) if isinstance(rows, (str, os.PathLike)) else rows
-    names = list(map(str, getattr(frame, "columns", ())))
+    frame = source_frame(rows)
+    names = list(map(str, frame.columns))
     kinds = {name: "continuous" if name in cut_points else "discrete" for name in names}
     return read_table(frame, kinds=kinds, min_rows=1)
 

@@ -15,7 +15,8 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
@@ -33,11 +34,13 @@ def table_for(
     *,
     allow_missing: bool = False,
     allow_empty_bins: bool = False,
+    unknown: str = "error",
 ) -> Table:
     """Return the rows of `data` as a table with the network's variables, order and levels; further columns are ignored.
 
-    Raises for missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
-    points outside the data unless first and last bins may be empty, and fewer than 2 rows.
+    Unknown levels count as `known_rows` says. Raises for missing columns, missing values unless they are allowed,
+    constant continuous columns, cut points outside the data unless first and last bins may be empty, and fewer than 2
+    rows.
     """
     if isinstance(data, Table):
         if not allow_missing:
@@ -49,7 +52,7 @@ def table_for(
             for column in data.columns
         ):
             return data
-    table = rows_for(network, data, allow_missing=allow_missing)
+    table = rows_for(network, data, allow_missing=allow_missing, unknown=unknown)
     if table.n_rows < 2:
         raise GomeaBnError(f"data must have at least 2 rows, got {table.n_rows}.")
     for column in table.columns:
@@ -71,13 +74,19 @@ def table_for(
 
 
 def rows_for(
-    network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = True
+    network: NetworkLike,
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    *,
+    allow_missing: bool = True,
+    unknown: str = "missing",
 ) -> Table:
     """Return rows with the network's variables, order and levels, whatever their number and their range.
 
-    Raises for missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
+    Unknown levels count as `known_rows` says. Raises for missing columns, missing values unless they are allowed, and a
+    table without rows.
     """
     frame = data.to_frame() if isinstance(data, Table) else source_frame(data)
+    frame = known_rows(network, frame, unknown).frame
     if not len(frame):
         raise GomeaBnError("data must have at least 1 row, got none.")
     positions = column_positions(frame, network.names)
@@ -90,7 +99,16 @@ def rows_for(
             columns.append(Column(name, codes, levels, "as in the network", kind.is_ordered))
             continue
         values = numeric_values(series, name, allow_missing=allow_missing)
-        columns.append(Column(name, values, None, "as in the network", is_integer=kind.is_integer))
+        columns.append(
+            Column(
+                name,
+                values,
+                None,
+                "as in the network",
+                is_integer=kind.is_integer,
+                time_zone=kind.time_zone,
+            )
+        )
     return Table(tuple(columns), len(frame), ())
 
 
@@ -122,7 +140,7 @@ def column_values(
     if step is not None and not is_mean:
         numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
     if source_name(name) != name:
-        return from_numbers(numbers, name)
+        return from_numbers(numbers, name, kind.time_zone)
     return whole_numbers(numbers) if kind.is_integer and not is_mean else numbers
 
 

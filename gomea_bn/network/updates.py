@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.table import Table, WeightedRows
+from gomea_bn.data.columns import EMPTY_LEVEL
+from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights
-from gomea_bn.errors import GomeaBnError, check_number, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wrong_option
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.conditionals.family_line import (
-    FamilyLine,
-    LineScale,
-    LineSums,
-    ProbabilityScale,
-    UnitScale,
-    joint_groups,
-)
-from gomea_bn.network.conditionals.family_logit import FamilyLogit
-from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -34,16 +27,27 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
+# by how much the distribution of a column with a line may differ from that of rows with copies, and where it counts
+_MOST_DIFFERENCE = 0.03
+_LEAST_DIFFERENCE = 0.01
+_SHARES = np.linspace(0.02, 0.98, 49)
+_N_WEIGHTS = 101
 # any fixed number: the same rows must give the same network
 _SEED = 20240219
 # drawn rows that stand for all rows in the tables over the shown bins
 _MOST_DRAWS = 20_000
+# those that stand for the former rows in logits
+_DRAWS_OF_FORMER = 5_000
 # entries of the metadata that are of the former rows
 _OF_FORMER_ROWS = ("score", "data_sha256")
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
+# number of rows below which sums underflow
+_LEAST_ROWS = 1e-300
 # a piece never loses all of its probability
 _LEAST_FACTOR = 1e-12
+# nor do all values between point masses
+_LEAST_BETWEEN = 1e-9
 
 
 def updated_network(
@@ -52,6 +56,7 @@ def updated_network(
     *,
     weight: ArrayLike = 1.0,
     forget: float | None = None,
+    unknown: str = "missing",
 ) -> DiscretizedBayesNet:
     """Return the network with further rows; `DiscretizedBayesNet.update` describes it."""
     is_same = np.ndim(weight) == 0
@@ -59,63 +64,153 @@ def updated_network(
         check_number("weight", weight, 0, above=True)
     check_number("forget", forget, 0, above=True, optional=True)
     _check_sums(network)
-    given = rows_for(network, data)
-    rows = completed_table(network, given, np.random.default_rng(_SEED))
+    rows = rows_for(network, data, unknown=unknown)
     n = rows.n_rows
-    of_rows = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")
+    weights = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")
     # no sum that overflows
-    if (of_rows / _MOST_WEIGHT).sum() > 1:
-        largest = f"{counted(n, 'row')} of up to {of_rows.max():g}"
+    if (weights / _MOST_WEIGHT).sum() > 1:
+        largest = f"{counted(n, 'row')} of up to {weights.max():g}"
         raise wrong_option("weight", f"must sum to at most {_MOST_WEIGHT:g} over all rows, got {largest}.")
-    ages = np.arange(n - 1, -1, -1.0)
-    # a former row is as old as all new ones together
-    old = 1.0 if forget is None else float(0.5 ** (n / forget))
-    weights = of_rows if forget is None else of_rows * 0.5 ** (ages / forget)
-    return _Update(network, rows, old, weights).network()
+    # the level of an empty column is no value
+    observed = [~column.is_missing for column in rows.columns if column.levels != (EMPTY_LEVEL,)]
+    has_values = np.logical_or.reduce(observed)
+    if n_empty := n - int(has_values.sum()):
+        give_warning(
+            f"{counted(n_empty, 'row')} of {n:,} {'has' if n_empty == 1 else 'have'} no values, and do not count."
+        )
+        if n_empty == n:
+            return network
+        rows, weights = rows.take(np.flatnonzero(has_values)), weights[has_values]
+    update = _Update(network, rows, weights, np.inf if forget is None else forget)
+    n_left = min(update.n_rows().values())
+    if forget is not None and n_left < _LEAST_ROWS:
+        raise GomeaBnError(
+            [
+                Option("forget"),
+                f" must leave rows to learn from: after {forget:g} rows a row counts half, and former and new rows "
+                f"together count as {n_left:.3g}.",
+            ],
+            ["raise forget", "give the last rows more weight"],
+        )
+    return update.network()
 
 
-def weighted_network(network: DiscretizedBayesNet, given: WeightedRows) -> DiscretizedBayesNet:
-    """Return the network of a search with all rows of a table counted by their weights in place of those searched.
+def network_of_all_rows(
+    network: DiscretizedBayesNet, table: Table, weights: NDArray[np.float64]
+) -> DiscretizedBayesNet:
+    """Return the network of a search on some rows with all rows counted by their weights, (n_rows,), in their place.
 
     What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights.
     """
-    rows = completed_table(network, given.table.in_order(network.names), np.random.default_rng(_SEED))
-    counted = _Update(network, rows, 0.0, given.weights).network()
-    record = {"rows": rows.n_rows, "searched": network.metadata["n_rows"], "sum": float(given.weights.sum())}
-    if (known := network.conditionals) is not None and (of_rows := counted.conditionals) is not None:
+    of_all = _Update(network, table.in_order(network.names), weights, None).network()
+    if (known := network.conditionals) is not None and (of_rows := of_all.conditionals) is not None:
         kept = ("log_losses", "cut_probabilities", "cut_intervals")
-        counted = counted.changed(
-            conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept})
+        of_all = of_all.changed(conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept}))
+    return of_all.changed(metadata=network.metadata)
+
+
+def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesNet:
+    """Return the network of a search on the rows of a table without copies, in which all rows count once.
+
+    Lines and logits that do not follow the copies get less weight against the tables, which do: as little as makes the
+    distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
+    """
+    counted = network_of_all_rows(network, table, np.ones(table.n_rows))
+    known = counted.conditionals
+    if known is None or not known.lines:
+        return counted
+    # every row about as often
+    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
+    complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(_SEED))
+    values = {column.name: column.values[rows] for column in complete.columns}
+    by_tables, by_lines = (
+        counted.changed(
+            conditionals=known.changed(
+                lines={name: line.with_weight(weight) for name, line in known.lines.items()}
+            )
         )
-    return counted.changed(metadata={**network.metadata, "weights": record})
+        for weight in (_LEAST_FACTOR, 1 - _LEAST_FACTOR)
+    )
+    lines: dict[str, Fitted] = {}
+    for name, line in known.lines.items():
+        points = np.quantile(values[name], _SHARES, method="inverted_cdf")
+        below = [
+            np.searchsorted(np.sort(drawn), points, side="right") / len(rows)
+            for drawn in (
+                values[name],
+                *(
+                    of.families[name].draw(Columns(values), len(rows), np.random.default_rng(_SEED))
+                    for of in (by_tables, by_lines)
+                ),
+            )
+        ]
+        weights = np.linspace(0.0, line.weight, _N_WEIGHTS)
+        differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
+        is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
+        if (weight := float(weights[is_near][-1])) > 0:
+            lines[name] = line.with_weight(weight)
+    return counted.changed(conditionals=known.changed(lines=lines))
 
 
 class _Update:
-    """A network, and complete rows of its variables with weights (n_rows,); the former sums count `old` times."""
+    """A network, and rows of its variables with weights (n_rows,) that its sums take.
+
+    Missing cells are drawn given the others of their row. A row counts for the family of a column if it has a value of
+    the column, or of one that depends on it: no other rows say anything about the family.
+
+    After `forget` rows that count for a family, a row counts half in it. None forgets all former rows.
+    """
 
     def __init__(
-        self, network: DiscretizedBayesNet, rows: Table, old: float, weights: NDArray[np.float64]
+        self, network: DiscretizedBayesNet, rows: Table, weights: NDArray[np.float64], forget: float | None
     ) -> None:
-        self._network, self._rows, self._old, self._weights = network, rows, old, weights
-        self._values = {column.name: column.values for column in rows.columns}
+        self._network = network
+        self._complete = completed_table(network, rows, np.random.default_rng(_SEED))
+        self._values = {column.name: column.values for column in self._complete.columns}
         self._position = {name: v for v, name in enumerate(network.names)}
+        self._former = {name: float(of_name.sum()) for name, of_name in _counts_of(network).items()}
         self._smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
+        observed = {column.name: ~column.is_missing for column in rows.columns}
+        # rows in which the family of a column has no missing cell
+        self._complete_families = {
+            name: np.logical_and.reduce([observed[member] for member in (name, *network.parents(name))])
+            for name in network.names
+        }
+        counts = {name: of_name.copy() for name, of_name in observed.items()}
+        for name in reversed(network.order):
+            for parent in network.parents(name):
+                counts[parent] |= counts[name]
+        # by column how often former rows and each of the rows count
+        self._old: dict[str, float] = {}
+        self._weights: dict[str, NDArray[np.float64]] = {}
+        for name, is_counted in counts.items():
+            n_counted = np.cumsum(is_counted)
+            ages = n_counted[-1] - n_counted
+            half = np.inf if forget is None else forget
+            self._old[name] = 0.0 if forget is None else float(0.5 ** (n_counted[-1] / half))
+            self._weights[name] = weights * is_counted * 0.5 ** (ages / half)
+
+    def n_rows(self) -> dict[str, float]:
+        """Return how many former and further rows count for the family of every column."""
+        return {
+            name: self._old[name] * n_former + float(self._weights[name].sum())
+            for name, n_former in self._former.items()
+        }
 
     def network(self) -> DiscretizedBayesNet:
         """Return the network with the rows."""
-        network, known = self._network, self._network.conditionals
-        former = {name: float(of_name.sum()) for name, of_name in _counts_of(network).items()}
+        network, known, former = self._network, self._network.conditionals, self._former
         parts: dict[str, Any] = {
-            "shapes": {
-                name: shape_with_rows(shape, self._values[name], self._weights, self._old * former[name])
-                for name, shape in network.shapes.items()
-            },
-            "metadata": self._metadata(max(former.values())),
+            "shapes": self._shapes(network.shapes, former),
+            "metadata": self._metadata(),
         }
         if known is None:
             parents = {name: network.parents(name) for name in network.names}
             counted = self._tables(TableSet(network.cut_points, parents, network.tables, network.counts))
             return network.changed(tables=counted.tables, **parts).changed(counts=counted.counts)
+        # sums of former rows are those of the former scales
+        scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
+        known = known.changed(scales=scales)
         conditionals = known.changed(
             copies=[self._tables(copy) for copy in known.copies],
             lines=self._lines(known, former),
@@ -132,12 +227,20 @@ class _Update:
             tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.names}
         )
 
-    def _metadata(self, former: float) -> dict[str, Any]:
+    def _shapes(self, shapes: Mapping[str, Shape], former: Mapping[str, float]) -> dict[str, Shape]:
+        return {
+            name: shape_with_rows(
+                shape, self._values[name], self._weights[name], self._old[name] * former[name]
+            )
+            for name, shape in shapes.items()
+        }
+
+    def _metadata(self) -> dict[str, Any]:
         kept = {key: value for key, value in self._network.metadata.items() if key not in _OF_FORMER_ROWS}
         return {
             **kept,
-            "n_rows": round(self._old * former + float(self._weights.sum())),
-            "updates": [*kept.get("updates", ()), self._rows.n_rows],
+            "n_rows": round(max(self.n_rows().values())),
+            "updates": [*kept.get("updates", ()), self._complete.n_rows],
         }
 
     def _tables(self, copy: TableSet) -> TableSet:
@@ -153,60 +256,48 @@ class _Update:
         counts = {}
         for v, name in enumerate(names):
             parents = [self._position[parent] for parent in copy.parents[name]]
-            further = family_counts(codes, parents, v, cards, name, self._weights)
-            counts[name] = self._old * copy.counts[name] + further
+            further = family_counts(codes, parents, v, cards, name, self._weights[name])
+            counts[name] = self._old[name] * copy.counts[name] + further
         tables = {name: table_of_counts(of_name, self._smoothing) for name, of_name in counts.items()}
         return TableSet(copy.cut_points, copy.parents, tables, counts)
 
-    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, FollowedLine]:
-        network = self._network
-        of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
-        of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}
-        columns = Columns(self._values)
-        lines: dict[str, FollowedLine] = {}
-        for name, line in known.lines.items():
-            scales: Mapping[str, LineScale] = of_units if line.in_units else of_shapes
-            positions = [columns.positions(parent, scales[parent]) for parent in line.parents]
-            parents = np.column_stack([np.empty((len(self._weights), 0)), *positions])
-            if isinstance(line, FamilyLogit):
-                own, *codes = (self._values[column].astype(np.int64) for column in (name, *line.groups))
-                share = min(known.n_rows, former[name]) / former[name]
-                lines[name] = line.with_rows(self._old, own, parents, codes, share * self._weights)
-                continue
-            scale = line.own_scale(scales[name]) if isinstance(line, FamilyLine) else scales[name]
-            z = columns.positions(name, scale)
-            n_levels = [len(network.levels[group]) for group in line.groups]
-            groups = joint_groups([self._values[group] for group in line.groups], n_levels, len(z))
-            # the line of a longer table was fitted to a sample of its rows
-            if isinstance(line, FamilyMixture):
-                share = float(line.counts.sum()) / former[name]
-                lines[name] = line.with_rows(self._old, z, parents, groups, share * self._weights)
-                continue
-            sums = line.sums
-            assert sums is not None
-            share = float(sums.n_rows.sum()) / former[name]
-            further = LineSums.of_rows(
-                z,
-                line.terms.of_rows(parents),
-                groups,
-                sums.ratios,
-                sums.tails,
-                sums.widths,
-                sums.least_scale,
-                share * self._weights,
+    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, Fitted]:
+        network, columns = self._network, Columns(self._values)
+        scales = known.line_scales(network.support)
+        n_levels = {name: len(levels) for name, levels in network.levels.items()}
+        return {
+            name: line.with_rows(
+                name,
+                FurtherRows(
+                    columns,
+                    self._weights[name],
+                    self._old[name],
+                    former[name],
+                    known.n_rows,
+                    scales[line.in_units],
+                    n_levels,
+                    lambda: self._drawn,
+                ),
             )
-            lines[name] = line.of_sums(sums.with_rows(self._old, further))
-        return lines
+            for name, line in known.lines.items()
+        }
+
+    @cached_property
+    def _drawn(self) -> Columns:
+        """Rows like the former ones."""
+        return Columns(drawn_values(self._network, _DRAWS_OF_FORMER, np.random.default_rng(_SEED)))
 
     def _log_losses(self, known: Conditionals) -> dict[str, tuple[float, float, float]]:
         """Return the moments of the losses with those of the rows under the network that does not know them."""
-        terms = self._network.log_density_terms(self._rows.to_frame())
+        terms = self._network.log_density_terms(self._complete.to_frame())
         losses = {}
         for name, (n_rows, mean, deviation) in known.log_losses.items():
-            of_rows, total = -terms[name], self._old * n_rows + float(self._weights.sum())
-            first = self._old * n_rows * mean + float(self._weights @ of_rows)
-            second = self._old * n_rows * (deviation**2 + mean**2) + float(self._weights @ of_rows**2)
-            if np.isfinite(second):
+            # drawn cells follow the network
+            weights, old = self._weights[name] * self._complete_families[name], self._old[name] * n_rows
+            of_rows, total = -terms[name], old + float(weights.sum())
+            first = old * mean + float(weights @ of_rows)
+            second = old * (deviation**2 + mean**2) + float(weights @ of_rows**2)
+            if np.isfinite(second) and total > 0:
                 variance = max(second / total - (first / total) ** 2, 0.0)
                 losses[name] = total, first / total, float(np.sqrt(variance))
         return losses
@@ -218,11 +309,13 @@ def shape_with_rows(
     """Return a shape whose groups of pieces and points have the probabilities of former and new rows together.
 
     The groups are about equally probable, and as many as the cube root of the number of rows: a single piece has too
-    few rows to say what is new. The density keeps its form inside each of them. New values beyond the range belong to
-    the groups at its ends; `former` is the number of former rows.
+    few rows to say what is new. Without former rows they are as many as the square root. The density keeps its form
+    inside each of them. New values beyond the range belong to the groups at its ends; `former` is the number of former
+    rows.
     """
     masses = np.diff(shape.edges) * (shape.left + shape.right) / (2 * (shape.high - shape.low))
-    n_groups = round(np.cbrt(former + weights.sum()))
+    total = former + weights.sum()
+    n_groups = round(np.cbrt(total) if former else np.sqrt(total))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
     groups = (middles * n_groups).astype(np.int64)
     nearest, is_point = shape.find_points(values)
@@ -238,8 +331,13 @@ def shape_with_rows(
     of_points = np.maximum(of_points, least)
     factors = np.maximum(counts, least * of_groups) / np.maximum(of_groups, _LEAST_FACTOR) / total
     points = of_points / total
-    rest = (1 - points.sum()) / float(factors[groups] @ masses)
-    of_pieces = factors[groups] * rest
+    between = 1 - float(points.sum())
+    # so do the values between points of which no row has one
+    least_between = min(float(masses.sum()), _LEAST_BETWEEN)
+    if between < least_between:
+        points *= (1 - least_between) / points.sum()
+        between = least_between
+    of_pieces = factors[groups] * between / float(factors[groups] @ masses)
     by_value = dict(zip(shape.point_values.tolist(), points.tolist(), strict=True))
     return Shape(shape.edges, shape.left * of_pieces, shape.right * of_pieces, by_value)
 
@@ -257,9 +355,7 @@ def _check_sums(network: DiscretizedBayesNet) -> None:
     is_known = bool(_counts_of(network)) and all(copy.counts for copy in copies)
     if known is not None:
         is_known = is_known and not known.set_values
-        is_known = is_known and all(
-            not isinstance(line, FamilyLine) or line.sums is not None for line in known.lines.values()
-        )
+        is_known = is_known and all(line.takes_rows for line in known.lines.values())
     if not is_known:
         raise GomeaBnError(
             "The network does not hold the counts of the rows that it was learned from: it comes from an earlier "

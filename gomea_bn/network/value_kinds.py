@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
-from gomea_bn.data.dates import source_name
+from gomea_bn.data.dates import DAYS, is_time_zone, source_name, unit_of
 from gomea_bn.errors import GomeaBnError, check_flag, check_number, nearest
 from gomea_bn.texts import listed, shown_name
 
@@ -39,23 +39,27 @@ class ValueKind:
         Step of the grid that a continuous column was measured on: all values are the smallest one plus multiples of it.
     is_ordered : bool
         Whether the levels of a discrete column are ordered.
+    time_zone : str or None
+        Name of the time zone of dates, such as "Europe/Berlin" or "UTC+02:00"; None for dates without one.
     """
 
     is_integer: bool = False
     step: float | None = None
     is_ordered: bool = False
+    time_zone: str | None = None
 
     @classmethod
     def of(cls, column: Column) -> ValueKind:
         """Return the kind of the values of a column of a table."""
         if not column.is_continuous:
             return cls(is_ordered=column.ordered)
-        return cls(column.is_integer, measuring_step(column.observed))
+        step = measuring_step(column.observed)
+        return cls(column.is_integer, step, time_zone=column.time_zone)
 
     @classmethod
     def from_content(cls, content: Any) -> ValueKind:
         """Return the kind that a JSON value describes; raises `GomeaBnError` for any other value."""
-        names = {"integer": "is_integer", "step": "step", "ordered": "is_ordered"}
+        names = {"integer": "is_integer", "step": "step", "ordered": "is_ordered", "time_zone": "time_zone"}
         if not isinstance(content, Mapping) or not set(content) <= set(names):
             raise GomeaBnError(f"values must be an object with {', '.join(names)}, got {content!r:.80}.")
         kind = cls(**{names[key]: value for key, value in content.items()})
@@ -66,7 +70,12 @@ class ValueKind:
 
     def to_content(self) -> dict[str, Any]:
         """Return the kind as a JSON value, without what is absent."""
-        content = {"integer": self.is_integer, "step": self.step, "ordered": self.is_ordered}
+        content = {
+            "integer": self.is_integer,
+            "step": self.step,
+            "ordered": self.is_ordered,
+            "time_zone": self.time_zone,
+        }
         return {key: value for key, value in content.items() if value}
 
 
@@ -113,6 +122,13 @@ def check_value_kinds(
             raise GomeaBnError(f"value_kinds['{name}'] must not be ordered: the variable is continuous.")
         if (kind.is_integer or kind.step is not None) and name not in continuous:
             raise GomeaBnError(f"value_kinds['{name}'] must not be integers or have a step: it is discrete.")
+        if kind.time_zone is not None and (name not in continuous or unit_of(name) != DAYS):
+            raise GomeaBnError(f"value_kinds['{name}'] must not have a time zone: the variable is no date.")
+        if kind.time_zone is not None and not is_time_zone(kind.time_zone):
+            raise GomeaBnError(
+                f"value_kinds['{name}'] has the time zone {kind.time_zone!r:.80}, which is unknown here.",
+                ["install the package tzdata"],
+            )
     return {name: kinds[name] for name in names if kinds and name in kinds}
 
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.expert.expert_network import ExpertNetwork
-    from gomea_bn.network.conditionals.conditionals import Conditionals
+    from gomea_bn.network.conditionals.conditionals import Conditionals, with_cut
     from gomea_bn.network.recorded import NetworkLike
 
 _FILL = "#cfcfcf"
@@ -239,7 +240,8 @@ def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
         column = table.columns[table.names.index(variable)]
         series = _series(column)
     else:
-        series = table.iloc[:, column_positions(table, [variable])[variable]]
+        frame = source_frame(table)
+        series = frame.iloc[:, column_positions(frame, [variable])[variable]]
     if len(series) == 0:
         raise GomeaBnError(f"table must have at least one row for the histogram of '{variable}', got none.")
     # a column without values has a level for them, or is refused
@@ -343,7 +345,9 @@ def _drawn_certainty(
     """Draw intervals and probabilities of cuts, extend the legend, and return the lines of text that they take."""
     n_lines = 0
     if variable in known.cut_intervals:
-        lows, highs = (known.cut_intervals[variable] / unit).T
+        intervals = known.cut_intervals[variable] / unit
+        ends = [with_cut(low, high, cut) for (low, high), cut in zip(intervals, cuts, strict=True)]
+        lows, highs = np.transpose(ends)
         bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
         handles.append(bands)
         labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")

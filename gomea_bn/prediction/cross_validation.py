@@ -6,13 +6,15 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
+from gomea_bn.data.weights import checked_weights, weighted_table
 from gomea_bn.discretization.proposals import PROPOSERS
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.learning.learner import BayesNetLearner
@@ -40,6 +42,7 @@ def cross_validate(
     learner: BayesNetLearner | None = None,
     kinds: Mapping[str, str] | None = None,
     random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Return how well networks describe and predict rows that they were not learned from.
 
@@ -65,6 +68,9 @@ def cross_validate(
         Kinds of columns, as of `BayesNetLearner`.
     random_state : int or None
         Seed of the folds and of the searches.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the rows from 0 on, as of `BayesNetLearner.fit`: methods learn with them, and means are weighted by
+        them. Rows of weight 0 are left out.
 
     Returns
     -------
@@ -103,6 +109,11 @@ def cross_validate(
         data, kinds=kinds or options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
     )
     options["kinds"] = None
+    weights = np.ones(table.n_rows)
+    if sample_weight is not None:
+        of_source = checked_weights(sample_weight, table.n_rows + len(table.dropped_rows))
+        weights = np.delete(of_source, list(table.dropped_rows))
+        table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0]
     if target is not None:
         names = spellings(table.names)
         if target not in names:
@@ -122,35 +133,50 @@ def cross_validate(
         parts: list[dict[str, NDArray[np.float64]]] = []
         began = perf_counter()
         for fold in range(folds):
-            kept, held_out = (table.take(np.flatnonzero(mask)) for mask in (fold_of != fold, fold_of == fold))
+            is_held_out = fold_of == fold
+            kept, held_out = (table.take(np.flatnonzero(mask)) for mask in (~is_held_out, is_held_out))
+            of_kept = None if sample_weight is None else weights[~is_held_out]
             with warnings.catch_warnings():
                 # values of held-out rows may lie outside the range of the others
                 warnings.simplefilter("ignore", GomeaBnWarning)
-                parts.append(_judged(_learned(method, kept, options), kept, held_out, target))
+                parts.append(_judged(_learned(method, kept, options, of_kept), kept, held_out, target))
+        of_rows = np.concatenate([weights[fold_of == fold] for fold in range(folds)])
         record = {}
         for measure in parts[0]:
             values = np.concatenate([part[measure] for part in parts])
-            values = values[~np.isnan(values)]
-            record[measure] = float(values.mean()) if len(values) else np.nan
-            is_known = len(values) > 1 and np.isfinite(record[measure])
-            record[f"{measure}_error"] = (
-                float(values.std(ddof=1) / len(values) ** 0.5) if is_known else np.nan
-            )
+            is_measured = ~np.isnan(values)
+            record[measure], record[f"{measure}_error"] = _mean(values[is_measured], of_rows[is_measured])
         records.append({**record, "seconds": (perf_counter() - began) / folds})
     result = pd.DataFrame(records, index=pd.Index(methods, name="method"))
     result.attrs["seed"] = seed
     return result
 
 
-def _learned(method: str, table: Table, options: Mapping[str, object]) -> DiscretizedBayesNet:
-    """Return the network that a method learns from some rows."""
+def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the weighted mean of some values, NaN for none, and its standard error, NaN where it is unknown."""
+    n = len(values)
+    if not n:
+        return np.nan, np.nan
+    mean = float((weights * values).sum() / weights.sum())
+    if n < 2 or not np.isfinite(mean):
+        return mean, np.nan
+    deviations = weights * (values - mean)
+    return mean, float(np.sqrt(n / (n - 1) * (deviations**2).sum()) / weights.sum())
+
+
+def _learned(
+    method: str, table: Table, options: Mapping[str, object], weights: NDArray[np.float64] | None
+) -> DiscretizedBayesNet:
+    """Return the network that a method learns from some rows, perhaps with weights."""
     if method == "histogram":
-        return histogram_baseline(table.complete_rows())
+        return histogram_baseline(
+            (table if weights is None else weighted_table(table, weights)).complete_rows()
+        )
     if method == "knee":
-        seconds, seed = options["max_seconds"], options["random_state"]
-        return ParetoBayesNetLearner(max_seconds=seconds, random_state=seed).fit(table).front_.knee().network  # type: ignore[arg-type]
-    changed = {} if method == "learner" else {"discretizer": method}
-    return BayesNetLearner(**{**options, **changed}).fit(table).network_  # type: ignore[arg-type]
+        limits: Any = {"max_seconds": options["max_seconds"], "random_state": options["random_state"]}
+        return ParetoBayesNetLearner(**limits).fit(table, sample_weight=weights).front_.knee().network
+    changed: Any = {**options} if method == "learner" else {**options, "discretizer": method}
+    return BayesNetLearner(**changed).fit(table, sample_weight=weights).network_
 
 
 def _judged(

@@ -55,8 +55,9 @@ def cell_probabilities(
     reader = EvidenceReader(engine.network)
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
     of_cells = [reader.bins[target].interval(low, high, "right")[1] for low, high in pairwise(ends)]
-    evidence = other_cells(reader, frame, target)
-    return reduced(engine, evidence, reader.names.index(target), lambda tables: tables @ np.array(of_cells).T)
+    evidence = other_cells(reader, frame, target, "error")
+    shares = np.array(of_cells).T
+    return reduced(engine, evidence, reader.names.index(target), lambda tables: tables @ shares)[0]
 
 
 def folds_of(

@@ -16,19 +16,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.frames import column_names, frame_of
-from gomea_bn.data.sources import source_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
+from gomea_bn.data.weights import checked_weights
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    check_choice,
+    check_integer,
+    check_probabilities,
+    give_warning,
+    row_list,
+)
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.options import seed_of, table_to_learn
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference import answers
+from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.known_rows import UNKNOWN, known_rows
+from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 from gomea_bn.prediction.scores import FeatureScores
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
 from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
-from gomea_bn.texts import counted, listed
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -39,6 +50,8 @@ except ImportError as error:
         "BayesNetClassifier and BayesNetRegressor need scikit-learn 1.6 or later: pip install 'gomea-bn[predict]'."
     ) from error
 
+# kinds of targets that NumPy converts to floats, or compares as if they were
+_NO_NUMBERS = (str, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
 # seconds of a fit where no learner is given: per cell of the features, and the fewest and most
@@ -76,8 +89,7 @@ def _one_warning() -> Iterator[None]:
         if text and not (is_once and said in _SHOWN):
             if is_once:
                 _SHOWN.add(said)
-            # the caller of the public method that calls the decorated one
-            warnings.warn(GomeaBnWarning(text), stacklevel=5)
+            give_warning(text)
 
 
 def _is_shown_once(text: str) -> bool:
@@ -93,6 +105,7 @@ def _is_shown_once(text: str) -> bool:
     return next(actions, "default") in ("default", "module", "once")
 
 
+@with_known_names
 class _Predictor(BaseEstimator):  # type: ignore[misc]
     """What classifier and regressor share: reading rows, the choice of the structure, and learning."""
 
@@ -110,11 +123,13 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         structure: str = AUTO,
         n_networks: int = 1,
         random_state: Any = None,
+        unknown: str = "missing",
     ) -> None:
         self.learner = learner
         self.structure = structure
         self.n_networks = n_networks
         self.random_state = random_state
+        self.unknown = unknown
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -124,10 +139,21 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         return tags
 
     @_one_warning()
-    def _learn(self, frame: pd.DataFrame, y: Any, target: str, n_levels: int = 0) -> None:
-        """Learn the networks from the features and the values of the target, and set the fitted attributes."""
+    def _learn(
+        self,
+        frame: pd.DataFrame,
+        y: Any,
+        target: str,
+        weights: NDArray[np.float64] | None,
+        n_levels: int = 0,
+    ) -> None:
+        """Learn the networks from the features and the values of the target, and set the fitted attributes.
+
+        Structures are chosen and families weighed on the rows that are searched in place of those with weights.
+        """
         check_choice("structure", self.structure, (AUTO, *STRUCTURES))
         check_integer("n_networks", self.n_networks, 1)
+        check_choice("unknown", self.unknown, UNKNOWN)
         if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
             raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r:.80}.")
         if target in map(str, frame.columns):
@@ -138,8 +164,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         options = plain_options(self.learner or BayesNetLearner())
         options["kinds"] = {**(options["kinds"] or {}), target: self._kind}
         options["random_state"] = seed
-        table = source_table(
+        table = table_to_learn(
             frame.reset_index(drop=True).assign(**{target: y}),
+            weights,
             kinds=options["kinds"],
             missing=options["missing"],
             max_levels=max(options["max_levels"], n_levels),
@@ -260,22 +287,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(array, columns=column_names(array.shape[1])).infer_objects()
 
     def _rows(self, X: Any) -> pd.DataFrame:
-        """Return new rows; levels that no training row has are missing values, with a warning."""
+        """Return new rows; levels that no training row has count as `unknown` says."""
         check_is_fitted(self)
-        frame, unknown = self._features(X).copy(deep=False), []
-        for position, label in enumerate(frame.columns):
-            levels = self.network_.levels.get(str(label))
-            if levels is None:
-                continue
-            values = frame.iloc[:, position].astype(object)
-            is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
-            if is_unknown.any():
-                unknown.append(f"{counted(int(is_unknown.sum()), 'value')} of '{label}'")
-                frame.isetitem(position, values.mask(is_unknown).array)
-        if unknown:
-            message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
-            warnings.warn(message, GomeaBnWarning, stacklevel=2)
-        return frame
+        frame = self._features(X)
+        others = [name for name in self.network_.names if name != self.target_]
+        return known_rows(self.network_, frame, self.unknown, others).frame
 
 
 class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
@@ -304,6 +320,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         `BayesNetEnsemble`.
     random_state : int, numpy Generator, RandomState or None
         Seed of the searches and of the folds.
+    unknown : {"missing", "nearest", "error"}
+        What a level of a feature that no training row has counts as, see `DiscretizedBayesNet.log_density`.
 
     Attributes
     ----------
@@ -362,7 +380,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     # they take two thirds of a fit, and more folds and longer searches predict classes as well
     _times_of_mixtures = 4.0
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the network.
 
         Parameters
@@ -371,6 +389,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
             Features. The columns of an array are named x0, x1, ...
         y : array-like of shape (n_rows,)
             Classes: text, whole numbers or bools.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows from 0 on, as of `BayesNetLearner.fit`: whole ones are frequencies, others importances.
+            Rows of weight 0 are left out.
 
         Raises
         ------
@@ -381,13 +402,15 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         """
         frame = self._features(X, y=y, reset=True)
         labels = _target_values(y, len(frame))
+        counts, weights = _counted(sample_weight, len(frame))
         # an array of a list of texts has NaN as the text "nan"
-        missing = np.flatnonzero(pd.isna(np.asarray(y, dtype=object)))
+        missing = np.flatnonzero(pd.isna(np.asarray(y, dtype=object)) & counts)
         if missing.size:
             raise GomeaBnError(
                 f"y must not hold missing values, got some in {row_list(missing)}.",
                 ["drop these rows of X and y"],
             )
+        frame, labels = frame[counts], labels[counts]
         if labels.dtype.kind in "mM" or isinstance(labels[0], (date, time, timedelta)):
             raise GomeaBnError(
                 f"y must hold classes: text, whole numbers or bools. It holds dates or times, such as {labels[0]}.",
@@ -399,7 +422,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
             raise GomeaBnError(f"y must have at least two classes, got the single class {classes[0]!r}.")
         codes = np.searchsorted(classes, labels)
         column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
-        self._learn(frame, column, _target_name(y, frame), len(classes))
+        self._learn(frame, column, _target_name(y, frame), weights, len(classes))
         self.classes_ = classes
         self.slopes_ = self._labelled_slopes(classes)
         return self
@@ -417,7 +440,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return density.predict_proba(frame, self.target_).to_numpy()
+        # a structure without edges of the class is one of those that are compared
+        return answers.predict_proba(engine_for(density), frame, self.target_, "error").to_numpy()
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         n_levels = len(density.levels[self.target_])
@@ -446,7 +470,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the first of "leaf", "free" and "root"
         whose continuous ranked probability score in three-fold cross-validation over the training rows is within a
         standard error of the smallest.
-    n_networks, random_state
+    n_networks, random_state, unknown
         As of `BayesNetClassifier`.
 
     Attributes
@@ -481,32 +505,31 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     # the target may follow one
     _times_of_mixtures = 0.0
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the network.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             As of `BayesNetClassifier.fit`, but `y` has numbers.
 
         Raises
         ------
         GomeaBnError
-            For a target that is constant, missing or infinite, and as `BayesNetLearner.fit`.
+            For a target that is constant, missing or infinite, for dates and text, and as `BayesNetLearner.fit`.
         ValueError
             As scikit-learn for arrays of a wrong shape.
         """
         frame = self._features(X, y=y, reset=True)
-        try:
-            values = np.asarray(_target_values(y, len(frame)), np.float64)
-        except (TypeError, ValueError) as error:
-            raise GomeaBnError(f"y must hold numbers: {error}.") from error
+        values = _target_values(y, len(frame))
+        counts, weights = _counted(sample_weight, len(frame))
+        frame, values = frame[counts], _numbers(values[counts])
         if not np.isfinite(values).all():
             raise GomeaBnError("y must not hold missing or infinite values.")
         if values.min() == values.max():
             raise GomeaBnError(f"y must have at least two different values, got {values[0]:g} in all rows.")
         self.cells_ = Cells.of(values)
-        self._learn(frame, values, _target_name(y, frame))
+        self._learn(frame, values, _target_name(y, frame), weights)
         self.slopes_ = self._labelled_slopes([self.target_])
         return self
 
@@ -523,13 +546,12 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         Rows are as of `fit`; cells may be missing. The columns, float64, are "mean", "median", and "5%" and so on for
         the quantiles. Median and quantiles are values of `cells_`.
         """
-        for position, level in enumerate(quantiles):
-            check_number(f"quantiles[{position}]", level, 0, 1)
+        levels = check_probabilities("quantiles", quantiles)
         probabilities = self._probabilities(X)
         columns = {
             "mean": probabilities @ self.cells_.values,
             "median": self.cells_.quantiles(probabilities, 0.5),
-            **{f"{100 * level:g}%": self.cells_.quantiles(probabilities, level) for level in quantiles},
+            **{f"{100 * level:g}%": self.cells_.quantiles(probabilities, level) for level in levels},
         }
         return pd.DataFrame(columns, index=getattr(X, "index", None))
 
@@ -552,6 +574,39 @@ def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
     if len(values) != n_rows:
         raise GomeaBnError(f"X and y must have the same number of rows, got {n_rows} and {len(values)}.")
     return np.asarray(values)
+
+
+def _counted(
+    sample_weight: ArrayLike | None, n_rows: int
+) -> tuple[NDArray[np.bool_], NDArray[np.float64] | None]:
+    """Return which rows have a weight above 0, bool (n_rows,), and the weights of these, None without weights."""
+    if sample_weight is None:
+        return np.ones(n_rows, np.bool_), None
+    weights = checked_weights(sample_weight, n_rows)
+    return weights > 0, weights[weights > 0]
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the values of a target as float64; raises for dates, which NumPy converts to nanoseconds, and for text."""
+    wrong: Any = values[0] if values.dtype.kind not in "biufO" else None
+    if values.dtype.kind == "O":
+        wrong = next((value for value in values if isinstance(value, _NO_NUMBERS)), None)
+    if wrong is None:
+        try:
+            return np.asarray(values, np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"y must hold numbers: {error}.") from error
+    if isinstance(wrong, (str, bytes)):
+        raise GomeaBnError(
+            f"y must hold numbers, got the text '{wrong!s:.40}'.", ["convert it by pandas.to_numeric(y)"]
+        )
+    raise GomeaBnError(
+        f"y must hold numbers. It holds dates or times, such as {wrong}.",
+        [
+            "predict a number, such as days since a date",
+            "learn a network with them as a column and ask its predict",
+        ],
+    )
 
 
 def _target_name(y: Any, features: pd.DataFrame) -> str:

@@ -18,6 +18,7 @@ from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Fr
 from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
@@ -99,7 +100,7 @@ def network_data(
         "kind": "network",
         "title": title,
         "headline": f"One network of {counted(len(network.names), 'variable')}.",
-        "origin": _rows_in_words(table),
+        "origin": " ".join(filter(None, (_rows_in_words(table), evidence_text(network)))),
         "run_hash": None,
         "objectives": [],
         "values": [[]],
@@ -125,11 +126,17 @@ def network_data(
 
 
 def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions."""
+    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions.
+
+    Rows that allow no test leave the sentence why.
+    """
     for given, lacking in ((network, "an expert's network"), (table, "the table")):
         if given is None:
             raise GomeaBnError([Option("test_graph"), f" needs {lacking}, which is not there."])
-    test = offered("test_graph")(network, table, random_state=0)
+    try:
+        test = offered("test_graph")(network, table, random_state=0)
+    except GomeaBnError as error:
+        return {"graph": f"The graph was not tested. {error}", "pairs": []}
     return {
         "graph": test.sentence,
         "pairs": [[*map(names.index, pair), note] for pair, note in test.notes.items()],

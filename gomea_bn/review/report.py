@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.dates import name_in_words
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.formats.summary import counts_text, weights_text
+from gomea_bn.network.formats.summary import counts_text, evidence_text
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.plots.density import plot_density
 from gomea_bn.plots.explanation import plot_explanation
@@ -151,7 +151,7 @@ def _findings(network: DiscretizedBayesNet) -> str:
     centre = max(network.names, key=lambda name: len(near[name]))
     sentences = [
         "An arrow leads to a column from each column that it depends on directly; other columns are related through "
-        f"these. The most direct relations has '{name_in_words(centre)}': with {listed(near[centre], 8)}."
+        f"these. '{name_in_words(centre)}' has the most direct relations: with {listed(near[centre], 8)}."
     ]
     if alone:
         sentences.append(f"Unrelated to all others: {listed(map(name_in_words, alone), 8)}.")
@@ -198,7 +198,7 @@ def _origin(network: DiscretizedBayesNet, record: Mapping[str, Any]) -> str:
         ("file", data.get("path")),
         ("rows", f"{n:,}" if isinstance(n := metadata.get("n_rows", data.get("n_rows")), int) else None),
         ("column of weights", data.get("weight")),
-        ("weights", weights_text(network) or None),
+        ("rows as evidence", evidence_text(network) or None),
         ("rows left out", len(data.get("dropped_rows", ())) or None),
         ("rows that updates added", sum(metadata.get("updates", ())) or None),
         ("learned", record.get("finished")),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
+from gomea_bn.errors import GomeaBnError, Option, check_flag, check_number, give_warning
 from gomea_bn.runtime.files import check_folder, file_bytes, remove_leftovers, write_bytes
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Result
 from gomea_bn.runtime.sources import __version__, source_digest
@@ -143,12 +142,9 @@ class _File:
         if self._has_warned:
             return
         self._has_warned = True
-        warnings.warn(
-            GomeaBnWarning(
-                f"{problem} The run goes on, and tries again at its next checkpoint. A run that is killed before then "
-                "resumes from its last complete checkpoint, if there is one."
-            ),
-            stacklevel=4,
+        give_warning(
+            f"{problem} The run goes on, and tries again at its next checkpoint. A run that is killed before then "
+            "resumes from its last complete checkpoint, if there is one."
         )
 
 
@@ -279,12 +275,7 @@ def opened(
             _check_same(content, header, checkpoint.path, free)
             header = content
         else:
-            warnings.warn(
-                GomeaBnWarning(
-                    f"There is no checkpoint '{checkpoint.path}'; the run starts from the beginning."
-                ),
-                stacklevel=4,
-            )
+            give_warning(f"There is no checkpoint '{checkpoint.path}'; the run starts from the beginning.")
     file = _File(checkpoint, header)
     file.root = Section(file, saved)
     return file.root

@@ -11,7 +11,6 @@ import platform
 import secrets
 import shutil
 import sys
-import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, environment_limit, is_integer, nearest
+from gomea_bn.errors import GomeaBnError, environment_limit, give_warning, is_integer, nearest
 
 SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
 """Environment variable with the largest number of bytes that is read of a network, a front, or a compressed table."""
@@ -394,12 +393,7 @@ def remove_leftovers(target: Path) -> None:
         if len(mark) == len(name) - len(prefix) - len(_SUFFIX) and is_left_over(mark):
             with suppress(OSError):
                 os.unlink(folder / name)
-                warnings.warn(
-                    GomeaBnWarning(
-                        f"Removed '{folder / name}', the unfinished file of a process that was killed."
-                    ),
-                    stacklevel=4,
-                )
+                give_warning(f"Removed '{folder / name}', the unfinished file of a process that was killed.")
 
 
 def check_folder(folder: Path, files: Iterable[str]) -> None:
@@ -582,4 +576,4 @@ def _is_own_folder(path: Path) -> bool:
 
 
 def _warn_of_exchange(text: str) -> None:
-    warnings.warn(GomeaBnWarning(text), stacklevel=4)
+    give_warning(text)

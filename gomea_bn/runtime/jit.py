@@ -20,7 +20,6 @@ import pickle
 import re
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -44,7 +43,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.errors import GomeaBnError, give_warning
 from gomea_bn.runtime.files import write_bytes
 from gomea_bn.runtime.kernel_progress import compiling, kernel_needed
 from gomea_bn.runtime.sources import package_sources
@@ -555,12 +554,9 @@ def _only_its_owner_writes(status: os.stat_result) -> bool:
 def _warn(folder: Path, problem: str) -> None:
     if folder not in _warned:
         _warned.add(folder)
-        warnings.warn(
-            GomeaBnWarning(
-                f"Compiled kernels are not kept, and every process compiles them again: the folder '{folder}' {problem}"
-                ". NUMBA_CACHE_DIR can name another folder."
-            ),
-            stacklevel=2,
+        give_warning(
+            f"Compiled kernels are not kept, and every process compiles them again: the folder '{folder}' {problem}. "
+            "NUMBA_CACHE_DIR can name another folder."
         )
 
 

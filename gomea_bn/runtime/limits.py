@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_seconds", "patience"):
             # an infinite limit is allowed and never met
-            if getattr(self, name) != inf:
-                check_number(name, getattr(self, name), 0.0, above=True, optional=True)
+            value: Any = getattr(self, name)
+            if not (is_real(value) and value == inf):
+                check_number(name, value, 0.0, above=True, optional=True)
         check_integer("max_evaluations", self.max_evaluations, 1, optional=True)
         check_integer("max_generations", self.max_generations, 1, optional=True)
         if self.target is not None and (not is_real(self.target) or self.target != self.target):
@@ -100,7 +101,10 @@ class FrontHistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a run after a generation or a local search; `best` is the least value of the first objective."""
+    """The state of a run after a generation or a local search.
+
+    `best` is the first objective of the best solution, and `violation` how far that is from feasible: 0 if it is.
+    """
 
     seconds: float
     n_eval: int
@@ -110,15 +114,27 @@ class Progress:
     best: float
     statistics: dict[str, int]
     archive_size: int = 0
+    violation: float = 0.0
 
 
 Callback = Callable[[Progress], bool | None]
 """A function that is called after every generation, and every local search before them; a true value ends the run."""
 
 
+class Nearest(NamedTuple):
+    """The solution that came nearest to being feasible: X (n_variables,), F (n_objectives,) and its violation."""
+
+    X: NDArray[Any]
+    F: NDArray[np.float64]
+    violation: float
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """The result of a search.
+
+    Where no solution is feasible, `X` and `F` are those of the solution of least violation for one objective, and a
+    front of no solutions for several.
 
     Attributes
     ----------
@@ -142,7 +158,9 @@ class Result:
     statistics : dict of str to int
         Counts of the problem's own work.
     extra : dict
-        "violation" of the best solution, or of each solution of a front, where 0 means feasible.
+        "violation" of the best solution, or of each solution of a front, where 0 means feasible. A run for several
+        objectives without a feasible solution has the parts of `nearest`: "nearest_X", "nearest_F" and
+        "nearest_violation".
     """
 
     X: NDArray[Any]
@@ -157,15 +175,38 @@ class Result:
     statistics: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def feasible(self) -> bool:
+        """Whether the search found a feasible solution."""
+        return self.nearest is None
+
+    @property
+    def nearest(self) -> Nearest | None:
+        """The solution of least violation if none is feasible, else None."""
+        if "nearest_X" in self.extra and not len(self.X):
+            return Nearest(*(self.extra[f"nearest_{name}"] for name in Nearest._fields))
+        violation = self.extra.get("violation", 0.0)
+        if self.X.ndim == 2 or not violation > 0:
+            return None
+        return Nearest(self.X, self.F, float(violation))
+
     def __repr__(self) -> str:
-        """Return six lines: values of the objectives, solution, work, and the end of the run."""
+        """Return lines of the values of the objectives, the solution, the work and the end of the run."""
+        nearest = self.nearest
         is_front = self.X.ndim == 2
-        best = f"front of {len(self.F):,}, least {self.F.min(axis=0)}" if is_front else f"{self.F[0]:.10g}"
-        solution = np.array2string(
-            self.X[0] if is_front else self.X, threshold=8, edgeitems=4, max_line_width=10**6
-        )
+        if nearest is not None:
+            heading = f"Result: no feasible solution, the nearest has the violation {nearest.violation:.10g}"
+            x, best, which = nearest.X, ", ".join(f"{value:.10g}" for value in nearest.F), "X of the nearest"
+        elif is_front and not len(self.F):
+            heading, x, best, which = "Result", np.empty(0), "front of 0", "X of the first"
+        elif is_front:
+            heading, x, which = "Result", self.X[0], "X of the first"
+            best = f"front of {len(self.F):,}, least {self.F.min(axis=0)}"
+        else:
+            heading, x, best, which = "Result", self.X, f"{self.F[0]:.10g}", "X"
+        solution = np.array2string(x, threshold=8, edgeitems=4, max_line_width=10**6)
         return (
-            f"Result\n  F: {best}\n  {'X of the first' if is_front else 'X'}: {solution}\n"
+            f"{heading}\n  F: {best}\n  {which}: {solution}\n"
             f"  evaluations: {self.n_eval:,} ({self.n_eval_full:,.1f} full), generations: {self.n_generations:,}\n"
             f"  seconds: {self.exec_time:.2f}, to the last improvement: {self.time_to_best:.2f}\n"
             f"  stopped by: {self.stopped_by}"

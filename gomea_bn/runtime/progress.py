@@ -20,6 +20,9 @@ class LiveTable:
     ----------
     console : rich.console.Console, optional
         Console to draw on; standard error by default, so that standard output holds only results.
+    scores : bool
+        Whether the search is for networks: its objective is then minus the score, which is shown. Otherwise the table
+        shows the objective as the problem gives it.
 
     Examples
     --------
@@ -28,7 +31,8 @@ class LiveTable:
     ...     learner = BayesNetLearner(callback=table)
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, *, scores: bool = True) -> None:
+        self._of_networks = scores
         self.console = console or Console(stderr=True)
         self._live: Live | None = None
         self._drawn = float("-inf")
@@ -71,24 +75,25 @@ class LiveTable:
         elif progress.seconds - seconds >= _REFRESH_SECONDS:
             self._rate = (scored + hits - n_requests) / (progress.seconds - seconds)
             self._former = (progress.seconds, scored + hits)
+        size = f"{progress.archive_size:,}"
+        objective = f"{-progress.best if self._of_networks else progress.best:.3f}"
+        cells = {
+            "seconds": f"{progress.seconds:.1f}",
+            "populations": " ".join(map(str, progress.population_sizes)) or "-",
+            "generation": str(progress.n_generations),
+        }
+        if progress.archive_size:
+            cells["networks" if self._of_networks else "solutions"] = size
+        else:
+            cells["best score" if self._of_networks else "objective"] = objective
+        if progress.violation > 0:
+            cells["violation"] = f"{progress.violation:.3g}"
+        cells["evaluations"] = f"{progress.n_eval:,}"
+        if self._of_networks:
+            cells["families/s"] = f"{self._rate:,.0f}"
+            cells["cached"] = f"{hits / max(scored + hits, 1):.1%}"
         table = Table(box=None, pad_edge=False)
-        for heading in (
-            "seconds",
-            "populations",
-            "generation",
-            "networks" if progress.archive_size else "best score",
-            "evaluations",
-            "families/s",
-            "cached",
-        ):
+        for heading in cells:
             table.add_column(heading, justify="right")
-        table.add_row(
-            f"{progress.seconds:.1f}",
-            " ".join(map(str, progress.population_sizes)) or "-",
-            str(progress.n_generations),
-            f"{progress.archive_size:,}" if progress.archive_size else f"{-progress.best:.3f}",
-            f"{progress.n_eval:,}",
-            f"{self._rate:,.0f}",
-            f"{hits / max(scored + hits, 1):.1%}",
-        )
+        table.add_row(*cells.values())
         return table

@@ -148,6 +148,11 @@ class CountTable:
     shift: int = 0  # by which a table row's total is raised before its score is looked up
     weight: float = 1.0  # factor of the score of the table; 1 only if all rows count
 
+    def of_child(self, cardinality: int) -> NDArray[np.int64]:
+        """Return the rows of every level of a child whose codes vary fastest, int64 (cardinality,)."""
+        counted = self.codes[self.codes >= 0]
+        return np.bincount(counted % cardinality, minlength=cardinality).astype(np.int64)
+
 
 class IntervalCounts:
     """The counters of several tables, numbered consecutively: all cells first, then the totals of all table rows.

@@ -37,7 +37,14 @@ from gomea_bn.problems.kernels.intervals import (
     best_intervals,
     interval_gains,
 )
-from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
+from gomea_bn.problems.kernels.score import (
+    DIRICHLET,
+    LEAST_GAIN,
+    LIKELIHOOD,
+    MISSING,
+    ScoreRule,
+    pooling_gain,
+)
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
 from gomea_bn.runtime.threads import in_spare_threads
 
@@ -200,6 +207,7 @@ class IntervalScore:
             wanted = f" 'density-bic', or 'density-bd' with the Dirichlet prior; {got}"
             raise GomeaBnError(["Optimal cut points need ", Option("scoring_method"), wanted])
         self.bayesian = rule.kind == DIRICHLET
+        self.pooled = rule.pooled
         self.weight = rule.weight
         self.cut_cost = method.cut_cost
         n_terms = len(rule.x_log_x) + MAX_CARDINALITY
@@ -219,14 +227,28 @@ class IntervalScore:
                 scipy.special.gammaln(counts + 1.0) if self.bayesian else scipy.special.xlogy(counts, counts)
             )
 
-    def of_counts(self, counts: NDArray[np.int64], n_configurations: float) -> float:
-        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
+    def of_counts(
+        self, counts: NDArray[np.int64], n_configurations: float, *, has_levels: bool = False
+    ) -> float:
+        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts.
+
+        `has_levels` says whether the child is discrete.
+        """
         r, totals = counts.shape[1], counts.sum(axis=1)
         cells = float(self.table[counts].sum())
         if self.bayesian:
-            return cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
+            score = cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
+            return score - self.pooling_gain(counts.sum(axis=0), n_configurations, has_levels=has_levels)
         penalty = self.weight * n_configurations * (r - 1)
         return float(cells - self.table[totals].sum() - penalty)
+
+    def pooling_gain(
+        self, of_codes: NDArray[np.int64], n_configurations: float, *, has_levels: bool
+    ) -> float:
+        """Return what a table is charged in nats, given the rows of the levels or bins of its child, int64 (r,)."""
+        if not self.pooled:
+            return 0.0
+        return pooling_gain(of_codes, 1, float(n_configurations), len(of_codes), 1.0, has_levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +269,9 @@ class CutProgramme:
 
     `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
     table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
-    the number of all configurations. `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats
-    per cut.
+    the number of all configurations. `children` has for each table of a child its weight, the rows of every level or
+    bin, (r,), the number of all configurations of the child's other parents, and whether the child is discrete.
+    `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats per cut.
 
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
@@ -260,6 +283,7 @@ class CutProgramme:
         column: SortedColumn | GridColumn,
         counts: IntervalCounts | CellCounts,
         configurations: Sequence[tuple[float, NDArray[np.int64], float]],
+        children: Sequence[tuple[float, NDArray[np.int64], float, bool]],
         bin_cost: float,
         cut_cost: float,
         score: IntervalScore,
@@ -271,6 +295,7 @@ class CutProgramme:
         self._measures = (False,) if shape is None else shape.measures
         self._weight = column.n_all_rows / column.n_rows
         self._configurations = configurations
+        self._children = children if score.pooled else ()
         self._counts = counts
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
@@ -298,6 +323,14 @@ class CutProgramme:
                 total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
                 term += weight * (len(counts) * of_no_row - total)
             term -= self._weight * (self._cut_cost * (n_bins - 1))
+            for weight, of_codes, n_others, has_levels in self._children:
+                term -= weight * self.score.pooling_gain(of_codes, n_bins * n_others, has_levels=has_levels)
+            if self.score.pooled:
+                for weight, counts, n_all in self._configurations:
+                    # bins count as equally frequent, so that one number of rows says all
+                    of_bins = np.zeros(n_bins, np.int64)
+                    of_bins[0] = counts.sum()
+                    term -= weight * self.score.pooling_gain(of_bins, n_all, has_levels=False)
         self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
         return self._layer_terms[key]
 
@@ -462,13 +495,17 @@ class CutProblem(CutProgramme):
         centre = around.centre or self._uncut()
         tables, configurations = self._own_tables(centre, around.parents)
         bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
+        children = []
         for family in around.families:
-            for table, n_parameters in self._child_tables(family, centre):
+            child = family.child
+            for table, n_others in self._child_tables(family, centre):
                 tables.append(table)
-                bin_cost += table.weight * n_parameters
+                bin_cost += table.weight * n_others * (child.cardinality - 1)
+                of_codes = table.of_child(child.cardinality)
+                children.append((table.weight, of_codes, n_others, child.has_levels))
         cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
         super().__init__(
-            column, IntervalCounts(column, tables), configurations, bin_cost, cut_cost, score, shape
+            column, IntervalCounts(column, tables), configurations, children, bin_cost, cut_cost, score, shape
         )
 
     def _uncut(self) -> CodedColumn:
@@ -494,10 +531,11 @@ class CutProblem(CutProgramme):
         return tables, configurations
 
     def _child_tables(self, family: CodedFamily, centre: CodedColumn) -> Iterator[tuple[CountTable, float]]:
-        """Give the tables of a child's family that have the column as a parent, and their parameters per bin."""
+        """Give a child's tables that have the column as a parent, and the numbers of configurations of the others."""
         child, spouses = family.child, family.spouses
         parents = (*spouses[: family.place], centre, *spouses[family.place :])
-        for term, is_counted in terms_of_rows(child, parents, self.score.of_counts):
+        score = partial(self.score.of_counts, has_levels=child.has_levels)
+        for term, is_counted in terms_of_rows(child, parents, score):
             if family.place not in term.parents:
                 continue
             members = [parents[p] for p in term.parents if p != family.place]
@@ -512,7 +550,7 @@ class CutProblem(CutProgramme):
                 shift=child.cardinality - 1 if self.score.bayesian else 0,
                 weight=term.weight,
             )
-            yield table, n_all * (child.cardinality - 1)
+            yield table, n_all
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the score of any cut points, whatever the widths and counts of their bins; see `OptimalCuts`."""
@@ -591,27 +629,37 @@ class GridCuts(CutProgramme):
     """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
 
     Counts have weights, and are several for one family if values are missing: of the column and its parents,
-    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)).
+    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)), each
+    with whether the child is discrete.
     """
 
     def __init__(
         self,
         column: GridColumn,
         of_family: Sequence[tuple[float, NDArray[np.int64]]],
-        children: Sequence[tuple[float, NDArray[np.int64]]],
+        children: Sequence[tuple[float, NDArray[np.int64], bool]],
         score: IntervalScore,
     ) -> None:
         n_cells = len(column.rows)
         own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
         totals = [(weight, table.sum(axis=1)) for weight, table in own]
         bin_cost = sum(weight * len(table) for weight, table in own)
-        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
+        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table, _ in children)
         tables = [(weight, table.T, 0) for weight, table in own]
-        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
+        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table, _ in children]
         super().__init__(
             column,
             CellCounts(column, tables, bayesian=score.bayesian),
             [(weight, rows[rows > 0], len(rows)) for weight, rows in totals],
+            [
+                (
+                    weight,
+                    table.reshape(-1, table.shape[-1]).sum(axis=0),
+                    table[0].size / table.shape[-1],
+                    has_levels,
+                )
+                for weight, table, has_levels in children
+            ],
             bin_cost,
             column.cost_of_cut,
             score,

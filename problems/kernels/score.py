@@ -33,6 +33,8 @@ class ScoreRule(NamedTuple):
     # whether gains on the rows without missing values are multiplied to the number of all rows
     extrapolates: bool = True
     completions: float = 1.0  # completions of every row, which count as one row together
+    # whether columns without parents may pool pseudo-counts, see `pooling_gain` (DIRICHLET)
+    pooled: bool = False
 
 
 @kernel
@@ -227,6 +229,50 @@ def expected_score(
     return total
 
 
+@kernel
+def pooling_gain(
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    configurations: float,
+    r: int,
+    weight: float,
+    has_levels: bool,
+) -> float:
+    """Return the nats by which a column without parents scores better with pooled pseudo-counts than with one a level.
+
+    A table of J configurations has a pseudo-count per cell, which together draw the column towards equal probabilities
+    as J pseudo-counts per level do. A column that is nearly uniform gains by that, whatever the parents. The column
+    alone may therefore have 1, 2, 4, ... or J pseudo-counts per level, whichever scores best. Counts, (n_observed, r),
+    are multiplied by a weight. The bins of a column without levels count as equally frequent, which gains most, so that
+    the gain does not depend on where the cuts are.
+    """
+    gain, before = 0.0, 1.0
+    n_rows = 0.0
+    if r < 2 or configurations < 2.0:
+        return gain
+    for cell in range(n_observed * r):
+        n_rows += weight * counts[cell]
+    # the score has one maximum over the numbers of pseudo-counts (Levin & Reeds, 1977)
+    while before < configurations:
+        after = min(2.0 * before, configurations)
+        change = r * (lgamma(before) - lgamma(after))
+        if has_levels:
+            for k in range(r):
+                n_level = 0.0
+                for j in range(n_observed):
+                    n_level += weight * counts[j * r + k]
+                change += lgamma(after + n_level) - lgamma(before + n_level)
+        else:
+            change += r * (lgamma(after + n_rows / r) - lgamma(before + n_rows / r))
+        change += lgamma(r * after) - lgamma(r * after + n_rows)
+        change -= lgamma(r * before) - lgamma(r * before + n_rows)
+        if change <= 0.0:
+            break
+        gain += change
+        before = after
+    return gain
+
+
 MISSING = 255
 """Code of a missing value as a byte; codes of levels and bins are smaller."""
 
@@ -392,6 +438,7 @@ class RowData(NamedTuple):
     cardinality: NDArray[np.int64]  # (n_views,)
     constant: NDArray[np.float64]  # (n_views,) nats: minus the rows' log widths, minus the policy's own cost
     own_cost: NDArray[np.float64]  # (n_views,) nats: the policy's own cost
+    has_levels: NDArray[np.bool_]  # (n_views,) whether the variable is discrete
     child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
@@ -541,6 +588,23 @@ def is_dense(cells: float, n_rows: int) -> bool:
 
 
 @kernel
+def _table_score(
+    rows: RowData,
+    rule: ScoreRule,
+    counts: NDArray[np.int32],
+    n_observed: int,
+    configurations: float,
+    child: int,
+) -> float:
+    """Return the score of `score_counts` of the table of a view, against the view alone with pooled pseudo-counts."""
+    r = rows.cardinality[child]
+    score = score_counts(counts, n_observed, configurations, r, rule)
+    if rule.pooled:
+        score -= pooling_gain(counts, n_observed, configurations, r, 1.0, rows.has_levels[child])
+    return score
+
+
+@kernel
 def _least_gain(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, n_members: int
 ) -> tuple[int, float, int]:
@@ -551,7 +615,8 @@ def _least_gain(
     score. Of equal gains the first counts.
     """
     members, counts = scratch.members, scratch.counts
-    r = rows.cardinality[members[n_members - 1]]
+    child = members[n_members - 1]
+    r = rows.cardinality[child]
     configurations = n_configurations(rows, members, n_members)
     cells = configurations * r
     dense = is_dense(cells, rows.codes.shape[1])
@@ -572,7 +637,7 @@ def _least_gain(
         observed, n_complete = count_available_sparsely(
             rows.codes, members, rows.cardinality, n_members, -1, scratch.slots, scratch.slot_keys, counts
         )
-    score = score_counts(counts, observed, configurations, r, rule)
+    score = _table_score(rows, rule, counts, observed, configurations, child)
     weakest, least = -1, score
     stride = whole
     for p in range(n_members - 1):
@@ -581,7 +646,7 @@ def _least_gain(
         if dense:
             stride //= card
             sum_over_parent(counts, whole, card, stride, scratch.sums)
-            without = score_counts(scratch.sums, np.int64(fewer), fewer, r, rule)
+            without = _table_score(rows, rule, scratch.sums, np.int64(fewer), fewer, child)
         else:
             observed, _ = count_available_sparsely(
                 rows.codes,
@@ -593,7 +658,7 @@ def _least_gain(
                 scratch.slot_keys,
                 counts,
             )
-            without = score_counts(counts, observed, fewer, r, rule)
+            without = _table_score(rows, rule, counts, observed, fewer, child)
         gain = score - without
         if weakest < 0 or gain < least - LEAST_GAIN * max(1.0, abs(score)):
             weakest, least = p, gain
@@ -644,7 +709,8 @@ def family_score(
         if rows.has_missing[views[v]]:
             return _available_score(rows, rule, scratch, views, n_views)
     n_rows = rows.codes.shape[1]
-    r = rows.cardinality[views[n_views - 1]]
+    child = views[n_views - 1]
+    r = rows.cardinality[child]
     configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
     if is_dense(cells, n_rows):
@@ -656,10 +722,13 @@ def family_score(
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
     if rows.observed.shape[1] > 0:
         weight = _completed_weight(rows, rule, views, n_views)
-        score = expected_score(scratch.counts, observed, configurations, r, rule, weight / rule.completions)
+        of_row = weight / rule.completions
+        score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
+        if rule.pooled:
+            score -= pooling_gain(scratch.counts, observed, configurations, r, of_row, rows.has_levels[child])
         return (score - rule.edge_cost * (n_views - 1)) / weight
-    score = score_counts(scratch.counts, observed, configurations, r, rule)
-    return score + rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - 1)
+    score = _table_score(rows, rule, scratch.counts, observed, configurations, child)
+    return score + rows.constant[child] - rule.edge_cost * (n_views - 1)
 
 
 @kernel

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from compiled_example import compiled_trap
 from mo_oracles import network_problem, same
 from numpy.typing import NDArray
 from oracles import make_problem, random_variables
-from processor_time import at_most, interrupt_the_next_run
+from processor_time import at_most, interrupt_the_next_run, work_for
 from search_examples import shared_last_generations
 
 from gomea_bn import GOMEA, MOGOMEA, optimise
@@ -70,16 +69,15 @@ class Sum:
 
 
 class Patient(Recorder):
-    """A refiner that works until the flag stops it, five seconds at most."""
+    """A refiner that works until the flag stops it."""
 
     def __init__(self, stop: NDArray[np.uint8]) -> None:
         super().__init__()
         self.stop, self.was_stopped = stop, False
 
     def improved(self, genotype: NDArray[np.int16], generator: Any, in_use: Any) -> NDArray[np.int16]:
-        began = perf_counter()
-        while not self.stop[0] and perf_counter() < began + 5:
-            sleep(0.01)
+        while not self.stop[0]:
+            work_for(0.001)
         self.was_stopped = bool(self.stop[0])
         return genotype
 

@@ -1,5 +1,6 @@
 """`optimise` with compiled problems, Python objects, constraints, limits and mistakes."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -7,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compiled_example import PartialPythonTrap, PythonTrap, compiled_trap
+from rich.console import Console
+from wrong_input import untyped
 
-from gomea_bn import GOMEA, RVGOMEA, GomeaBnError, LinkageTree, Univariate, optimise
+from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Custom, GomeaBnError, LinkageTree, Univariate, optimise
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
-from gomea_bn.runtime.limits import Result
+from gomea_bn.linkage.models import Linkage, from_subsets
+from gomea_bn.linkage.real import RealCustom
+from gomea_bn.runtime import progress
+from gomea_bn.runtime.limits import Limits, Result
 
 
 @pytest.mark.parametrize("settings", [GOMEA(), GOMEA(linkage="univariate"), GOMEA(local_search=True)])
@@ -80,6 +86,58 @@ def test_without_feasible_solutions_the_least_violation_wins():
     assert optimise(NeverFeasible(), random_state=1, max_evaluations=3_000).X.tolist() == [0] * 6
 
 
+class RealNeverFeasible:
+    n_variables, bounds = 3, (0.0, 1.0)
+
+    def evaluate(self, x):
+        return float(x.sum()), 2.0 + float(x[0] > 0.5)
+
+
+class FrontNeverFeasible(NeverFeasible):
+    n_objectives = 2
+
+    def evaluate(self, x):
+        return [float(x.sum()), -float(x.sum())], 1.0 + float(x.sum())
+
+
+@pytest.mark.parametrize(
+    ("problem", "violation"),
+    [(NeverFeasible(), 1.0), (RealNeverFeasible(), 2.0), (FrontNeverFeasible(), 1.0)],
+)
+def test_a_result_without_a_feasible_solution_says_so_and_what_came_nearest(problem, violation):
+    result = optimise(problem, random_state=1, max_evaluations=3_000)
+    assert not result.feasible
+    assert result.nearest is not None
+    assert result.nearest.violation == violation
+    answer, of_nearest = problem.evaluate(result.nearest.X)
+    assert (np.atleast_1d(answer).tolist(), of_nearest) == (result.nearest.F.tolist(), violation)
+    assert f"no feasible solution, the nearest has the violation {violation:g}" in str(result)
+
+
+def test_a_feasible_result_has_no_nearest_solution():
+    result = optimise(Knapsack(), random_state=1, max_evaluations=500)
+    assert result.feasible
+    assert result.nearest is None
+    assert "feasible" not in str(result)
+
+
+@pytest.mark.parametrize("n_evaluations", [1, 7, 300])
+def test_the_nearest_solution_of_a_front_has_the_least_violation_of_all(n_evaluations):
+    class Recording(FrontNeverFeasible):
+        def __init__(self):
+            self.violations = []
+
+        def evaluate(self, x):
+            answer = super().evaluate(x)
+            self.violations.append(answer[1])
+            return answer
+
+    problem = Recording()
+    result = optimise(problem, random_state=2, max_evaluations=n_evaluations)
+    assert result.nearest is not None
+    assert result.nearest.violation == min(problem.violations)
+
+
 def test_an_infeasible_solution_does_not_meet_the_target():
     assert optimise(NeverFeasible(), random_state=1, target=100.0, max_evaluations=300).stopped_by != "target"
 
@@ -103,6 +161,20 @@ class PartialEllipsoid(Ellipsoid):
         terms = parent_terms.copy()
         terms[changed] = self.scale[changed] * (x[changed] - 1.0) ** 2
         return terms.sum(), 0.0, terms
+
+
+@pytest.mark.parametrize(
+    ("problem", "shown"),
+    [(Knapsack(), "objective"), (NeverFeasible(), "violation"), (Ellipsoid(), "objective")],
+)
+def test_a_live_table_shows_the_objective_with_its_own_sign(problem, shown, monkeypatch):
+    texts = io.StringIO()
+    console = Console(file=texts, force_terminal=True, width=120)
+    monkeypatch.setattr(progress, "Console", lambda **_options: console)
+    result = optimise(problem, random_state=1, max_evaluations=2_000, verbose=True)
+    assert shown in texts.getvalue()
+    assert f" {result.F[0]:.3f}" in texts.getvalue()
+    assert "score" not in texts.getvalue()
 
 
 def test_bounds_make_a_real_problem_and_hold():
@@ -199,6 +271,13 @@ def test_an_exception_in_a_function_reaches_the_caller():
         ((1.0, -1.0), "objectives must not be NaN and the violation must be at least 0"),
         ((0.0, 0.0, [1.0, 2.0]), "must return a number or"),
         ("x", "evaluate must return numbers, got 'x'"),
+        ("3", "evaluate must return numbers, got '3'"),
+        (10**400, "evaluate must return numbers, got 1000.*too large"),
+        ((0.0, 10**400), r"evaluate must return numbers, got \(0.0, 1000.*too large"),
+        (
+            np.complex128(1j),
+            "evaluate must return numbers, got .*1j.*complex128 is not a type of real numbers",
+        ),
     ],
 )
 def test_wrong_answers_are_refused(answer, message):
@@ -219,7 +298,13 @@ def test_wrong_answers_are_refused(answer, message):
         ({}, {"max_evaluations": 5, "n_jobs": 0}, "n_jobs must be None, -1 or an integer of at least 1"),
         ({"evaluate": None}, {"max_evaluations": 5}, "needs a method evaluate"),
         ({}, {}, "Set a limit"),
-        ({}, {"max_evaluations": 5, "termination": 3}, "termination"),
+        ({}, {"max_evaluations": 5, "termination": 3}, "termination must be a callable"),
+        (
+            {},
+            {"max_evaluations": 5, "callback": 3},
+            "callback must be a callable that takes a Progress, or None, got 3",
+        ),
+        ({}, {"max_evaluations": 5, "verbose": "yes"}, "verbose must be True or False, got 'yes'"),
         ({}, {"max_evaluations": 5, "initial": np.full((1, 5), 2)}, "row 0 has the value 2 in gene 0"),
         ({}, {"max_evaluations": 5, "initial": np.zeros((1, 4), int)}, "shape"),
         ({}, {"max_evaluations": 0}, "max_evaluations"),
@@ -241,6 +326,111 @@ def test_mistakes_are_named(changes, options, message):
         setattr(problem, name, value)
     with pytest.raises(GomeaBnError, match=message):
         optimise(problem, random_state=1, **options)
+
+
+def test_integers_within_the_range_of_floats_are_objectives():
+    assert optimise(Broken(10**300), random_state=1, max_evaluations=5).F[0] == 1e300
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "problem", "message"),
+    [
+        (
+            GOMEA(),
+            Ellipsoid(),
+            "GOMEA takes problems of discrete variables, this one has real or mixed ones; use RV",
+        ),
+        (MOGOMEA(), Ellipsoid(), "MOGOMEA takes problems of discrete variables"),
+        (RVGOMEA(), Knapsack(), "RVGOMEA takes problems of real or mixed variables, .* use GOMEA or MOGOMEA"),
+    ],
+)
+def test_algorithms_refuse_problems_of_the_other_kind_of_variables(algorithm, problem, message):
+    with pytest.raises(GomeaBnError, match=message):
+        algorithm.run(problem, Limits(max_evaluations=5))
+
+
+@pytest.mark.parametrize(("algorithm", "problem"), [(GOMEA(), Knapsack()), (RVGOMEA(), Ellipsoid())])
+def test_algorithms_run_the_problems_that_optimise_takes(algorithm, problem):
+    alone = algorithm.run(problem, Limits(max_evaluations=500), random_state=1)
+    assert alone.F == optimise(problem, algorithm, max_evaluations=500, random_state=1).F
+    for options, message in (
+        ({"callback": 3}, "callback must be"),
+        ({"limits": 3}, "limits must be a Limits"),
+    ):
+        with pytest.raises(GomeaBnError, match=message):
+            algorithm.run(problem, **untyped({"limits": Limits(max_evaluations=5), **options}))
+
+
+class Answering:
+    """A linkage model whose answer is given."""
+
+    learned = False
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def learn(self, *_population):
+        return self.answer
+
+
+class DiscreteAnswering:
+    def __init__(self, answer):
+        self.learn = Answering(answer).learn
+
+
+def with_linkage(is_real, answer):
+    """The objective that a search reaches with a model that returns the answer."""
+    if is_real:
+        return optimise(
+            Ellipsoid(), RVGOMEA(linkage=Answering(answer)), random_state=1, max_evaluations=400
+        ).F[0]
+    problem = Knapsack()
+    return optimise(problem, GOMEA(linkage=DiscreteAnswering(answer)), random_state=1, max_evaluations=400).F[
+        0
+    ]
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_own_linkage_may_be_lists_of_subsets(is_real):
+    subsets = [[0, 1], [2], [3, 4]]
+    assert with_linkage(is_real, subsets) == with_linkage(is_real, from_subsets(subsets))
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, "subsets must be lists of integers"),
+        (np.array([0, 1]), "subsets must be lists of integers"),
+        ([[0.5]], "subsets must be lists of integers"),
+        ([[0, 0]], "without duplicates"),
+        ([[0, 40]], "are 0 to .*, got the subset"),
+        (Linkage(np.array([0, 99]), np.array([0]), np.array([2])), "are 0 to .*, got the subset"),
+        (Linkage(np.array([0, 1]), np.array([1]), np.array([2])), "reach beyond its 2 members"),
+    ],
+)
+def test_own_linkage_that_is_wrong_is_refused(is_real, answer, message):
+    with pytest.raises(GomeaBnError, match=rf"Answering\.learn: .*{message}"):
+        with_linkage(is_real, answer)
+
+
+@pytest.mark.parametrize(
+    ("discrete", "real"),
+    [(Custom([[0, 1], [2], [3, 4]]), RealCustom([[0, 1], [2], [3, 4]])), (Univariate(), "univariate")],
+)
+def test_fixed_subsets_are_those_of_real_variables_too(discrete, real):
+    results = [
+        optimise(Ellipsoid(), RVGOMEA(linkage=linkage), random_state=1, max_evaluations=500)
+        for linkage in (discrete, real)
+    ]
+    np.testing.assert_array_equal(results[0].X, results[1].X)
+
+
+def test_linkage_models_of_the_other_kind_are_named():
+    with pytest.raises(GomeaBnError, match=r"a model of real variables, .* got LinkageTree.*discrete genes"):
+        RVGOMEA(linkage=untyped(LinkageTree()))
+    with pytest.raises(GomeaBnError, match=r"RealCustom.*, which is one of real variables, for RVGOMEA"):
+        GOMEA(linkage=untyped(RealCustom([[0]])))
 
 
 def test_problems_without_a_domain_are_told_what_they_need():
@@ -333,7 +523,7 @@ def test_a_module_may_run_a_search_while_it_is_imported(tmp_path: Path, monkeypa
     (tmp_path / "eager.py").write_text(SOURCE.replace("SIGN", "1.0") + "\nprint(run())\n")
     command = [sys.executable, "-c", "import eager"]
     out = subprocess.run(
-        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=600
     ).stdout
     assert out.strip() == str([0] * 6)
 
@@ -377,7 +567,7 @@ def test_other_answers_than_one_value_per_objective_are_refused(answer):
         optimise(TwoObjectives(answer), random_state=1, max_evaluations=500)
 
 
-def test_a_result_prints_itself_in_six_lines():
+def test_a_result_prints_itself_in_lines():
     result = Result(np.arange(20), np.array([-2.5]), 1200, 34.25, 1.5, 0.25, [], "patience", 7)
     assert str(result).splitlines() == [
         "Result",

@@ -324,3 +324,16 @@ def test_chains_differ_by_pairs_as_well_as_by_edges():
     means = np.array([[[0, 0.1], [0.2, 0]], [[0, 0], [0, 0]]])
     assert chain_difference(means) == pytest.approx(0.3)
     assert np.isnan(chain_difference(means[:1]))
+
+
+def test_a_compelled_direction_against_the_rows_is_called_so():
+    frame = discrete_frame(3, n_columns=3, n_rows=60)
+    network = network_of(frame, [("c0", "c2"), ("c1", "c2")])
+    result = edge_probabilities(network, frame)
+    arcs = np.array([[0.0, 0.0, 0.002], [0.0, 0.0, 0.9], [0.998, 0.1, 0.0]])
+    text = replace(result, arcs=arcs).to_text()
+    against = (
+        "c0 → c2: 1.00, in this direction 0.00 (the rows prefer c2 → c0, 1.00, to the network's direction)"
+    )
+    assert against in text
+    assert "c1 → c2: 1.00, in this direction 0.90 (compelled)" in text

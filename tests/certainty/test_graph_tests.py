@@ -202,5 +202,29 @@ def test_refusals_name_what_is_wrong():
         graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=9).note("a", "z")
     with pytest.raises(GomeaBnError, match="n_permutations must be an integer of at least 1, got 0"):
         graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=0)
-    with pytest.raises(GomeaBnError, match="missing"):
-        graph_tests.test_graph(network_of(frame, CHAIN), frame.mask(frame == "1"))
+    gone = frame.assign(b=frame["b"].where(frame.index == 0))
+    with pytest.raises(
+        GomeaBnError, match=r"at least 2 rows without missing values, got 1 of 50\. Most .* 'b' \(49\)"
+    ):
+        graph_tests.test_graph(network_of(frame, CHAIN), gone)
+
+
+@pytest.mark.parametrize("is_expert", [False, True])
+def test_rows_without_missing_values_are_tested_and_the_others_counted(is_expert):
+    frame = chain_rows(300, direct=0.3)
+    gaps = frame.assign(further=np.nan)
+    gaps.loc[::4, "b"] = None
+    gaps.loc[1::5, "x"] = np.nan
+    complete = gaps.drop(columns="further").dropna()
+    network = ExpertNetwork(["a", "b", "c"], CHAIN) if is_expert else network_of(frame, CHAIN)
+    of_gaps = graph_tests.test_graph(
+        network, gaps if not is_expert else gaps.drop(columns="further"), random_state=1
+    )
+    assert (of_gaps.n_rows, of_gaps.n_incomplete) == (len(complete), 300 - len(complete))
+    assert f"{len(complete)} of 300 rows, those without missing values, " in str(of_gaps)
+    assert of_gaps.to_dict()["n_incomplete"] == 300 - len(complete)
+    if not is_expert:
+        of_complete = graph_tests.test_graph(network, complete, random_state=1)
+        assert of_gaps.p_value == of_complete.p_value
+        pd.testing.assert_frame_equal(of_gaps.missing, of_complete.missing)
+        pd.testing.assert_frame_equal(of_gaps.present, of_complete.present)

@@ -4,6 +4,7 @@ import os
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from gomea_bn.cli.commands.front import _what_next
 from gomea_bn.cli.named_networks import ending_of
 from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail
 from gomea_bn.errors import Setting
+from gomea_bn.front.decision import Decision
 from gomea_bn.metrics import histogram_baseline
 
 
@@ -26,6 +28,43 @@ def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
     assert "learn" in invoke().stdout
     assert invoke("--version").stdout == f"gomea-bn {gomea_bn.__version__}\n"
     assert "lern" in refused(2, "lern")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["learn", "a.csv", "--seed", "1", "--seed", "2"], "--seed is given twice, with '1' and '2'; give it once."),
+        (["export", "run", "--out=a", "-o", "b"], "--out is given twice, with 'a' and 'b'"),
+        (["show", "run", "--why", "a", "b", "--why", "b", "c"], "--why is given twice, with 'a b' and 'b c'"),
+        (["query", "run", "--target", "a", "--n-draws", "5", "--given", "b=1", "--n-draws", "5"], "--n-draws is given"),
+    ],
+)  # fmt: skip
+def test_an_option_of_one_value_is_given_once(arguments, error):
+    assert error in refused(2, *arguments)
+
+
+def test_options_that_repeat_and_flags_may_be_given_again(table, rows):
+    first, second, *_ = rows.columns
+    edges = ["--forbid", f"{first},{second}", "--forbid", f"{second},{first}"]
+    ok("learn", table, "--max-evaluations", "20", "--quiet", "--quiet", *edges)
+
+
+def test_an_unknown_column_of_rules_names_their_file(table, tmp_path):
+    file = tmp_path / "decision.json"
+    known = pd.read_csv(table).columns[0]
+    for name, option in (("required", "--require"), ("forbidden", "--forbid")):
+        edges: Any = {f"{name}_edges": ((known, "nowhere"),)}
+        file.write_text(Decision(None, 0, "2026-11-05", **edges).to_json(), encoding="utf-8")
+        of_file, of_text = ("--rules", file), (option, f"{known},nowhere")
+        for given, blamed in (
+            (of_file, "--rules"),
+            (of_text, option),
+            ((*of_text, *of_file), f"{option} or --rules"),
+        ):
+            result = learn(table, *given)
+            assert result.exit_code == 2
+            assert f"\nError: {blamed}" in result.stderr, result.stderr
+            assert "'nowhere'" in result.stderr.splitlines()[-1]
 
 
 @pytest.mark.long

@@ -80,7 +80,7 @@ def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(os, "rename", full)
     assert f"Error: Cannot write to folder '{out}': No space left on device." in refused_last(
-        1, command, table, *QUICK, "--seed", "2", "--out", out
+        1, command, table, *QUICK, "--max-bins", "4", "--out", out
     )
     assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former
 
@@ -102,9 +102,7 @@ def test_refusals_name_the_options_of_the_command(table, tmp_path, killed):
 def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path, table):
     data = tmp_path / "checkpoint.gomea"
     data.write_bytes(table.read_bytes())
-    assert "the command reads it (DATA)" in refused(
-        2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume"
-    )
+    assert "it is an input (DATA)" in refused(2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume")
     assert data.read_bytes() == table.read_bytes()
 
 

@@ -63,10 +63,22 @@ def test_every_command_takes_every_name(here, front, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", OF_EXPERTS)
-@pytest.mark.parametrize("command", ["show", "export", "review", "compare"])
+@pytest.mark.parametrize(
+    "command",
+    ["show", "export", "review", "compare", "query", "explain", "most-probable", "plot", "update", "impute"],
+)
 def test_edges_without_probabilities_need_a_table(here, command, name):
-    other = ["front#3"] if command == "compare" else []
-    assert "give the table that completes it with --data" in refused(3, command, name, *other)
+    others = {
+        "compare": ["front#3"],
+        "query": ["--target", "a"],
+        "explain": ["--target", "a"],
+        "plot": ["-o", "a.png"],
+        "update": ["rows.csv", "-o", "a.json"],
+        "impute": ["rows.csv"],
+    }
+    error = refused(3, command, name, *others.get(command, []))
+    # not every command has an option for a table
+    assert f"`gomea-bn export {name} --data DATA -o model.json` completes it by a table" in error
 
 
 def test_the_network_of_the_single_search_has_a_name(front, tmp_path):

@@ -31,6 +31,22 @@ def test_options_are_read_from_words():
             option_texts.read_edges("--forbid", [bad])
 
 
+@pytest.mark.parametrize("first", ["a", "a b", 'say "a"', "a->b", "a,b", '5" pipe'])
+@pytest.mark.parametrize("second", ["c", 'the "c"', "c->d", "c,d"])
+@pytest.mark.parametrize("mark", [",", "->", " -> ", " , "])
+def test_names_of_edges_may_be_quoted_around_commas_and_arrows(first, second, mark):
+    quoted = ['"' + name.replace('"', '""') + '"' for name in (first, second)]
+    assert option_texts.read_edges("--require", [mark.join(quoted)]) == [(first, second)]
+    plain = [name if name.isalnum() else text for name, text in zip((first, second), quoted, strict=True)]
+    assert option_texts.read_edges("--require", [mark.join(plain)]) == [(first, second)]
+
+
+@pytest.mark.parametrize("text", ['"a,b', 'a,"b', '"a"x,b', '"a->b', 'a->"b'])
+def test_a_quote_that_is_not_closed_is_refused(text):
+    with pytest.raises(GomeaBnError, match="--require"):
+        option_texts.read_edges("--require", [text])
+
+
 def test_tiers_come_from_one_place(tmp_path):
     file = tmp_path / "tiers.txt"
     file.write_bytes(b"\xff\xfe")

@@ -80,7 +80,7 @@ def test_what_a_command_reads_stays(folder, command, option, target, source):
     error = result.stderr.splitlines()[-1]
     assert error.startswith(f"Error: {option}: cannot write '")
     assert target in error
-    assert f"since the command reads it ({source}) and it would be lost" in error
+    assert f"since it is an input ({source}) and would be lost" in error
     assert contents(folder) == before
 
 
@@ -88,11 +88,68 @@ def test_the_table_of_a_review_stays_whether_named_or_recorded(folder):
     arguments = ["learn", "rows.csv", "--out", "learned", "--max-evaluations", "50", "--quiet"]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     before = Path("rows.csv").read_bytes()
-    for extra, source in (([], "the table"), (["--data", "same.csv"], "--data")):
+    for extra, source in (([], "the table of NETWORK"), (["--data", "same.csv"], "--data")):
         result = CliRunner().invoke(main, ["review", "learned", "-o", "rows.csv", *extra])
         assert result.exit_code == 2
-        assert f"--out: cannot write 'rows.csv', since the command reads it ({source})" in result.stderr
+        assert f"--out: cannot write 'rows.csv', since it is an input ({source})" in result.stderr
     assert Path("rows.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export {} --to csv -o table.csv",
+        "export {}#0 --to json -o table.csv",
+        "impute {}#0 rows.csv -o table.csv",
+        "drift {}#0 rows.csv -o table.csv",
+        "refine {}#0 rows.csv --out table.csv",
+        "update {}#0 rows.csv -o table.csv",
+        "plot {}#0 -o table.csv",
+        "report {}#0 -o table.csv",
+        "review {}#0 -o table.csv",
+        "discretize rows.csv --method equal-width --network {}#0 -o table.csv",
+        "fit {}#0 rows.csv -o table.csv",
+    ],
+)
+@pytest.mark.parametrize("searched", ["learn", "front"])
+def test_the_table_of_a_run_or_front_is_no_target(folder, searched, command):
+    Path("table.csv").write_bytes(Path("rows.csv").read_bytes())
+    arguments = [searched, "table.csv", "--out", "out", "--max-evaluations", "50", "--quiet"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    before = contents(folder)
+    # a run has no numbers of networks
+    command = command.format("out") if searched == "front" else command.format("out").replace("#0", "")
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 2, result.stderr
+    assert "--out: cannot write 'table.csv', since it is an input (the table of " in result.stderr
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "endings"),
+    [
+        ("export run --to bif -o rows.txt", ".bif"),
+        ("export run --to dot -o rows.json", ".dot or .gv"),
+        ("export front --to csv -o rows.json", ".csv"),
+        ("update run rows.csv -o model.bif", ".json"),
+        ("refine run rows.csv --out model.bif", ".json"),
+        ("drift run rows.csv -o drift.json", ".csv"),
+        ("cross-validate rows.csv -o table.parquet", ".csv"),
+        ("impute run rows.csv -o table.json", ".csv or .parquet"),
+        ("discretize rows.csv --method equal-width -o cuts.csv", ".json"),
+        ("discretize rows.csv --method equal-width --codes codes.json", ".csv"),
+        ("review front -o page.pdf", ".html"),
+        ("report run -o page.txt", ".html or .pdf"),
+        ("plot run -o page.html", ".png, .svg or .pdf"),
+    ],
+)
+def test_the_ending_of_a_file_is_that_of_its_format(folder, command, endings):
+    Path("run/run.json").unlink()
+    before = contents(folder)
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 2, result.stderr
+    assert f"must end in {endings}." in result.stderr
+    assert contents(folder) == before
 
 
 def test_two_results_need_two_files(folder):

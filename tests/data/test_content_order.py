@@ -1,6 +1,7 @@
 """The order of rows by their values alone, and rows that count as evidence."""
 
 import itertools
+import json
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import ok
 from hypothesis import given
 from hypothesis import strategies as st
+from review_examples import page_data
 
-from gomea_bn import BayesNetLearner, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.data.content_order import (
     chance_of_copies,
     column_order,
@@ -19,7 +22,9 @@ from gomea_bn.data.content_order import (
     in_column_order,
     in_row_order,
     row_order,
+    turned_marks,
 )
+from gomea_bn.review import run_report
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, float("nan")])
 ROWS = st.lists(st.tuples(NUMBERS, st.integers(-1, 2), NUMBERS), min_size=1, max_size=12)
@@ -264,19 +269,86 @@ def test_the_learner_knows_how_often_a_value_is_zero():
     network = BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=1).fit(frame).network_
     share = float(np.exp(network.log_density(pd.DataFrame({"x": [0.0]}), of="x"))[0])
     assert share == pytest.approx((frame.x == 0).mean(), abs=0.03)
-    assert "left_out_copies" not in network.metadata
+    assert "copies" not in network.metadata
 
 
-def test_the_learner_learns_from_counted_rows():
+OPTIONS: dict[str, Any] = {"max_evaluations": 300, "max_seconds": None, "random_state": 1}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 4), st.booleans())
+def test_marks_of_rows_do_not_change_where_columns_are_turned_or_moved(seed, n_rows, n_columns, is_coarse):
+    rng = np.random.default_rng(seed)
+    columns = [
+        np.round(column) if is_coarse else column for column in rng.normal(size=(n_columns + 1, n_rows))
+    ]
+    codes = rng.integers(0, 3, n_rows)
+    first, *others = columns
+    marks = turned_marks([first, codes, *others], 2)
+    order = rng.permutation(n_rows)
+    moved = [column[order] * rng.choice([-1, 1]) for column in rng.permutation(others)]
+    again = turned_marks([first[order] * rng.choice([-1, 1]), codes[order], *moved], 2)
+    np.testing.assert_array_equal(again, marks[order])
+    if not is_coarse:
+        # of three columns hardly two rows have the same distances from both ends
+        assert len(np.unique(marks)) >= (n_rows if n_columns > 2 else 1)
+
+
+def test_copies_are_no_evidence_and_count_in_tables():
     frame = rounded(150, 0.001)
     copied = pd.concat([frame, frame.iloc[:50]], ignore_index=True)
-    options: dict[str, Any] = {"max_evaluations": 300, "max_seconds": None, "random_state": 1}
-    learner = BayesNetLearner(**options).fit(copied)
-    alone = BayesNetLearner(**options).fit(frame)
-    assert learner.network_.metadata["left_out_copies"] == 50
+    learner, alone = (BayesNetLearner(**OPTIONS).fit(rows) for rows in (copied, frame))
+    network = learner.network_
     assert learner.table_.n_rows == 200
-    assert learner.score_ == alone.score_
-    np.testing.assert_array_equal(learner.score_samples(frame), alone.score_samples(frame))
-    assert "50 rows did not count" in learner.network_.summary()
-    uniform = BayesNetLearner(shape="uniform", **options).fit(copied)
-    assert "left_out_copies" not in uniform.network_.metadata
+    assert (learner.score_, network.edges) == (alone.score_, alone.network_.edges)
+    assert [cuts.tolist() for cuts in network.cut_points.values()] == [
+        cuts.tolist() for cuts in alone.network_.cut_points.values()
+    ]
+    assert network.conditionals is not None
+    for copy in network.conditionals.copies:
+        assert {counts.sum() for counts in copy.counts.values()} == {200}
+    uniform = BayesNetLearner(shape="uniform", **OPTIONS).fit(copied)
+    assert "copies" not in uniform.network_.metadata
+
+
+def test_lowered_evidence_is_named_everywhere(tmp_path):
+    frame = rounded(150, 0.001)
+    pd.concat([frame, frame.iloc[:50]], ignore_index=True).to_csv(tmp_path / "data.csv", index=False)
+    words = "50 rows of 200 (25 %) repeat others more often than chance explains."
+    limits = ["--max-seconds", 0, "--max-evaluations", 50, "--seed", 1]
+    assert words in ok("learn", tmp_path / "data.csv", *limits, "--out", tmp_path / "out").stdout
+    network = DiscretizedBayesNet.from_json(tmp_path / "out" / "network.json")
+    assert network.metadata["copies"] == {"rows": 200, "evidence": 150}
+    assert network.metadata["n_rows"] == 200
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["data"]["copies"] == network.metadata["copies"]
+    assert words in network.summary()
+    assert words in run_report(network)
+    ok("review", tmp_path / "out", "-o", tmp_path / "page.html")
+    assert words in page_data((tmp_path / "page.html").read_text())["origin"]
+    refined = refine_boundaries(network, tmp_path / "data.csv").network
+    assert "repeat others" not in refined.summary()
+
+
+def copied_rows(seed: int) -> pd.DataFrame:
+    """Return rows of which some stand often, such as those of one batch; the first column has a heap."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(60, 400))
+    x = rng.gamma(1.5, size=n_rows) * (rng.random(n_rows) > rng.choice([0, 0.3]))
+    y = np.round(x + rng.normal(size=n_rows), int(rng.choice([1, 3, 6])))
+    frame = pd.DataFrame({"x": x, "y": y, "k": rng.choice(list("abc"), n_rows)})
+    times = 1 + rng.integers(0, 8, n_rows) * (y > np.quantile(y, rng.choice([0.5, 0.9])))
+    return frame.loc[np.repeat(np.arange(n_rows), times)].sample(frac=1, random_state=seed, ignore_index=True)
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_distribution_of_every_column_is_that_of_all_rows(seed):
+    frame = copied_rows(seed)
+    network = BayesNetLearner(**{**OPTIONS, "max_evaluations": 60}).fit(frame).network_
+    drawn = network.sample(20_000, random_state=1)
+    shares = frame["k"].value_counts(normalize=True).sort_index()
+    np.testing.assert_allclose(drawn["k"].value_counts(normalize=True).sort_index(), shares, atol=0.03)
+    for name in ("x", "y"):
+        assert drawn[name].mean() == pytest.approx(frame[name].mean(), abs=0.1 * frame[name].std())
+        for value in frame[name].quantile(np.linspace(0.1, 0.9, 9)):
+            assert (drawn[name] <= value).mean() == pytest.approx((frame[name] <= value).mean(), abs=0.07)

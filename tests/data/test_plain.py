@@ -321,9 +321,9 @@ def test_classifiers_take_arrow_columns_and_numbered_ones():
     first = BayesNetClassifier(learner, structure="root", random_state=1).fit(stored, target)
     second = BayesNetClassifier(learner, structure="root", random_state=1).fit(rows, other())
     assert first.network_ == second.network_
-    with pytest.warns(UserWarning, match="1 value of '0'"):
+    with pytest.warns(UserWarning, match="'never seen' of '0' in 1 row"):
         of_unknown = first.predict_proba(with_unknown(stored))
-    with pytest.warns(UserWarning, match="1 value of '0'"):
+    with pytest.warns(UserWarning, match="'never seen' of '0' in 1 row"):
         np.testing.assert_array_equal(of_unknown, second.predict_proba(with_unknown(rows)))
 
 

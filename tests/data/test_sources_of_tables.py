@@ -9,7 +9,7 @@ import pytest
 from table_examples import assert_same_table
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, GomeaBnError, read_table
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
 from gomea_bn.data.frames import require_pyarrow
 
 N = 24
@@ -83,8 +83,7 @@ class Interchange:
 
 
 def test_the_dataframe_interchange_is_read():
-    numbers = frame()[["weight", "rooms"]]
-    assert_same_table(read_table(Interchange(numbers)), read_table(numbers))
+    assert_same_table(read_table(Interchange(frame())), read_table(frame()))
 
 
 def test_the_columns_of_an_array_are_numbered():
@@ -107,11 +106,96 @@ def test_learners_take_every_source():
         ({"a": "text"}, "'a' maps to the text 'text'"),
         (np.zeros(3), r"shape \(n_rows, n_columns\), got shape \(3,\)"),
         (3, "a frame of pandas or polars, .* got int"),
+        (pd.Series([1.0, 2.0], name="x"), r"got Series. Call its to_frame\(\)"),
     ],
 )
 def test_other_objects_are_refused(source, words):
     with pytest.raises(GomeaBnError, match=words):
         read_table(source)
+
+
+@pytest.mark.parametrize("make", ["series", "lazy", "array"])
+def test_columns_and_plans_of_other_libraries_are_refused(make):
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    made = {
+        "series": (lambda: polars.Series([1.0]), r"got Series. Call its to_frame\(\)"),
+        "lazy": (lambda: polars.LazyFrame({"x": [1.0]}), r"got LazyFrame. Call its collect\(\)"),
+        "array": (lambda: pyarrow.array([1.0]), "got DoubleArray"),
+    }
+    source, words = made[make]
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(source())
+
+
+def numbered(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.set_axis([f"x{i}" for i in range(rows.shape[1])], axis=1)
+
+
+FORMS: dict[str, Any] = {
+    "polars": polars_frame,
+    "arrow": arrow_table,
+    "capsule": Capsule,
+    "dict": columns_of,
+    "array": lambda rows: rows.to_numpy(),
+    "Table": lambda rows: read_table(rows, missing="keep"),
+}
+
+
+@pytest.mark.parametrize("form", [*FORMS, "path"])
+def test_networks_answer_about_rows_in_every_form_that_fit_takes(form, tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=60)
+    rows = numbered(pd.DataFrame({"x": x, "y": x + rng.normal(size=60), "z": rng.normal(size=60)}))
+    rows.iloc[4, 1] = np.nan
+    learner = BayesNetLearner(max_evaluations=100, max_seconds=None, density="bins", random_state=0).fit(rows)
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=0).fit(rows)
+    if form == "path":
+        source: Any = tmp_path / "rows.csv"
+        rows.to_csv(source, index=False)
+    else:
+        source = FORMS[form](rows)
+    network = learner.network_
+    calls: dict[str, Any] = {
+        "score": network.score,
+        "log_density": network.log_density,
+        "log_density of": lambda given: network.log_density(given, "x0", "x2"),
+        "predict": lambda given: network.predict(given, "x1"),
+        "predict_proba": lambda given: network.predict_proba(given, "x1"),
+        "predict_interval": lambda given: network.predict_interval(given, "x1"),
+        "impute": lambda given: network.impute(given, random_state=1),
+        "update": lambda given: network.update(given).counts["x1"],
+        "drift": network.drift,
+        "learner's score": learner.score,
+        "ensemble": ensemble.log_density,
+        "fit": lambda given: (
+            BayesNetLearner(max_evaluations=10, density="bins", random_state=0).fit(given).score_
+        ),
+    }
+    for name, call in calls.items():
+        np.testing.assert_array_equal(np.asarray(call(source)), np.asarray(call(rows)), err_msg=name)
+    if form != "path":
+        complete = rows.dropna()
+        given = FORMS[form](complete)
+        np.testing.assert_array_equal(network.discretize(given), network.discretize(complete))
+        terms, expected = network.log_density_terms(given), network.log_density_terms(complete)
+        np.testing.assert_array_equal(list(terms.values()), list(expected.values()))
+
+
+@pytest.mark.parametrize("form", ["polars", "arrow", "Table"])
+def test_a_table_in_any_form_asks_a_question_per_row(form):
+    rows = frame()[["weight", "rooms"]]
+    network = BayesNetLearner(max_evaluations=50, density="bins", random_state=0).fit(frame()).network_
+    np.testing.assert_array_equal(network.query("town", FORMS[form](rows)), network.query("town", rows))
+
+
+def test_imputing_keeps_the_columns_of_a_frame_as_they_are_stored():
+    pytest.importorskip("pyarrow")
+    rows = pd.DataFrame({"x": np.arange(20.0), "note": pd.array(["a"] * 20, dtype="string[pyarrow]")})
+    network = (
+        BayesNetLearner(max_evaluations=10, density="bins").fit(rows[["x"]].assign(y=rows["x"] ** 2)).network_
+    )
+    filled = network.impute(rows.assign(y=np.nan), random_state=1)
+    assert filled["note"].dtype == rows["note"].dtype
 
 
 def test_series_in_a_dict_are_not_aligned():

@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import work_for
 from wrong_input import untyped
 
 import gomea_bn.discretization as package
@@ -160,9 +160,8 @@ def test_a_long_compiled_call_sees_the_flag_once_the_time_is_up(frame):
     class Slow(Recorder):
         def _find_cuts(self, task):
             def call():
-                began = time.perf_counter()
-                while not task.stop.flag[0] and time.perf_counter() - began < 60:
-                    time.sleep(0.01)
+                while not task.stop.flag[0]:
+                    work_for(0.001)
                 return "returned"
 
             assert task.interruptible(call) == "returned"
@@ -171,7 +170,7 @@ def test_a_long_compiled_call_sees_the_flag_once_the_time_is_up(frame):
 
     fitted = Slow(max_seconds=0.1).fit(frame)
     assert fitted.stopped_by_ == "max_seconds"
-    assert 0.1 <= fitted.fit_seconds_ < 60
+    assert fitted.fit_seconds_ >= 0.1
 
 
 def test_the_target_follows_the_rows_that_are_kept(frame):
@@ -341,7 +340,7 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
     read = type(method).read
 
     def slow(self, *arguments):
-        time.sleep(0.3)
+        work_for(0.3)
         return read(self, *arguments)
 
     monkeypatch.setattr(type(method), "read", slow)

@@ -425,7 +425,9 @@ def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
     assert (made.learner.max_bins, made.learner.max_evaluations) == (4, 100)
     grid = GridSearchCV(made, {"learner__max_bins": [2, 5]}, cv=2).fit(frame)
     assert grid.best_estimator_.learner.max_bins == grid.best_params_["learner__max_bins"]
-    with pytest.raises(GomeaBnError, match="BayesNetLearner has no parameter 'max_bin'; it has"):
+    with pytest.raises(
+        GomeaBnError, match=r"BayesNetLearner has no parameter 'max_bin'. Did you mean 'max_bins'\?"
+    ):
         made.set_params(learner__max_bin=4)
     with pytest.raises(GomeaBnError, match="learner__max_bins cannot be set: learner is None"):
         BayesNetEnsemble().set_params(learner__max_bins=4)

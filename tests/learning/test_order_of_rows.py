@@ -69,6 +69,22 @@ def test_learner(rows, options, seed):
     np.testing.assert_allclose(densities[0], densities[1], rtol=1e-9)
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["frequencies", "importances"])
+@pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
+def test_weights(rows, kind):
+    frame = rows()
+    generator = np.random.default_rng(3)
+    weights = generator.integers(0, 5, len(frame)) if kind == "frequencies" else generator.random(len(frame))
+    order = np.random.default_rng(4).permutation(len(frame))
+    first, second = (
+        BayesNetLearner(max_evaluations=150, **WITHOUT_CLOCK).fit(given, sample_weight=of_rows)
+        for given, of_rows in ((frame, weights), (frame.iloc[order].reset_index(drop=True), weights[order]))
+    )
+    assert_same(first.network_, second.network_)
+    np.testing.assert_allclose(first.score_samples(frame), second.score_samples(frame), rtol=1e-9)
+
+
 @pytest.mark.long
 def test_table_and_digest_of_a_learner_are_those_of_the_given_rows():
     frame = incomplete_rows()

@@ -245,6 +245,9 @@ def test_univariate_and_custom_families() -> None:
     ("make", "message"),
     [
         (lambda: Custom([]), "at least one subset"),
+        (lambda: Custom(cast(Any, 3)), r"Custom: subsets must be lists of integers, .* got 3"),
+        (lambda: Custom(cast(Any, [[0, "x"]])), "subsets must be lists of integers"),
+        (lambda: Custom(cast(Any, [[0.5, 1]])), "subsets must be lists of integers"),
         (lambda: Custom([[0], []]), r"non-empty and without duplicates, got \[\]"),
         (lambda: Custom([[1, 1]]), r"non-empty and without duplicates, got \[1, 1\]"),
         (

@@ -414,7 +414,7 @@ def test_a_table_too_large_is_refused_before_it_is_made():
 )  # fmt: skip
 def test_rows_that_do_not_fit_are_refused(network, rows, words):
     with pytest.raises(GomeaBnError) as caught:
-        network.log_density(pd.DataFrame(rows))
+        network.log_density(pd.DataFrame(rows), unknown="error")
     for word in words:
         assert word in str(caught.value)
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, fit_shape
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.network.updates import shape_with_rows
@@ -258,6 +259,69 @@ def test_missing_cells_are_drawn(averaged):
     assert updated.conditionals.copies[0].counts["b"].sum() == 500
 
 
+def test_a_row_counts_for_the_families_that_its_values_say_something_about(averaged):
+    further = rows(100, 12)
+    # nothing depends on c, and b and c depend on a
+    further.loc[:39, "c"] = np.nan
+    further.loc[30:69, "a"] = np.nan
+    further.loc[60:79, ["a", "b", "c"]] = np.nan
+    updated = averaged.update(further)
+    for copy in conditionals_of(updated).copies:
+        counts = {name: of_name.sum() - 400 for name, of_name in copy.counts.items()}
+        assert counts == {"group": 100, "a": 80, "b": 80, "c": 40}
+    for name, n_rows in (("b", 480), ("c", 440)):
+        sums = plain_line(updated, name).sums
+        assert sums is not None
+        assert sums.n_rows.sum() == pytest.approx(n_rows)
+    # rows in which all of the family is observed
+    losses = conditionals_of(updated).log_losses
+    assert {name: of_name[0] for name, of_name in losses.items()} == {
+        "group": 500,
+        "a": 450,
+        "b": 450,
+        "c": 420,
+    }
+    assert updated.metadata["n_rows"] == 500
+
+
+@pytest.mark.parametrize("forget", [None, 30.0])
+def test_a_family_without_new_values_stays(averaged, forget):
+    further = rows(100, 12).assign(c=np.nan)
+    updated = averaged.update(further, forget=forget)
+    for before, after in zip(conditionals_of(averaged).copies, conditionals_of(updated).copies, strict=True):
+        np.testing.assert_allclose(before.tables["c"], after.tables["c"], atol=1e-12)
+        assert not np.array_equal(before.tables["b"], after.tables["b"])
+    of_c, former = (plain_line(network, "c") for network in (updated, averaged))
+    np.testing.assert_allclose(of_c.coefficients, former.coefficients, atol=1e-9)
+    assert updated.shapes["c"] == averaged.shapes["c"]
+    assert conditionals_of(updated).log_losses["c"] == conditionals_of(averaged).log_losses["c"]
+
+
+@pytest.mark.parametrize("options", [{}, {"forget": 20.0}, {"weight": np.arange(1.0, 91.0)}])
+def test_empty_rows_change_nothing_and_do_not_count(averaged, options):
+    further = rows(40, 12)
+    empty = pd.DataFrame(np.nan, index=range(50), columns=further.columns).astype({"group": object})
+    with pytest.warns(GomeaBnWarning, match="50 rows of 50 have no values, and do not count"):
+        assert averaged.update(empty, forget=options.get("forget")) == averaged
+    order = np.random.default_rng(0).permutation(90)
+    mixed = pd.concat([further, empty])[further.columns].iloc[order]
+    with pytest.warns(GomeaBnWarning, match="50 rows of 90 have no values"):
+        updated = averaged.update(mixed, **options)
+    of_values = order < 40
+    if "weight" in options:
+        options = {"weight": options["weight"][of_values]}
+    assert updated == averaged.update(mixed[of_values], **options)
+    assert updated.metadata["n_rows"] <= 400 + np.sum(options.get("weight", 40))
+    assert updated.metadata["updates"] == [40]
+
+
+def test_an_empty_column_is_no_value_of_a_row():
+    frame = pd.DataFrame({"x": ["a", "b"] * 10, "y": [None] * 20})
+    network = DiscretizedBayesNet.from_table(frame, [], {})
+    with pytest.warns(GomeaBnWarning, match="1 row of 1 has no values"):
+        assert network.update(pd.DataFrame({"x": [None], "y": [None]})) == network
+
+
 def test_the_largest_and_the_smallest_weights_give_distributions(averaged):
     for weight in (2e13, 1e-300):
         updated = averaged.update(rows(50, 14), weight, forget=0.01)
@@ -488,3 +552,18 @@ def test_levels_that_are_about_as_likely_seldom_seem_to_have_drifted():
 def test_the_level_is_checked(networks, level):
     with pytest.raises(GomeaBnError, match="level must be"):
         networks["tables"].drift(drifting_rows(10, 0), level=level)
+
+
+@pytest.mark.parametrize("density", ["bins", "averaged"])
+@pytest.mark.parametrize(("weight", "forget"), [(1e-320, 0.01), (np.r_[np.ones(30), np.zeros(10)], 1e-300)])
+def test_weights_that_forgetting_makes_vanish_are_refused(density, weight, forget):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=40)
+    frame = pd.DataFrame({"x": x, "y": x + 0.3 * rng.normal(size=40)})
+    learner = BayesNetLearner(density=density, max_evaluations=30, max_seconds=None, random_state=1)
+    network = learner.fit(frame).network_
+    with pytest.raises(
+        GomeaBnError, match=r"^forget must leave rows .* together count as .*Raise forget, or give"
+    ):
+        network.update(frame, weight=weight, forget=forget)
+    assert np.isfinite(network.update(frame, forget=forget).score(frame))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, GomeaBnError, read_table
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.prediction import cross_validate
 
@@ -113,3 +114,41 @@ def test_refusals_name_what_is_wrong():
         cross_validate(frame, folds=11)
     with pytest.raises(GomeaBnError, match="folds must be an integer of at least 2, got 1"):
         cross_validate(frame, folds=1)
+
+
+def test_weights_of_rows_weigh_what_is_learned_and_the_means():
+    frame, weights = rows(30), np.random.default_rng(2).integers(0, 3, 30)
+    kept = np.flatnonzero(weights)
+    judged = cross_validate(
+        frame, target="k", folds=len(kept), compare=["histogram"], random_state=3, sample_weight=weights
+    )
+    table = read_table(frame).take(kept)
+    logs, losses = [], []
+    for row in range(len(kept)):
+        others = np.delete(np.arange(len(kept)), row)
+        network = histogram_baseline(weighted_table(table.take(others), weights[kept][others]))
+        logs.append(float(network.log_density(frame.iloc[[kept[row]]])[0]))
+        code = network.levels["k"].index(frame["k"].iloc[kept[row]])
+        losses.append(-math.log(network.tables["k"][code]))
+    assert judged.loc["histogram", "log_density"] == pytest.approx(np.average(logs, weights=weights[kept]))
+    assert judged.loc["histogram", "log_loss"] == pytest.approx(np.average(losses, weights=weights[kept]))
+
+
+def test_equal_weights_are_none_and_weights_of_zero_removed_rows():
+    frame = rows(40)
+    options: dict[str, Any] = {
+        "folds": 2,
+        "compare": ["histogram", "learner"],
+        "random_state": 3,
+        "max_seconds": None,
+    }
+    options["learner"] = BayesNetLearner(max_evaluations=50, density="bins")
+    plain = cross_validate(frame, target="y", **options).drop(columns="seconds")
+    weighted = cross_validate(frame, target="y", sample_weight=np.ones(40), **options).drop(columns="seconds")
+    pd.testing.assert_frame_equal(plain, weighted)
+    zeros = np.arange(40) % 4 > 0
+    removed = cross_validate(frame[zeros], target="y", **options).drop(columns="seconds")
+    weighted = cross_validate(frame, target="y", sample_weight=zeros, **options).drop(columns="seconds")
+    pd.testing.assert_frame_equal(removed, weighted)
+    with pytest.raises(GomeaBnError, match="sample_weight must have one weight for each of 40 rows"):
+        cross_validate(frame, sample_weight=[1.0], **options)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -121,7 +122,7 @@ def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels():
 def test_unknown_levels_count_as_missing(classifier):
     x, _ = classes()
     unknown = x.assign(b="never seen")
-    with pytest.warns(GomeaBnWarning, match=r"count as missing: 200 values of 'b'"):
+    with pytest.warns(GomeaBnWarning, match=r"count as missing: 'never seen' of 'b' in 200 rows"):
         answers = classifier.predict_proba(unknown)
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
 
@@ -318,10 +319,144 @@ def test_wrong_targets_are_refused():
         BayesNetRegressor().fit(x, np.ones(30))
     with pytest.raises(GomeaBnError, match="y must hold numbers"):
         BayesNetRegressor().fit(x, ["a", "b", "c"] * 10)
+    with pytest.raises(
+        GomeaBnError, match=r"y must hold numbers, got the text '1\.5'. Convert it by pandas.to_num"
+    ):
+        BayesNetRegressor().fit(x, ["1.5", "2", "3"] * 10)
+    zoned = days.tz_localize("Europe/Berlin")
+    no_numbers: list[Any] = [
+        days,
+        list(days.date),
+        pd.Series(days).dt.time,
+        days - days[0],
+        days.to_numpy().astype(object),
+        [np.timedelta64(k, "D") for k in range(30)],
+        zoned,
+        days.to_period("D"),
+    ]
+    for wrong in no_numbers:
+        with pytest.raises(
+            GomeaBnError, match=r"^y must hold numbers(\. It holds dates or times, such as|: )"
+        ):
+            BayesNetRegressor().fit(x, wrong)
     with pytest.raises(GomeaBnError, match="missing or infinite"):
         BayesNetRegressor().fit(x, y.mask(y > 2))
     with pytest.raises(GomeaBnError, match="30 and 20"):
         BayesNetRegressor().fit(x, y[:20])
+
+
+def coarse(n: int) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
+    """Return features that several rows share, a class and a number."""
+    rng = np.random.default_rng(5)
+    x = pd.DataFrame({"a": rng.integers(0, 12, n) / 2, "b": rng.choice(["u", "v"], n)})
+    y = x["a"] + 2.0 * (x["b"] == "v") + rng.integers(-1, 2, n) / 2
+    return x, pd.Series(np.where(y > 3, "yes", "no"), name="k"), y.rename("t")
+
+
+def fitted(
+    kind: str, x: pd.DataFrame, y: Any, weights: Any = None, structure: str = "auto", **options: Any
+) -> Any:
+    """Return probabilities of the classes, or quantiles of the numbers, of some rows after a fit."""
+    estimator = {"classifier": BayesNetClassifier, "regressor": BayesNetRegressor}[kind](
+        learner(max_evaluations=100, density="bins", **options), structure=structure, random_state=1
+    ).fit(x, y, sample_weight=weights)
+    ask = coarse(30)[0] if "noise" not in x else numbers(30)[0]
+    return (
+        estimator.predict_proba(ask) if kind == "classifier" else estimator.predict_interval(ask).to_numpy()
+    )
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.parametrize("structure", ["auto", "root"])
+def test_whole_weights_are_repeated_rows_and_weights_of_zero_removed_ones(kind, structure):
+    x, k, t = coarse(90)
+    y = k if kind == "classifier" else t
+    weights = np.random.default_rng(6).integers(0, 4, 90)
+    some = np.repeat(np.arange(90), weights)
+    np.testing.assert_allclose(
+        fitted(kind, x, y, weights, structure), fitted(kind, x.iloc[some], y.iloc[some], structure=structure)
+    )
+    zeros = weights > 0
+    kept = np.flatnonzero(zeros)
+    np.testing.assert_array_equal(
+        fitted(kind, x, y, zeros, structure), fitted(kind, x.iloc[kept], y.iloc[kept], structure=structure)
+    )
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_weights_of_zero_are_removed_rows_where_values_do_not_repeat(kind):
+    x, t = numbers(120)
+    y = t if kind == "regressor" else np.where(t > t.median(), "high", "low")
+    weights = np.random.default_rng(7).uniform(0.5, 2, 120) * (np.arange(120) % 3 > 0)
+    kept = np.flatnonzero(weights)
+    of_kept = np.asarray(y)[kept]
+    np.testing.assert_array_equal(
+        fitted(kind, x, y, weights), fitted(kind, x.iloc[kept], of_kept, weights[kept])
+    )
+    # equal importances are none
+    np.testing.assert_array_equal(fitted(kind, x, y, np.full(120, 0.3)), fitted(kind, x, y))
+
+
+def test_weights_move_what_is_predicted():
+    rng = np.random.default_rng(8)
+    x = pd.DataFrame({"a": rng.normal(size=400)})
+    of_second = np.arange(400) >= 200
+    t = np.where(of_second, -1, 1) * x["a"].to_numpy() + 0.2 * rng.normal(size=400)
+    weights = np.where(of_second, 0.02, 1.0)
+    regressor = BayesNetRegressor(learner(), structure="leaf", random_state=1).fit(
+        x, t, sample_weight=weights
+    )
+    assert np.corrcoef(regressor.predict(x), x["a"])[0, 1] > 0.9
+    k = np.where(t > 0, "up", "down")
+    classifier = BayesNetClassifier(learner(), structure="root", random_state=1).fit(
+        x, k, sample_weight=1.02 - weights
+    )
+    assert np.corrcoef(classifier.predict_proba(x)[:, 1], x["a"])[0, 1] < -0.8
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(3), "sample_weight must have one weight for each of 60 rows"),
+        (np.zeros(60), "all are zero"),
+        (-np.ones(60), "sample_weight must be finite numbers from 0 on"),
+        (["a"] * 60, "sample_weight must be numbers"),
+        (np.ones(60) * 1j, "sample_weight must be numbers"),
+        (1.0, "sample_weight must have one weight for each"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, message):
+    x, k, t = coarse(60)
+    for estimator, y in ((BayesNetClassifier(), k), (BayesNetRegressor(), t)):
+        with pytest.raises(GomeaBnError, match=message):
+            estimator.fit(x, y, sample_weight=weights)
+
+
+def test_a_target_may_be_missing_where_the_weight_is_zero():
+    x, k, _ = coarse(60)
+    weights = np.ones(60)
+    weights[5] = 0
+    gone = k.copy()
+    gone[5] = None
+    made = BayesNetClassifier(learner(max_evaluations=50), structure="root", random_state=1)
+    assert made.fit(x, gone, sample_weight=weights).table_.n_rows == 59
+
+
+def test_weights_are_routed_by_tools_of_scikit_learn():
+    x, k, _ = coarse(120)
+    weights = np.random.default_rng(6).integers(1, 3, 120)
+    with config_context(enable_metadata_routing=True):
+        made = BayesNetClassifier(
+            learner(max_evaluations=50, density="bins"), structure="root", random_state=1
+        )
+        routed = made.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        results = cross_validate(routed, x, k, cv=2, params={"sample_weight": weights}, return_estimator=True)
+        searched = GridSearchCV(routed, {"structure": ["root"]}, cv=2).fit(x, k, sample_weight=weights)
+    first = np.unique(
+        np.concatenate([estimator.table_.n_rows for estimator in results["estimator"]], axis=None)
+    )
+    assert first.sum() >= weights.sum() / 2
+    assert searched.best_estimator_.table_.n_rows == weights.sum()
 
 
 @pytest.mark.parametrize(("action", "n_given"), [("default", 1), ("always", 3), ("ignore", 0)])
@@ -360,13 +495,21 @@ def test_without_scikit_learn_other_names_come_and_the_message_names_the_extra()
     assert "pip install 'gomea-bn[predict]'" in run.stdout
 
 
+def of_too_few_rows(_estimator: Any) -> dict[str, str]:
+    """Return the checks whose tables are too short for the package."""
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "9 of 15 rows have weights above 0, and a table needs 10."
+    }
+
+
 @pytest.mark.sample(1)
 @parametrize_with_checks(
     [
         BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="root"),
         BayesNetRegressor(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="free"),
         BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="augmented"),
-    ]
+    ],
+    expected_failed_checks=of_too_few_rows,
 )
 def test_contract_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():

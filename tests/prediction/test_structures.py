@@ -1,11 +1,11 @@
 """The choice of a structure by inner folds: the weights of families, and the time that searches share."""
 
-from time import sleep
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from processor_time import work_for
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
 from gomea_bn.learning import learning_problem
@@ -49,7 +49,7 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
         def fit(self, _table: Any, start: Any) -> Any:
             assert start is None
             self.fit_seconds_ = 0.0
-            sleep(0.02)
+            work_for(0.02)
             return self
 
     def learner_of(_learner: type, options: dict[str, Any]) -> Any:

@@ -34,7 +34,7 @@ def axe(tmp_path_factory) -> str:
         pytest.skip("no npm, which fetches axe-core (Debian: apt-get install npm)")
     folder = tmp_path_factory.mktemp("axe")
     fetched = subprocess.run(
-        [npm, "pack", AXE], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [npm, "pack", AXE], cwd=folder, capture_output=True, text=True, timeout=600, check=False
     )
     files = list(Path(folder).glob("*.tgz"))
     if not files:
@@ -63,7 +63,6 @@ def serious(page: Page, axe: str) -> list:
 @pytest.mark.parametrize(("n", "screen"), [(6, "light"), (6, "dark"), (6, "narrow"), (40, "light")])
 def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
     with opened(browser, files[n], "#variable=1&tab=variable", bypass_csp=True, **SCREENS[screen]) as page:
-        page.set_default_timeout(30_000)
         assert serious(page, axe) == []
         page.click("#enlarge")
         assert serious(page, axe) == []
@@ -90,7 +89,6 @@ def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
 def test_the_page_for_a_question_has_no_serious_finding(browser, axe, tmp_path, screen):
     review_page(question_front(), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", "", bypass_csp=True, **SCREENS[screen]) as page:
-        page.set_default_timeout(30_000)
         assert serious(page, axe) == []
         page.click("#show-graph")
         assert serious(page, axe) == []

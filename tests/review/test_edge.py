@@ -52,7 +52,6 @@ def test_an_edge_says_in_words_what_the_network_answers(browser, tmp_path):
             re.compile(
                 "Where smoker = (yes, 40|no, 88).% have sick = (yes|no); where smoker = (no, 12|yes, 60).%"
             ),
-            timeout=20_000,
         )
         expect(card).to_contain_text("fit as well with the arrow turned")
         card.locator("[aria-label='Close the edge']").click()

@@ -318,9 +318,10 @@ def test_after_a_second_the_kernel_and_the_count_are_told(monkeypatch):
     monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
     lines = []
     progress = KernelProgress(lines.append, 3)
-    for name, is_compiled in (("one", True), ("two", False), ("three", False)):
+    for n_lines, (name, is_compiled) in enumerate((("one", True), ("two", False), ("three", False))):
         progress.needed(name, is_compiled=is_compiled)
-        time.sleep(0.1)
+        while len(lines) < n_lines:
+            time.sleep(0.001)
     progress.close()
     assert lines == [
         "Compiling kernels (2 of 3): two (first use only) ...",

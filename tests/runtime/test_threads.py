@@ -5,10 +5,12 @@ import io
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processor_time import work_for
 from rich.console import Console
 
 from gomea_bn.cli.running import rare_collections
@@ -43,11 +45,11 @@ def test_a_deadline_that_is_over_raises_the_flag():
 def test_the_clock_stands_still_while_kernels_are_compiled():
     stop, began = StopFlag(None), time.perf_counter()
     with compiling():
-        time.sleep(0.05)
+        work_for(0.05)
         assert stop.seconds < 0.02
         with compiling():
-            time.sleep(0.05)
-    time.sleep(0.05)
+            work_for(0.05)
+    work_for(0.05)
     assert 0.05 <= stop.seconds < time.perf_counter() - began - 0.09
 
 
@@ -81,7 +83,7 @@ def test_a_call_in_the_background_gives_its_result_or_its_error():
 
 
 # a party that comes alone waits this number of seconds before the meeting fails
-_ALONE = 30.0
+_ALONE = 600.0
 
 
 def test_threads_that_a_single_task_leaves_idle_help_it():
@@ -123,15 +125,22 @@ def test_only_the_calling_thread_has_spare_ones():
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
-def test_an_error_of_any_thread_ends_the_others(wrong):
-    meeting, begun = threading.Barrier(2, timeout=_ALONE), []
+def test_an_error_of_any_thread_ends_the_others(monkeypatch, wrong):
+    meeting, begun, is_known = threading.Barrier(2, timeout=_ALONE), [], threading.Event()
+
+    class Noting(deque):
+        def clear(self):
+            super().clear()
+            is_known.set()
+
+    monkeypatch.setattr("gomea_bn.runtime.threads.deque", Noting)
 
     def fail(number):
         begun.append(number)
         meeting.wait()
         if number == wrong:
             raise KeyError(number)
-        time.sleep(0.2)
+        is_known.wait(_ALONE)
 
     with spare_threads(2), pytest.raises(KeyError):
         in_spare_threads(fail, range(40))
@@ -146,12 +155,13 @@ def test_an_error_does_not_wait_for_work_that_cannot_be_stopped():
         if block == 0:
             raise KeyError
         ended.wait(_ALONE)
+        late.append(block)
 
-    began = time.monotonic()
+    late: list[int] = []
     with pytest.raises(KeyError), Workers(2, StopFlag(None)) as workers:
         workers.run(fail_beside_another, 2, n_threads=2, inline=False, n_certain=0)
+    assert late == []
     ended.set()
-    assert time.monotonic() - began < _ALONE / 2
 
 
 def test_calls_that_have_not_begun_are_left_out_after_an_error():

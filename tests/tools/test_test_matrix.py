@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import test_matrix
@@ -55,4 +56,9 @@ def test_the_next_numba_replaces_the_one_that_the_project_allows(tmp_path, steps
 
 
 def test_the_tests_that_run_by_default_exist():
-    assert all((test_matrix.ROOT / path.partition("::")[0]).is_file() for path in test_matrix.TESTS)
+    assert all((test_matrix.ROOT / path.partition("::")[0]).exists() for path in test_matrix.TESTS)
+
+
+def test_a_warning_that_points_into_the_package_fails_the_tests():
+    project = tomllib.loads((test_matrix.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "error:::gomea_bn" in project["tool"]["pytest"]["ini_options"]["filterwarnings"]

@@ -1,8 +1,8 @@
 """Networks with random conditionals, and slow densities of a column given its parents."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from network_examples import slow_code
@@ -13,20 +13,24 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution, slow_log_density, slow_mass
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals import Conditionals, FamilyLine, FamilyLogit, FamilyMixture, TableSet
+from gomea_bn.network.conditionals.basis import LineTerms
+from gomea_bn.network.conditionals.family_line import LineSums
+from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.problems.cuts.shape import Shape
+
+Floats: TypeAlias = NDArray[np.float64]
 
 PARENTS = ("x", "w", "g")
 """Parents of "y" in a random network: two continuous columns, the first with a shape, and a discrete one."""
 
 
-def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
-    """Return a network whose column "y" has random sets of tables and a line of random kind, or none.
+def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> DiscretizedBayesNet:
+    """Return a network whose column "y" has random sets of tables, and follows a kind besides.
 
-    The line is on probability scales or in own units, with knots or products or both or neither, in one group per level
-    of "g". The shape of "y" may have point masses, which are then those of its scale; otherwise its scale may be
-    transformed.
+    Without a kind it is a line, or nothing. A line is on probability scales or in own units, with knots or products or
+    both or neither, in one group per level of "g". The shape of "y" may have point masses, which are then those of its
+    scale; otherwise its scale may be transformed. Of a kind for discrete columns "y" has three levels.
     """
     rng = np.random.default_rng(seed)
     names = (*PARENTS, "y")
@@ -40,10 +44,15 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
         of_y = Shape(free.edges, free.left / total, free.right / total)
     else:
         of_y = random_shape(seed + 1)
-    if has_shape:
-        shapes["y"] = of_y
-    support = {"x": (shapes["x"].low, shapes["x"].high), "w": (-2.0, 5.0), "y": (of_y.low, of_y.high)}
-    levels = {"g": ("k", "l", "m")}
+    of_levels = kind is not None and kind.of_levels
+    support = {"x": (shapes["x"].low, shapes["x"].high), "w": (-2.0, 5.0)}
+    levels: dict[str, tuple[str, ...]] = {"g": ("k", "l", "m")}
+    if of_levels:
+        levels["y"] = ("s", "t", "u")
+    else:
+        support["y"] = (of_y.low, of_y.high)
+        if has_shape:
+            shapes["y"] = of_y
     parents: dict[str, tuple[str, ...]] = {"x": (), "w": (), "g": (), "y": PARENTS}
 
     def tables() -> TableSet:
@@ -60,33 +69,20 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
             {n: rng.dirichlet(np.ones(cards[n]), tuple(cards[p] for p in of_copy[n])) for n in names},
         )
 
-    lines = {}
-    if rng.integers(4):
-        knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2))
-        has_products = bool(rng.integers(2))
-        curved = has_products and bool(rng.integers(2))
-        product_knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2 * curved))
-        n_terms = LineTerms(knots, has_products, product_knots).n_terms
-        lines["y"] = FamilyLine(
-            float(rng.uniform(0.1, 0.9)),
-            ("x", "w"),
-            ("g",),
-            rng.normal(size=(3, n_terms + 1)) / 2,
-            rng.uniform(0.2, 1.0, 3),
-            rng.uniform(2.0, 30.0, 3),
-            knots,
-            has_products,
-            in_units,
-            product_knots=product_knots,
-            transform=None if of_y.points or rng.integers(2) else random_transform(rng),
-        )
+    lines: dict[str, Fitted] = {}
+    if kind is not None:
+        lines["y"] = RANDOM_KINDS[kind](rng, in_units, not of_y.points)
+    elif rng.integers(4):
+        lines["y"] = random_line(rng, in_units, not of_y.points)
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]
+    scales = {"x": shapes["x"], "w": Shape([-2.0, 1.0, 5.0], [1.5, 1.2], [0.9, 0.5]), "y": of_y}
+    units = {"x": (shapes["x"].low, 2.0), "w": (0.5, 1.5), "y": (of_y.low, (of_y.high - of_y.low) / 2)}
     conditionals = Conditionals(
         copies,
         lines=lines,
-        scales={"x": shapes["x"], "w": Shape([-2.0, 1.0, 5.0], [1.5, 1.2], [0.9, 0.5]), "y": of_y},
-        units={"x": (shapes["x"].low, 2.0), "w": (0.5, 1.5), "y": (of_y.low, (of_y.high - of_y.low) / 2)},
+        scales={name: scale for name, scale in scales.items() if name in support},
+        units={name: unit for name, unit in units.items() if name in support},
         n_rows=50,
     )
     cards = {name: len(shown.cut_points[name]) + 1 if name in support else 3 for name in names}
@@ -100,6 +96,120 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
         shapes=shapes,
         conditionals=conditionals,
     )
+
+
+def _random_knots(rng: np.random.Generator) -> tuple[tuple[Floats, ...], bool, tuple[Floats, ...]]:
+    """Return knots, whether there are products, and knots of these, for two parents."""
+    knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2))
+    has_products = bool(rng.integers(2))
+    curved = has_products and bool(rng.integers(2))
+    return knots, has_products, tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2 * curved))
+
+
+def random_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
+    """Return a line of "y" with three groups; its scale may be transformed where `may_move`."""
+    knots, has_products, product_knots = _random_knots(rng)
+    n_terms = LineTerms(knots, has_products, product_knots).n_terms
+    return FamilyLine(
+        float(rng.uniform(0.1, 0.9)),
+        ("x", "w"),
+        ("g",),
+        rng.normal(size=(3, n_terms + 1)) / 2,
+        rng.uniform(0.2, 1.0, 3),
+        rng.uniform(2.0, 30.0, 3),
+        knots,
+        has_products,
+        in_units,
+        product_knots=product_knots,
+        transform=None if not may_move or rng.integers(2) else random_transform(rng),
+    )
+
+
+def random_fitted_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
+    """Return a line as `random_line` does that holds sums over random rows, by one or by three regressions."""
+    line = random_line(rng, in_units, may_move)
+    n_rows = 120
+    terms, groups = line.terms.of_rows(rng.normal(size=(n_rows, 2))), np.repeat(np.arange(3), 40)
+    z = line.coefficients[groups, 0] + (terms * line.coefficients[groups, 1:]).sum(axis=1)
+    z += line.scales[groups] * rng.normal(size=n_rows)
+    n_regressions = int(rng.choice([1, 3]))
+    ratios = np.ones(3) if n_regressions > 1 else rng.uniform(0.5, 2.0, 3)
+    tails = np.where(rng.integers(2, size=n_regressions), rng.uniform(2.0, 30.0, n_regressions), 0.0)
+    return line.of_sums(LineSums.of_rows(z, terms, groups, ratios, tails, np.ones(n_regressions), 0.05))
+
+
+def random_mixture(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyMixture:
+    """Return a mixture of one to three lines of "y" with three groups, from sums over random rows."""
+    n_components = int(rng.integers(1, 4))
+    moments, counts = [], []
+    for _ in range(n_components):
+        n_rows = int(rng.integers(8, 40))
+        rows = rng.normal(size=(n_rows, 3)) @ rng.normal(size=(3, 3)) / 2 + rng.normal(size=3)
+        columns = np.column_stack([np.ones(n_rows), rows])
+        moments.append(columns.T @ columns)
+        counts.append(rng.multinomial(n_rows, np.full(3, 1 / 3)))
+    return FamilyMixture(
+        float(rng.uniform(0.1, 0.9)),
+        ("x", "w"),
+        ("g",),
+        np.array(moments),
+        np.array(counts, np.float64),
+        rng.uniform(0.05, 0.3, n_components),
+        in_units,
+    )
+
+
+def random_logit(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLogit:
+    """Return a logit of "y", whose three levels have positions on a line."""
+    knots, has_products, product_knots = _random_knots(rng)
+    n_terms = LineTerms(knots, has_products, product_knots).n_terms
+    n = 3 + n_terms + 3
+    rows = rng.normal(size=(2 * n, n))
+    return FamilyLogit(
+        float(rng.uniform(0.1, 0.9)),
+        ("x", "w"),
+        ("g",),
+        rng.normal(size=n_terms) / 2,
+        (rng.normal(size=3),),
+        rng.normal(size=3),
+        np.array([0.0, rng.uniform(0.2, 0.8), 1.0]),
+        rows.T @ rows,
+        knots,
+        has_products,
+        product_knots,
+    )
+
+
+RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, bool, bool], Fitted]] = {
+    FamilyLine: random_fitted_line,
+    FamilyMixture: random_mixture,
+    FamilyLogit: random_logit,
+}
+"""Functions that return a random conditional of a kind, in own units or not, of a column that may be moved or not."""
+
+
+def random_rows(network: DiscretizedBayesNet, n: int, seed: int) -> dict[str, NDArray[Any]]:
+    """Return rows of a random network with point masses, ends of ranges and other values of every column."""
+    rng = np.random.default_rng(seed)
+    rows: dict[str, NDArray[Any]] = {
+        name: rng.integers(0, len(levels), n).astype(np.int32) for name, levels in network.levels.items()
+    }
+    for name, (low, high) in network.support.items():
+        points = network.shapes[name].point_values if name in network.shapes else np.empty(0)
+        special = np.concatenate([points, [low, high], *([network.cut_points[name]])])
+        rows[name] = np.where(rng.random(n) < 0.3, rng.choice(special, n), rng.uniform(low, high, n))
+    return rows
+
+
+def with_levels(network: DiscretizedBayesNet, rows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return rows as dictionaries of numbers and levels."""
+    return [
+        {
+            name: network.levels[name][rows[name][k]] if name in network.levels else rows[name][k].item()
+            for name in network.names
+        }
+        for k in range(len(rows["y"]))
+    ]
 
 
 def random_transform(rng: np.random.Generator) -> NDArray[np.float64]:

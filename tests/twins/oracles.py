@@ -77,8 +77,13 @@ def slow_family_score(
     prior: str = "dirichlet",
     ess: float = 1.0,
     cut_cost: float = 0.5,
+    pooled: bool = False,
+    has_levels: bool | None = None,
 ) -> float:
-    """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
+    """The score of one family in nats, by counting with dictionaries and one logarithm per cell.
+
+    `has_levels` says whether the child is discrete, if the variable does not.
+    """
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
     views = [slow_view(variables[v], policy) for v, policy in family.parents]
     n, q = len(codes), math.prod(view[1] for view in views)
@@ -103,7 +108,19 @@ def slow_family_score(
     for table in tables.values():
         parts += [math.lgamma(cell + count) - math.lgamma(cell) for count in table.values()]
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
+    if pooled:
+        has_levels = bool(variables[family.child[0]].n_levels) if has_levels is None else has_levels
+        amounts = [*(2**k for k in range(40) if 2**k < q), q]
+        alone = [slow_dirichlet(codes, r, amount, has_levels=has_levels) for amount in amounts]
+        parts.append(alone[0] - max(alone))
     return math.fsum(parts)
+
+
+def slow_dirichlet(codes: Sequence[int], r: int, per_level: int, *, has_levels: bool = True) -> float:
+    """The marginal likelihood in nats of codes under a number of pseudo-counts per level; bins are equally frequent."""
+    counts = Counter(codes).values() if has_levels else [len(codes) / r] * r
+    parts = [math.lgamma(per_level + count) - math.lgamma(per_level) for count in counts]
+    return math.fsum([*parts, math.lgamma(r * per_level) - math.lgamma(r * per_level + len(codes))])
 
 
 def slow_score_of_codes(
@@ -383,11 +400,17 @@ def make_scorer(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     ess: float = 1.0,
+    pooled: bool = False,
     cache_bytes: int = 1 << 26,
 ) -> FamilyScorer:
     chosen = scoring_method(method)
     rule = score_rule(
-        chosen, len(variables[0].values), penalty=penalty, prior=prior, equivalent_sample_size=ess
+        chosen,
+        len(variables[0].values),
+        penalty=penalty,
+        prior=prior,
+        equivalent_sample_size=ess,
+        pooled=pooled,
     )
     return FamilyScorer(variables, chosen, rule, cache_bytes=cache_bytes)
 

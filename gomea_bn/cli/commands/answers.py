@@ -12,11 +12,11 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network, named_column
 from gomea_bn.cli.option_texts import fields_of
-from gomea_bn.cli.options import AsJson, Data, reads_table
+from gomea_bn.cli.options import AsJson, Data, Unknown, reads_table
 from gomea_bn.cli.output import (
+    PICTURES,
     UNUSABLE_DATA,
     WRONG_USE,
-    check_figure,
     check_output,
     deliver_frame,
     fail,
@@ -58,7 +58,6 @@ Cells = Annotated[
         "Default: as many as the time of an answer allows."
     ),
 ]
-
 _N_DRAWS = 10_000
 
 
@@ -86,6 +85,7 @@ def predict(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -106,7 +106,12 @@ def predict(
     target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
     frame = _with_absent(saved, frame, others)
-    options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
+    options: dict[str, Any] = {
+        "method": method,
+        "n_draws": n_draws,
+        "random_state": seed,
+        "unknown": unknown,
+    }
     if target in saved.levels and (interval is not None or how not in (None, "mode")):
         fail(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
@@ -149,6 +154,7 @@ def impute(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -168,7 +174,7 @@ def impute(
         seed = seed_of(None)
         say(f"Drawing with --seed {seed}.")
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
-        filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed)
+        filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed, unknown=unknown)
     _say_missing(frame, saved.names, f"they are filled ({how})")
     from gomea_bn.data.columns import column_positions
 
@@ -256,9 +262,7 @@ def _inputs(
     network: str, data: Path, out: Path | None, reading: ReadingOptions
 ) -> tuple[DiscretizedBayesNet, pd.DataFrame, bool]:
     """Return the network, the rows, and whether the output is Parquet; exits if one cannot be used."""
-    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
-        fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, (".csv", ".parquet"))
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
 
@@ -449,8 +453,8 @@ def explain(
     if (data is None) != (row is None):
         fail("--row is a row of the table of --data; give both.", WRONG_USE)
     if plot is not None:
-        check_figure("--plot", plot)
-        check_output("--plot", plot, {"NETWORK": files_of(network), "--data": [data] if data else []})
+        inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
+        check_output("--plot", plot, inputs, PICTURES)
     saved = loaded_network(network)
     target = named_column(saved, target, "--target")
     cells = None

@@ -46,6 +46,8 @@ from gomea_bn.cli.output import (
     NOTHING_WRITTEN,
     UNUSABLE_DATA,
     WRONG_USE,
+    check_ending,
+    check_output,
     check_targets,
     check_writable,
     fail,
@@ -115,8 +117,11 @@ def discretize(
 
         check_targets(
             {"--out": [out] if out else [], "--codes": [codes] if codes else []},
-            {"DATA": [data], "--network": files_of(network) if network else []},
+            {"DATA": [data], **(files_of("--network", network) if network else {})},
         )
+        for target_option, path, ending in (("--out", out, ".json"), ("--codes", codes, ".csv")):
+            if path is not None:
+                check_ending(target_option, path, [ending])
         kinds = read_kinds(kind or ())
         check_choice("missing", missing, ("error", "drop"))
         made = discretizer(
@@ -299,7 +304,7 @@ def fit(
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, shapes_of_cuts
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-    inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
+    inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
     check_targets({"--out": [out]}, inputs)
     with failing(WRONG_USE):
         ending_of(out)
@@ -453,7 +458,7 @@ def refine(
     from gomea_bn.learning.options import seed_of
     from gomea_bn.network.rows import table_for
 
-    check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".json"])
     rows = loaded_rows(data, reading)
     with failing(UNUSABLE_DATA):
         former = named_network(network, rows)
@@ -463,7 +468,6 @@ def refine(
             )
         with printed_warnings():
             table = table_for(former, rows, allow_missing=True)
-    check_writable(out)
     seed = seed_of(seed)
     with failing(WRONG_USE, interrupted=NOTHING_WRITTEN), printed_warnings():
         result = refine_boundaries(

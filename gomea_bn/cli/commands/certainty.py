@@ -278,8 +278,8 @@ def test_graph(
     with failing(UNUSABLE_DATA):
         rows = loaded_rows(data, reading)
         saved = named_network(network, rows)
-        table = table_for(saved, rows, allow_empty_bins=True)
-    with answering():
+        table = table_for(saved, rows, allow_missing=True, allow_empty_bins=True)
+    with answering(data_may_be_wrong=True):
         result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))

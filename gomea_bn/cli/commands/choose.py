@@ -19,7 +19,6 @@ from gomea_bn.cli.named_networks import (
     ending_of,
     files_of,
     finish_folder,
-    folder_files,
     named_network,
     network_text,
     of_run_folder,
@@ -32,7 +31,7 @@ from gomea_bn.cli.output import (
     FAILED,
     UNUSABLE_DATA,
     WRONG_USE,
-    check_targets,
+    check_output,
     deliver,
     deliver_frame,
     fail,
@@ -50,6 +49,8 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _TABLE_FORMATS = ("csv", "parquet")
+# of formats whose files have other endings than their name too
+_ENDINGS = {"dot": (".dot", ".gv"), "parquet": (".parquet", ".pq")}
 
 
 @reads_table()
@@ -88,7 +89,9 @@ def review(
     from gomea_bn.front.folder import is_front_folder
 
     target = _page_file(source) if out is None else out
-    check_targets({"--out": [target]}, {"NETWORK": files_of(source)})
+    # a folder is no table, as the command says later
+    inputs = {"--data": [data] if data and data.is_file() else [], **files_of("NETWORK", source)}
+    check_output("--out", target, inputs, [".html"])
     with failing(UNUSABLE_DATA):
         finish_folder(source)
         written = _page(source, target, data, reading, networks)
@@ -123,19 +126,17 @@ def _page(
 
     if is_front_folder(source):
         front = read_front(source)
-        rows_of_front = _recorded_rows(front.record, front.record.get("source"), data, target)
+        rows_of_front = _recorded_rows(front.record, front.record.get("source"), data)
         return partial(review_page, front.with_origin(table=rows_of_front), target, max_networks=networks)
     if os.path.isdir(source):
         network, run = of_run_folder(Path(source)), run_record_of(Path(source))
-        table = _recorded_rows(run, run.get("data"), data, target)
+        table = _recorded_rows(run, run.get("data"), data)
         return partial(network_report, network, table, target, record=run)
     folder, mark, _ = source.rpartition("#")
     if mark and not os.path.lexists(source):
         network, record = named_network(source), read_front(folder).record
-        recorded = _recorded_rows(record, record.get("source"), data, target)
+        recorded = _recorded_rows(record, record.get("source"), data)
         return partial(network_report, network, recorded, target)
-    if data is not None:
-        check_targets({"--out": [target]}, {"--data": [data]})
     rows = None if data is None else loaded_rows(data, reading)
     network = named_network(source, rows)
     with printed_warnings():
@@ -183,8 +184,8 @@ def export(
         fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
     if cpdag and ending != "dot":
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
-    if out is not None:
-        check_targets({"--out": [out]}, {"NETWORK": files_of(source), "--data": [data] if data else []})
+    inputs = {**files_of("NETWORK", source), "--data": [data] if data else []}
+    check_output("--out", out, inputs, _ENDINGS.get(ending, (f".{ending}",)))
     with failing(UNUSABLE_DATA):
         finish_folder(source)
     if is_front_folder(source):
@@ -219,7 +220,7 @@ def accept(
 
     with failing(WRONG_USE):
         ending = ending_of(out)
-    check_targets({"--out": [out]}, {"FOLDER": folder_files(folder), "DECISION": [decision]})
+    check_output("--out", out, {**files_of("FOLDER", str(folder)), "DECISION": [decision]}, [f".{ending}"])
     with failing(UNUSABLE_DATA):
         made = read_decision(decision)
         finish_folder(folder)
@@ -274,7 +275,7 @@ def compare(
         say("\n\n".join(blocks), to_error=False)
 
 
-def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, target: Path) -> Table | None:
+def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None) -> Table | None:
     """Return the table that a record names, or None, with a message, if it is missing or has changed."""
     path = recorded_file(source, data)
     if path is None:
@@ -283,7 +284,6 @@ def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, ta
             "with --data."
         )
         return None
-    check_targets({"--out": [target]}, {"--data" if data is not None else "the table": [path]})
     return table_of_record(path, record)
 
 

@@ -100,7 +100,7 @@ def learn(
         if (folder := given.values["checkpoint"]) is not None:
             targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
-            of_start = {} if start is None else {"--start": files_of(start)}
+            of_start = {} if start is None else files_of("--start", start)
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         learner = learner_of_options(BayesNetLearner, given.options())
         saved_search = given.saved_search()

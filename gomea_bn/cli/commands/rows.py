@@ -10,7 +10,7 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of, read_kinds
-from gomea_bn.cli.options import AsJson, Data, Kind, MaxSeconds, reads_table
+from gomea_bn.cli.options import AsJson, Data, Kind, MaxSeconds, Unknown, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
@@ -36,6 +36,7 @@ def update(
     forget: Annotated[
         float | None, opt("Number of rows after which a row counts half; rows are in the order of time.")
     ] = None,
+    unknown: Unknown = "missing",
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -44,10 +45,10 @@ def update(
     Example: gomea-bn update out/run new.csv -o updated.json. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network
     or data unusable, 130 interrupted.
     """
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".json"])
     with answering(NOTHING_WRITTEN, data_may_be_wrong=True):
         rows = loaded_rows(data, reading)
-        updated = loaded_network(network).update(rows, weight, forget)
+        updated = loaded_network(network).update(rows, weight, forget, unknown=unknown)
     with finishing("the network"):
         with failing(FAILED):
             updated.to_json(out)
@@ -71,7 +72,7 @@ def drift(
     DATA must hold rows that NETWORK was not learned from. Example: gomea-bn drift out/run new.csv. Exit codes: 0 done,
     1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
-    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
+    check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, [".csv"])
     with answering(data_may_be_wrong=True):
         table = loaded_network(network).drift(loaded_rows(data, reading), level=level).reset_index()
     if as_json:
@@ -111,7 +112,7 @@ def cross_validate(
     """
     from gomea_bn.prediction.cross_validation import cross_validate as table_of
 
-    check_output("--out", out, {"DATA": [data]})
+    check_output("--out", out, {"DATA": [data]}, [".csv"])
     rows = loaded_rows(data, reading)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted=NOTHING_WRITTEN):
         methods = [name for text in compare or ["learner,histogram"] for name in fields_of("--compare", text)]

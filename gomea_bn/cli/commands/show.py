@@ -18,9 +18,9 @@ from gomea_bn.cli.named_networks import (
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import TestGraph, reads_table
 from gomea_bn.cli.output import (
+    PICTURES,
     UNUSABLE_DATA,
     WRONG_USE,
-    check_figure,
     check_output,
     fail,
     failing,
@@ -163,9 +163,8 @@ def report(
     """
     from gomea_bn.review.report import run_report
 
-    if out.suffix.lower() not in (".html", ".pdf"):
-        fail(f"--out: '{out}' must end in .html or .pdf.", WRONG_USE)
-    check_output("--out", out, {"NETWORK": files_of(network), "--data": [data] if data else []})
+    inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
+    check_output("--out", out, inputs, (".html", ".pdf"))
     with failing(UNUSABLE_DATA):
         saved = named_network(network)
         record = run_record_of(Path(network)) if os.path.isdir(network) else {}
@@ -193,8 +192,8 @@ def plot(
     from gomea_bn.plots.density import plot_density
     from gomea_bn.plots.network import plot_network
 
-    check_figure("--out", out)
-    check_output("--out", out, {"NETWORK": files_of(network), "--data": [data] if data else []})
+    inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
+    check_output("--out", out, inputs, PICTURES)
     if data is not None and column is None:
         fail("--data draws rows behind the density of --column; give both.", WRONG_USE)
     with failing(UNUSABLE_DATA):

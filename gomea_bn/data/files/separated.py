@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
-from gomea_bn.data.frames import column_names
+from gomea_bn.data.frames import column_names, distinct_values
 from gomea_bn.data.selection import check_column_count, identifier_reason
 from gomea_bn.data.symbols import (
     CODE,
@@ -380,13 +380,11 @@ def _values_of(series: pd.Series[Any], symbols: Set[str]) -> list[str]:
 
 def _with_numbers(frame: pd.DataFrame, decimal: str, symbols: Set[str]) -> pd.DataFrame:
     """Return the frame with columns as numbers whose texts are numbers with groups of three digits."""
-    import pandas as pd
-
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         texts = _values_of(series, symbols)
         if texts and written_with(texts, decimal) and not set(series.dropna().unique()) - set(texts):
-            codes, uniques = pd.factorize(series.array)
+            codes, uniques = distinct_values(series)
             frame = frame.assign(**{str(name): from_distinct(series, codes, list(uniques), decimal)})
     return frame
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from gomea_bn.data.files.separated import (
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
-from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, give_warning, nearest
 from gomea_bn.runtime.files import check_is_file, check_unpacked, most_bytes
 from gomea_bn.texts import listed
 
@@ -89,7 +88,7 @@ def read_frame(
     )
     frame, _, doubts = read_file(path, options)
     for doubt in doubts:
-        warnings.warn(doubt, stacklevel=2)
+        give_warning(doubt)
     return frame
 
 
@@ -265,8 +264,9 @@ def read_sheet(
             check_names(path, names)
 
         def parsed(**more: Any) -> pd.DataFrame:
-            frame: pd.DataFrame = book.parse(
-                sheet,
+            frame: pd.DataFrame = pd.read_excel(
+                book,
+                sheet_name=sheet,
                 header=0 if options.header == "first-line" else None,
                 names=[name or f"\0{position}" for position, name in enumerate(names)],
                 index_col=None,

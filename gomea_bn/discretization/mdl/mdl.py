@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,7 +39,7 @@ from gomea_bn.discretization.structure_search import (
     frozen_parents,
     permitted_start,
 )
-from gomea_bn.errors import GomeaBnError, Option, check_integer
+from gomea_bn.errors import GomeaBnError, Option, check_integer, give_warning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Integer, Number, option, stated
@@ -262,12 +261,11 @@ class DescriptionDiscretizer(Discretizer):
         names = cycle.columns.task.table.names
         shown = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
         more = f"; and {counted(len(reasons) - 3, 'more column')}" if len(reasons) > 3 else ""
-        warnings.warn(
+        give_warning(
             f"search='single-threshold' is degenerate, whatever the data say, for {shown}{more}. Such steps are kept "
             "only if they shorten the description. Set n_cells to fewer cells, say 20 to 100, or use "
             "search='exact' or 'merge'.",
             UserWarning,
-            stacklevel=4,
         )
 
     def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: ColumnGraph) -> Cuts:
@@ -375,7 +373,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
         columns = MDLColumns(task, self._grouped)
         graph = with_target(task, columns)
         if not any(graph.parents) and columns.movable:
-            warnings.warn(
+            give_warning(
                 NoNeighbourWarning(
                     [
                         "No column has a neighbour, so every column gets one bin. Give a graph (",
@@ -384,8 +382,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
                         Option("y"),
                         "), or learn the graph too with MDLNetwork.",
                     ]
-                ),
-                stacklevel=3,
+                )
             )
         published = self.variant == "published"
         cycle = self._cycle(columns, published=published)

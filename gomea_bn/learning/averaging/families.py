@@ -33,22 +33,17 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.basis import joint_groups
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import (
     CUT_INTERVAL,
     Conditionals,
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.conditionals.family_line import (
-    LineScale,
-    ProbabilityScale,
-    TransformedScale,
-    UnitScale,
-    joint_groups,
-    log_mixture,
-)
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
+from gomea_bn.network.conditionals.family import TableSet, log_mixture
+from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.scales import LineScale, ProbabilityScale, TransformedScale, UnitScale
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
@@ -469,7 +464,7 @@ class Averaging:
 
     def lines(
         self, left_out: dict[str, NDArray[np.float64]], line: str
-    ) -> tuple[dict[str, FollowedLine], dict[str, Shape], dict[str, tuple[float, float]]]:
+    ) -> tuple[dict[str, Fitted], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
         Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
@@ -477,7 +472,7 @@ class Averaging:
         by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
         own units.
         """
-        lines: dict[str, FollowedLine] = {}
+        lines: dict[str, Fitted] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
         names = self.network.names
         # made by the calling thread, which has the spare ones
@@ -531,7 +526,7 @@ class Averaging:
 
     def line_of(
         self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64], line: str
-    ) -> tuple[FollowedLine, NDArray[np.float64]] | None:
+    ) -> tuple[Fitted, NDArray[np.float64]] | None:
         """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
 
         None if no line predicts better than tables alone, whose log density of every row is given. `line` is "auto" or
@@ -572,20 +567,21 @@ class Averaging:
             if fitted is None or not repeated.gain(fitted.left_out + slope)
         ] or [min(len(lines) - 1, _IN_UNITS)]
         kind = max(honest, key=means.__getitem__)
-        # mixtures have no transformation
-        of_mixture = max([k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES], key=means.__getitem__)
+        # mixtures have no transformation, and a single line does not know which scale they need
+        of_mixtures = [k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES]
+        of_mixtures.sort(key=means.__getitem__, reverse=True)
         best, chosen, known, weight, gain = None, kind, left_out, 0.0, 0.0
         for may_be_several in (False, True) if line == "auto" else (False,):
-            rows, slope = of_kinds[of_mixture if may_be_several else kind]
-            fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[kind]
-            if fitted is None or repeated.gain(logs := fitted.left_out + slope):
-                continue
-            of_fitted = mixture_weight(left_out, logs)
-            of_logs = mixture_gain(left_out, logs, of_fitted)
-            if of_logs > gain + _LEAST_GAIN:
-                best, weight, gain = fitted, of_fitted, of_logs
-                chosen = of_mixture if may_be_several else kind
-                known = log_mixture(left_out, logs, weight)
+            for k in of_mixtures if may_be_several else [kind]:
+                rows, slope = of_kinds[k]
+                fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[k]
+                if fitted is None or repeated.gain(logs := fitted.left_out + slope):
+                    continue
+                of_fitted = mixture_weight(left_out, logs)
+                of_logs = mixture_gain(left_out, logs, of_fitted)
+                if of_logs > gain + _LEAST_GAIN:
+                    best, weight, gain, chosen = fitted, of_fitted, of_logs, k
+                    known = log_mixture(left_out, logs, weight)
         if best is None:
             return None
         options: dict[str, Any] = {"in_units": chosen == _IN_UNITS}
@@ -595,7 +591,7 @@ class Averaging:
 
     def _logit_of(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]
-    ) -> tuple[FollowedLine, NDArray[np.float64]] | None:
+    ) -> tuple[Fitted, NDArray[np.float64]] | None:
         """Return the logit of a discrete column, and the log probability of left-out rows; None as of `line_of`."""
         from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
 

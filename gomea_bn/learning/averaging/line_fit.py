@@ -9,21 +9,18 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import (
+from gomea_bn.network.conditionals.basis import (
     PRECISION,
     PRIOR_ROWS,
     PRIOR_VARIANCE,
-    FamilyLine,
-    LineScale,
-    LineSums,
     LineTerms,
-    PointEnds,
     design_of,
-    log_line_density,
-    log_mixture,
-    log_student,
     scale_of,
 )
+from gomea_bn.network.conditionals.family import log_mixture
+from gomea_bn.network.conditionals.family_line import FamilyLine, LineSums, log_line_density
+from gomea_bn.network.conditionals.scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.student import log_student
 from gomea_bn.problems.curves import SmoothFunctions, new_transform_scratch, no_transforms, set_transform
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape

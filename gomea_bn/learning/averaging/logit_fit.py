@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.learning.averaging.line_fit import possible_terms
-from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels, logit_design
 from gomea_bn.problems.curves import new_logit_scratch
 from gomea_bn.problems.kernels.logits import (
@@ -169,11 +169,13 @@ class _Fit:
         )
         constants[np.isinf(constants)] = float(norm.mean()) + np.log(_ROWS_OF_OTHERS / len(index))
         logs = log_levels(index, constants, positions)
+        n_levels = self._n_levels
         gradient_of = positions[rows.levels] - np.exp(logs) @ positions
         variances = np.exp(logs) @ positions**2 - (np.exp(logs) @ positions) ** 2
-        _, information = derivatives(design, logs, positions, rows.levels, np.ones(len(index)))
+        _, information = derivatives(
+            design, logs, positions, np.eye(n_levels)[rows.levels], np.ones(len(index))
+        )
         prior = self._precision * self._deviations**2
-        n_levels = self._n_levels
         information[np.arange(n_levels, len(information)), np.arange(n_levels, len(information))] += prior
         ridge = _RIDGE * len(index) * np.eye(len(information))
         factor = scipy.linalg.cholesky(information + ridge, lower=True)

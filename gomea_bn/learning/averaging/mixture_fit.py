@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.content_order import turned_marks
 from gomea_bn.learning.averaging.line_fit import LineRows, mixture_gain, mixture_weight
 from gomea_bn.network.conditionals.family_mixture import (
     Components,
@@ -33,7 +35,6 @@ _LEAST_GAIN = 2.0
 _MOST_FAILURES = 2
 # a component with fewer rows leaves
 _LEAST_ROWS = 1.0
-_SEED = 20261127
 # fitted mixtures of the last families, by a digest of their rows
 _MOST_KEPT = 128
 _fitted: dict[bytes, FittedMixture | None] = {}
@@ -73,7 +74,7 @@ def fitted_mixture(
     """
     n_checked = int(np.clip(len(rows.z) // 4, *_ROWS_OF_CHECK))
     if len(rows.z) > n_checked:
-        some = np.random.default_rng(_SEED).permutation(len(rows.z))[:n_checked]
+        some = np.argsort(_marks(rows), kind="stable")[:n_checked]
         few = _kept_mixture(rows.some(some))
         if few is None:
             return None
@@ -110,17 +111,17 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
     """Return the mixture whose number of components predicts left-out rows best; None if it is one.
 
     One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
-    is divided across the axis on which its rows vary most.
+    is divided across the axis on which its rows vary most. All rows begin with one component, too, or with those of
+    either half, whichever makes them likeliest in the end.
     """
     n_rows, size = len(rows.z), rows.parents.shape[1] + 1
     n_parameters = size + size * (size + 1) / 2
     # copies of a row do not judge each other
-    _, content = np.unique(np.column_stack([rows.z, rows.parents, rows.groups]), axis=0, return_inverse=True)
-    halves = (np.random.default_rng(_SEED).permutation(n_rows) % 2)[content.ravel()]
+    halves = np.unique(_marks(rows), return_inverse=True)[1] % 2
     if np.bincount(halves, minlength=2).min() < n_parameters:
         return None
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
-    best, n_doublings, chosen = None, 0, 0
+    best, starts, n_doublings, chosen = None, parts, 0, 0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
     while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
         left_out = np.empty(n_rows)
@@ -130,14 +131,20 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
             others = np.flatnonzero(halves == half)
             left_out[others] = log_density_of(fit.components, rows.some(others))
         if best is None or left_out.sum() > best.sum() + _LEAST_GAIN:
-            best, chosen = left_out, n_doublings
+            best, starts, chosen = left_out, [copy(fit) for fit in parts], n_doublings
         n_doublings += 1
     if best is None or not chosen:
         return None
-    fit = _Fit(rows)
+    fits = [_Fit(rows), *(start.on(rows) for start in starts)]
     for _ in range(chosen):
-        fit.double()
+        fits[0].double()
+    fit = max(fits, key=lambda fit: float(log_density_of(fit.components, rows).sum()))
     return FittedMixture(fit.moments, fit.counts, fit.least_scales, best)
+
+
+def _marks(rows: LineRows) -> NDArray[np.uint64]:
+    """Return a random number for every row, the same where columns are turned or rows stand in another order."""
+    return turned_marks([rows.z, rows.groups, *rows.parents.T], 2)
 
 
 def log_density_of(components: Components, rows: LineRows) -> NDArray[np.float64]:
@@ -174,6 +181,16 @@ class _Fit:
         )
         offsets = -np.einsum("kj,kj->k", axes, centres)
         self._step(np.column_stack([offsets, axes]))
+        self._improve()
+
+    def on(self, rows: LineRows) -> _Fit:
+        """Return a fit to other rows that begins with these components."""
+        fit = copy(self)
+        fit._rows, fit._weights = rows, np.ones(len(rows.z))
+        fit._improve()
+        return fit
+
+    def _improve(self) -> None:
         for _ in range(_STEPS):
             self._step()
 

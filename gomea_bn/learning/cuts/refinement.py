@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import (
+    MOST_SEED,
     GomeaBnError,
     GomeaBnWarning,
     Option,
@@ -24,6 +24,7 @@ from gomea_bn.errors import (
     check_choice,
     check_integer,
     check_number,
+    give_warning,
 )
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.options import automatic_bins
@@ -213,8 +214,9 @@ def refine_boundaries(
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
-    # the rows are counted without weights
-    metadata.pop("weights", None)
+    # every row counts once, also in the score
+    for name in ("weights", "copies"):
+        metadata.pop(name, None)
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
     if any(not np.array_equal(points, session.network_cuts[v]) for v, points in cuts.items()):
@@ -225,7 +227,7 @@ def refine_boundaries(
                 "The refined network has no probabilities of edges: those of the network are for its former bins.",
                 ["call edge_probabilities with the refined network"],
             )
-            warnings.warn(warning, stacklevel=2)
+            give_warning(warning)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
@@ -375,4 +377,4 @@ def _check_options(
         )
     check_integer("starts", starts, 1)
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
-    check_integer("random_state", random_state, 0, optional=True)
+    check_integer("random_state", random_state, 0, MOST_SEED, optional=True)

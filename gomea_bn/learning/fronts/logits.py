@@ -22,10 +22,11 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.line_fit import line_scale, mixture_weight
 from gomea_bn.learning.averaging.logit_fit import FittedLogit, LogitRows, logit_of_terms
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale, log_mixture
+from gomea_bn.network.conditionals.family import TableSet, log_mixture
 from gomea_bn.network.conditionals.family_logit import derivatives, log_levels, logit_design
+from gomea_bn.network.conditionals.scales import ProbabilityScale
 from gomea_bn.network.tables import PseudoCount, table_and_left_out_cells
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
@@ -351,7 +352,8 @@ def _of_all_levels(design: _Design, chosen: _Chosen, fitted: FittedLogit) -> Fit
     slopes = np.concatenate([coefficients, *of_levels])
     every = logit_design(terms.of_rows(rows.parents), groups, n_levels)
     logs = log_levels(every @ slopes, fitted.constants, fitted.positions)
-    _, information = derivatives(every, logs, fitted.positions, rows.levels, np.ones(design.n_rows))
+    targets = np.eye(len(fitted.constants))[rows.levels]
+    _, information = derivatives(every, logs, fitted.positions, targets, np.ones(design.n_rows))
     further = np.arange(2, len(information))
     information[further, further] += _PRECISION * np.maximum(every.std(axis=0) ** 2, _RIDGE)
     return replace(fitted, slopes=slopes, information=information, n_group_levels=n_levels)

@@ -13,7 +13,7 @@ from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
-from gomea_bn.errors import GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points
@@ -265,7 +265,7 @@ class DiscretizerSearch:
                 f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
                 [Setting("max_bins")],
             )
-            warnings.warn(warning, stacklevel=4)
+            give_warning(warning)
         n_late, n_runs = self.statistics["discretizer_cut_short"], self.statistics["discretizer_runs"]
         if n_late:
             warning = GomeaBnWarning(
@@ -273,7 +273,7 @@ class DiscretizerSearch:
                 "used, so the same seed may give another network.",
                 [Setting("max_seconds"), "give the discretizer options that make it faster"],
             )
-            warnings.warn(warning, stacklevel=4)
+            give_warning(warning)
 
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from typing import Self
 
 import numpy as np
@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnWarning, Option
+from gomea_bn.errors import GomeaBnWarning, Option, give_warning
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.blanket import Cuts
+from gomea_bn.problems.cuts.interval_dp import N_CELLS
 from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.small_graphs import SmallGraphs
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
@@ -181,6 +183,14 @@ _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
+# columns up to which all graphs are compared, the best ones whose cuts are improved, and dynamic programmes per column
+_FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 3, 30
+# evaluations that take as long as a dynamic programme
+_PROGRAMME_EVALUATIONS = 10
+# first cuts of these searches: sets of first cuts, and cuts of equal frequency by number of bins
+_N_FIRST_CUTS, _FIRST_BINS = 2, (3, 4, 6)
+# best networks whose cuts are then improved between all values of up to 400
+_N_POLISHED = 1
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
 # columns or edges that a warning names
@@ -199,7 +209,8 @@ class StagedSearch:
     """Search that alternates between graphs with given cuts, and graphs together with cuts.
 
     It begins with local searches over parent sets in turn with exact cuts, which reach in seconds what populations need
-    minutes for. The stages then find what only joint changes of edges and cuts reach.
+    minutes for. Of up to four columns with shapes all graphs are compared instead. The stages then find what only joint
+    changes of edges and cuts reach.
 
     Evaluations of graphs with one policy per variable are many times as fast, since most family scores are in the cache
     and no cuts are priced. They also find edges whose cuts would not last: pricing removes every cut that explains no
@@ -240,7 +251,12 @@ class StagedSearch:
         n_threads = self.settings.n_threads
         with self.stop.catching_interrupts(), Workers(n_threads, self.stop) as self.workers:
             if not self._is_resumed:
-                self._climb(starts)
+                has_shapes = any(v.shape is not None for v in self.problem.scorer.variables)
+                # published settings have uniform bins, and repeat their results
+                if has_shapes and self.problem.n_nodes <= _FEW_COLUMNS:
+                    self._compare_graphs(starts)
+                else:
+                    self._climb(starts)
                 starts = [self.best]
                 if self.stop.reason:
                     # one evaluation is that of the best network
@@ -334,14 +350,7 @@ class StagedSearch:
         again. Progress is reported after every local search. A given network is one evaluation; without `starts` the
         local searches begin at a graph of required edges alone.
         """
-        problem = self.problem
-        required = _required_edges(problem)
-        plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
-        self.best = network = starts[0] if starts else plain
-        self.objective = self._objective(self.best)
-        if starts:
-            self.rounds.n_climbing = 1
-            self.rounds.history.append(HistoryEntry(self.stop.seconds, 1, self.objective, 1))
+        network = self._first_network(starts)
         turn = n_idle = 0
         is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:
@@ -354,13 +363,136 @@ class StagedSearch:
             network = climbed if is_late else priced
             network, objective = self._leaner(network, self._objective(network))
             turn, n_idle = turn + 1, n_idle + 1
-            if is_gain(self.objective - objective, self.objective):
-                self.best, self.objective, n_idle = network, objective, 0
-                entry = HistoryEntry(self.stop.seconds, self.rounds.n_eval, objective, 1)
-                self.rounds.history.append(entry)
-                self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
+            if self._keep_better(network, objective):
+                n_idle = 0
             self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
+
+    def _first_network(self, starts: Sequence[_Network]) -> _Network:
+        """Make the first of `starts` the best network, or else that of the required edges alone, and return it."""
+        problem = self.problem
+        required = _required_edges(problem)
+        plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
+        self.best = starts[0] if starts else plain
+        self.objective = self._objective(self.best)
+        if starts:
+            self.rounds.n_climbing = 1
+            self.rounds.history.append(HistoryEntry(self.stop.seconds, 1, self.objective, 1))
+        return self.best
+
+    def _keep_better(self, network: _Network, objective: float) -> bool:
+        """Make a network the best one if it is better, and return whether it is."""
+        if not is_gain(self.objective - objective, self.objective):
+            return False
+        self.best, self.objective = network, objective
+        self.rounds.history.append(HistoryEntry(self.stop.seconds, self.rounds.n_eval, objective, 1))
+        self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
+        return True
+
+    def _compare_graphs(self, starts: Sequence[_Network]) -> None:
+        """Find the network from which the first stage begins, of few columns: all graphs, in turn with exact cuts.
+
+        All graphs are scored with given cuts, and the cuts of the best ones are improved. The cuts that this gives are
+        taken up in the order of the scores. Every column has exact cuts given all others, which need not be the best of
+        all cuts together; several first cuts and several graphs per cuts stand in for that. Nothing is random. Families
+        and dynamic programmes count as evaluations. Networks that the clock interrupts do not count, so that a number
+        of evaluations gives the same network again. Limits and `starts` are those of `_climb`.
+        """
+        problem, graphs = self.problem, SmallGraphs(self.problem)
+        first = self._first_network(starts)
+        queue: list[tuple[float, int, Cuts]] = []
+        seen: set[tuple[bytes, ...]] = set()
+        best: dict[tuple[tuple[int, int], ...], tuple[float, _Network]] = {}
+
+        def put(cuts: Cuts, objective: float) -> None:
+            key = tuple(of_column.tobytes() for of_column in cuts.values())
+            if key not in seen:
+                seen.add(key)
+                heappush(queue, (objective, len(seen), cuts))
+
+        def take(network: _Network) -> None:
+            network, objective = self._leaner(network, self._objective(network))
+            self._count_climbing(1)
+            self._keep_better(network, objective)
+            put(network.cuts, objective)
+            edges = tuple(network.edges)
+            if edges not in best or objective < best[edges][0]:
+                best[edges] = objective, network
+
+        for cuts in (first.cuts, *self._several_first_cuts(first.cuts)):
+            put(cuts, -np.inf)
+        pricer = self._pricer()
+        while queue and not self._is_late() and pricer.n_priced < _PROGRAMMES_PER_COLUMN * problem.n_nodes:
+            cuts = heappop(queue)[-1]
+            policies = problem.policy_indices(_genotypes(problem, [_Network([], cuts)])[0]).tolist()
+            ranked, n_families = graphs.best(policies, _N_BEST_GRAPHS)
+            self._count_climbing(n_families)
+            for edges in ranked:
+                if self._is_late():
+                    break
+                take(_Network(edges, cuts))
+                for network in self._with_better_cuts(_Network(edges, cuts), pricer):
+                    take(network)
+            if not self._is_late():
+                self.rounds.report_start(self.objective)
+        finer = self._pricer(N_CELLS)
+        for _, network in sorted(best.values(), key=lambda item: item[0])[:_N_POLISHED]:
+            if not self._is_late():
+                for polished in self._with_better_cuts(network, finer):
+                    take(polished)
+        if not self._is_late():
+            self.rounds.report_start(self.objective)
+        self._effort = self.rounds.n_climbing / _GRAPH_SHARE
+
+    def _several_first_cuts(self, present: Cuts) -> list[Cuts]:
+        """Return cuts from which a comparison of graphs begins; columns with fixed cuts have their present ones."""
+        several = []
+        for turn in range(_N_FIRST_CUTS):
+            first = {v: of_column[turn % len(of_column)] for v, of_column in self.first_cuts.items()}
+            several.append({**present, **first})
+        for n_bins in _FIRST_BINS:
+            equal = {
+                v: min(
+                    self.problem.scorer.variables[v].policies, key=lambda policy: abs(policy.n_bins - n_bins)
+                ).cut_points
+                for v in self.problem.priced_variables
+            }
+            several.append({**present, **equal})
+        return several
+
+    def _with_better_cuts(self, network: _Network, pricer: CutPricer) -> list[_Network]:
+        """Return the graph of a network with the best cuts for all its tables, and for those that curves leave over.
+
+        Cuts that are best for the table of a column which follows curves are of no use. Which columns follow curves
+        depends on the cuts in turn, so that both have to be tried. There are none if the clock has interrupted.
+        """
+        generator = np.random.default_rng(self.problem.n_nodes)
+        n_before = pricer.n_priced
+        networks: list[_Network] = []
+        in_tables = self._edges_in_tables(network)
+        if in_tables or not network.edges:
+            networks.append(self._priced_by(pricer, network, generator))
+        for given in (network, *networks):
+            in_tables = self._edges_in_tables(given)
+            if len(in_tables) < len(given.edges):
+                priced = self._priced_by(pricer, _Network(in_tables, given.cuts), generator)
+                networks.append(_Network(network.edges, priced.cuts))
+        if self.stop.is_over:
+            return []
+        self._count_climbing(_PROGRAMME_EVALUATIONS * (pricer.n_priced - n_before))
+        return networks
+
+    def _edges_in_tables(self, network: _Network) -> list[tuple[int, int]]:
+        """Return the edges of a network into columns that do not follow curves."""
+        if not self._has_curves:
+            return network.edges
+        gains = self.problem.curve_gains(_genotypes(self.problem, [network])[0])
+        return [(parent, child) for parent, child in network.edges if gains[child] <= 0]
+
+    def _count_climbing(self, n_evaluations: int) -> None:
+        """Count evaluations before the first stage, for which one is left."""
+        n_climbing = self.rounds.n_climbing + n_evaluations
+        self.rounds.n_climbing = int(min(n_climbing, self.settings.limits.evaluations - 1))
 
     def _is_late(self, n_scored: int = 0) -> bool:
         """Return whether a limit ends the local searches, of which the present one has scored a number of families.
@@ -397,13 +529,12 @@ class StagedSearch:
                 improved.append(pricer.from_orders(improved[-1], generator))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
-        n_climbing = self.rounds.n_climbing + libraries.n_scored
-        self.rounds.n_climbing = int(min(n_climbing, self.settings.limits.evaluations - 1))
+        self._count_climbing(libraries.n_scored)
         return _Network(graphs.edges(improved[-1]), cuts)
 
     def _objective(self, network: _Network) -> float:
         families = self.problem.families(_genotypes(self.problem, [network])[0])
-        return -float(self.problem.scorer.score(families, use_cache=False).sum())
+        return -float(self.problem.scorer.score(families).sum())
 
     def _idle_variables(self, network: _Network) -> list[int]:
         """Return the variables with free cuts that are in families with curves, and in no family with a table."""
@@ -419,13 +550,22 @@ class StagedSearch:
 
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
+        generator = np.random.default_rng([self.settings.seed, len(self.stages)])
+        return self._priced_by(self._pricer(), self._without_idle_cuts(network), generator)
+
+    def _pricer(self, n_cells: int | None = None) -> CutPricer:
+        """Return what finds the best cuts, by dynamic programmes over other than the usual number of cells if given."""
         pricer = self.problem.refiner(self.stop.flag)
         assert isinstance(pricer, CutPricer)
-        generator = np.random.default_rng([self.settings.seed, len(self.stages)])
-        network = self._without_idle_cuts(network)
+        if n_cells is not None:
+            pricer.pricing = replace(pricer.pricing, n_cells=n_cells)
+        return pricer
+
+    def _priced_by(self, pricer: CutPricer, network: _Network, generator: np.random.Generator) -> _Network:
+        """Return a network with the best cuts of one variable after another."""
         passes = [_genotypes(self.problem, [network])[0]]
         idle = self._idle_variables(network)
-        pricer.movable = [v for v in pricer.movable if v not in idle]
+        pricer.movable = [v for v in self.problem.priced_variables if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -578,18 +718,23 @@ def start_of(
 ) -> tuple[list[tuple[int, int]], Cuts]:
     """Return the edges and cuts of a network from which a search of a table may start.
 
-    Columns that the network lacks have no edges. Left out are columns that the table lacks and edges that rules, limits
-    or candidate pairs exclude, with a warning, and cuts outside the rows of the problem or next to bins with fewer than
-    `min_bin_count` of them. Required edges are added.
+    Columns that the network lacks have no edges. Left out are columns that the table lacks, edges that rules, limits or
+    candidate pairs exclude, and the cuts of columns with more bins than may enter, with a warning. So are cuts outside
+    the rows of the problem or next to bins with fewer than `min_bin_count` of them. Required edges are added.
     """
     first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
     cuts = {}
+    too_many: list[str] = []
     for v, of_library in first.items():
         column = table.columns[v]
         given = network.cut_points.get(column.name, of_library)
         low, high = float(column.observed.min()), float(column.observed.max())
         inside = without_sparse_bins(given[(given > low) & (given < high)], column.observed, min_bin_count)
         cuts[v] = inside if problem.scorer.grows[v] else given
+        growth = problem.scorer.growth
+        if problem.scorer.grows[v] and growth is not None and len(inside) >= growth.max_bins:
+            too_many.append(repr(column.name))
+            cuts[v] = of_library
     rules, position = problem.edge_rules, {name: v for v, name in enumerate(table.names)}
     cardinality = [
         len(cuts[v]) + 1 if column.levels is None else len(column.levels)
@@ -615,22 +760,20 @@ def start_of(
             edges.append((parent, child))
         else:
             excluded.append(f"{parent_name!r} → {child_name!r}")
-    _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded)
+    _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded, too_many)
     return edges, cuts
 
 
-def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str]) -> None:
-    """Warn of columns and edges of a given network, in words, without which a search begins."""
+def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str], too_many: Sequence[str]) -> None:
+    """Warn of columns, edges and cuts of a given network, in words, without which a search begins."""
     parts = [
-        f"{counted(len(names), noun)} {reason} ({listed(names, _MOST_NAMED)})"
-        for names, noun, reason in (
-            (columns, "column", "that the table lacks"),
-            (edges, "edge", "that rules or limits exclude"),
+        f"{words.format(counted(len(names), noun))} ({listed(names, _MOST_NAMED)})"
+        for names, noun, words in (
+            (columns, "column", "{} that the table lacks"),
+            (edges, "edge", "{} that rules or limits exclude"),
+            (too_many, "column", "the cuts of {} into more bins than the limit on bins allows"),
         )
         if names
     ]
     if parts:
-        warnings.warn(
-            GomeaBnWarning([Option("start"), f": the search begins without {' and '.join(parts)}."]),
-            stacklevel=6,
-        )
+        give_warning(GomeaBnWarning([Option("start"), f": the search begins without {' and '.join(parts)}."]))

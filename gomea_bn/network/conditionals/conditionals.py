@@ -19,11 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
-from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.conditionals.family_logit import FamilyLogit
-from gomea_bn.network.conditionals.family_mixture import FamilyMixture
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine
+from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import (
     Immutable,
     WithTables,
@@ -41,6 +40,12 @@ Net = TypeVar("Net", bound="WithDensities")
 
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
+
+
+def with_cut(low: float, high: float, cut: float) -> tuple[float, float]:
+    """Return the ends of the interval of a cut, extended to the cut where it lies outside."""
+    return min(low, cut), max(high, cut)
+
 
 SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 """Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
@@ -107,7 +112,7 @@ class Conditionals(Immutable):
     cut_intervals: Mapping[str, Any]
     cut_probabilities: Mapping[str, Any]
     _frame: tuple[Any, ...] | None
-    lines: Mapping[str, FollowedLine]
+    lines: Mapping[str, Fitted]
     log_losses: Mapping[str, tuple[float, float, float]]
     n_rows: int
     scales: Mapping[str, Shape]
@@ -118,7 +123,7 @@ class Conditionals(Immutable):
         self,
         copies: Sequence[TableSet],
         *,
-        lines: Mapping[str, FollowedLine] | None = None,
+        lines: Mapping[str, Fitted] | None = None,
         scales: Mapping[str, Shape] | None = None,
         units: Mapping[str, tuple[float, float]] | None = None,
         n_rows: int,
@@ -151,6 +156,13 @@ class Conditionals(Immutable):
             if any(parent in continuous for parent in network.parents(name))
         ]
         return float(np.mean(weights)) if weights else 0.0
+
+    def line_scales(self, support: Mapping[str, tuple[float, float]]) -> dict[bool, Mapping[str, LineScale]]:
+        """Return the scales of columns by whether they are in own units, given the ranges of continuous columns."""
+        return {
+            False: {name: ProbabilityScale(shape, self.n_rows) for name, shape in self.scales.items()},
+            True: {name: UnitScale(*pair, support[name]) for name, pair in self.units.items()},
+        }
 
     def after_intervention(self, values: Mapping[str, float]) -> Conditionals:
         """Return the conditionals in which columns have the given numbers or codes of levels with certainty.
@@ -319,19 +331,17 @@ def families_of(network: WithDensities) -> dict[str, Family]:
     if known is None:
         parents = {name: network.parents(name) for name in network.names}
         known = Conditionals([TableSet(network.cut_points, parents, dict(network.tables))], n_rows=1)
-    of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
-    of_units = {name: UnitScale(*pair, support[name]) for name, pair in known.units.items()}
+    scales = known.line_scales(support)
     families = {}
     for name in network.names:
         line = known.lines.get(name)
-        scales: Mapping[str, LineScale] = of_units if line is not None and line.in_units else of_shapes
         families[name] = Family(
             name,
             known.copies,
             support=support.get(name),
             shape=network.shapes.get(name),
             line=line,
-            scales=scales,
+            scales=None if line is None else scales[line.in_units],
             n_levels=n_levels,
             set_to=known.set_values.get(name),
         )
@@ -430,42 +440,13 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables)
 
 def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
-    cuts, levels = network.cut_points, network.levels
-    parents = network.parents(name)
-    kinds = (FamilyLine, FamilyMixture) if name in cuts else (FamilyLogit,)
-    if not isinstance(line, kinds):
+    from gomea_bn.network.conditionals.kinds import KINDS
+
+    kinds = [kind for kind in KINDS if kind.of_levels == (name in network.levels)]
+    if not isinstance(line, Fitted) or type(line) not in kinds:
         wanted = " or a ".join(kind.__name__ for kind in kinds)
         raise GomeaBnError(f"lines['{name}'] must be a {wanted}, got {type(line).__name__}.")
-    assert isinstance(line, (FamilyLine, FamilyMixture, FamilyLogit))
-    continuous = tuple(parent for parent in parents if parent in cuts)
-    discrete = tuple(parent for parent in parents if parent in levels)
-    # a line is the same in every order of its parents
-    if sorted(line.parents) != sorted(continuous) or sorted(line.groups) != sorted(discrete):
-        raise GomeaBnError(
-            f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents {discrete}, "
-            f"got {line.parents} and {line.groups}."
-        )
-    if isinstance(line, FamilyLogit):
-        got = [len(line.constants), *map(len, line.amounts)]
-        wanted_levels = [len(levels[name]), *(len(levels[group]) for group in line.groups)]
-        if got != wanted_levels:
-            raise GomeaBnError(
-                f"The logit of '{name}' must have constants and amounts of {wanted_levels} levels, got {got}."
-            )
-    else:
-        n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
-        if line.n_groups != n_groups:
-            raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {line.n_groups}.")
-    scaled = (name, *continuous) if name in cuts else continuous
-    missing = [member for member in scaled if member not in scales]
-    if missing:
-        option = "units" if line.in_units else "scales"
-        raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
-    own = scales.get(name)
-    if isinstance(line, FamilyLine) and line.transform is not None and isinstance(own, Shape) and own.points:
-        raise GomeaBnError(
-            f"The line of '{name}' has a transform, but scales['{name}'] has point masses, whose places are fixed."
-        )
+    line.check(network, name, scales)
 
 
 def cell_middles(
@@ -589,6 +570,8 @@ class CellGrids:
         self._cuts = {name: _cuts_by_level(network, name) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
         self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._bends: dict[str, NDArray[np.float64]] = {}
+        self._quantiles: dict[tuple[str, int], NDArray[np.float64]] = {}
 
     @cached_property
     def finest(self) -> WithDensities:
@@ -620,15 +603,25 @@ class CellGrids:
             parts += [
                 of_column.edges for of_column in (shape, known.scales.get(name)) if of_column is not None
             ]
-            parts += [
-                family.of_line.bends(name)
-                for family in network.families.values()
-                if family.of_line is not None
-            ]
+            parts.append(self.bends(name))
             points = np.empty(0) if shape is None else shape.point_values
             ends = np.unique(np.concatenate([*parts, points]))
             self._breaks[name] = ends[(ends >= low) & (ends <= high)], points
         return self._breaks[name]
+
+    def bends(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column at which lines of its children bend, float64 (n,), increasing."""
+        if name not in self._bends:
+            families = self._network.families.values()
+            bends = [family.of_line.bends(name) for family in families if family.of_line is not None]
+            self._bends[name] = np.unique(np.concatenate([np.empty(0), *bends]))
+        return self._bends[name]
+
+    def quantiles(self, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values at shares of the probability of a column, float64 (n,), which are kept by their number."""
+        if (name, len(shares)) not in self._quantiles:
+            self._quantiles[name, len(shares)] = _quantiles(self._network, name, shares)
+        return self._quantiles[name, len(shares)]
 
     def level(self, index: int) -> CellLevel:
         """Return a level by its position in `SIZES`."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import LineScale, log_mixture
-from gomea_bn.network.conditionals.line_density import Columns, FollowedLine, line_density
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.scales import LineScale
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel
@@ -51,6 +52,13 @@ class TableSet:
         return TableSet(cuts, parents, tables, counts)
 
 
+def log_mixture(
+    first: NDArray[np.float64], second: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return the log density of a mixture of two log densities, (n,); the second has a weight above 0 and below 1."""
+    return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
+
+
 def counts_content(counts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
     """Return numbers of rows by column as values that JSON can hold; whole numbers take no decimal point."""
     return {
@@ -72,7 +80,7 @@ class Family:
         Range of a continuous column; None for a discrete one.
     shape : Shape, optional
         Distribution of a continuous column inside its bins; uniform without one.
-    line : FamilyLine, FamilyMixture or FamilyLogit, optional
+    line : Fitted, optional
         Line, or mixture of lines, of a continuous column, or logit of a discrete one.
     scales : mapping of str to LineScale, optional
         Scales of the column and of the continuous parents of its line.
@@ -94,13 +102,13 @@ class Family:
         *,
         support: tuple[float, float] | None,
         shape: Shape | None = None,
-        line: FollowedLine | None = None,
+        line: Fitted | None = None,
         scales: Mapping[str, LineScale] | None = None,
         n_levels: Mapping[str, int] | None = None,
         set_to: float | None = None,
     ) -> None:
         self.name, self.line = name, line
-        self.of_line = None if line is None else line_density(name, line, scales or {}, n_levels or {})
+        self.of_line = None if line is None else line.density(name, scales or {}, n_levels or {})
         self._support, self._shape, self._set_to = support, shape, set_to
         self._parents = [copy.parents[name] for copy in copies]
         self._cuts = [copy.cut_points for copy in copies]
@@ -123,9 +131,15 @@ class Family:
         """
         if self._set_to is not None:
             return np.where(np.asarray(values[self.name]) == self._set_to, 0.0, -np.inf)
-        logs = self._log_tables(values) if of_tables is None else of_tables
-        if self._shape is not None:
-            logs = logs + self._shape.log_density(values[self.name])
+        ends = None if self._support is None else values.ends(self.name)
+        if ends is None or (ends[0] >= ends[1]).any():
+            logs = self._log_tables(values) if of_tables is None else of_tables
+            if self._shape is not None:
+                logs = logs + self._shape.log_density(values[self.name])
+            if ends is not None:
+                logs = np.where(ends[0] < ends[1], self._log_means(values, *ends), logs)
+        else:
+            logs = self._log_means(values, *ends)
         if self.line is None or self.of_line is None:
             return logs
         of_line, error = self.of_line.log_density(values, self._support)
@@ -229,6 +243,41 @@ class Family:
             codes = values.codes(self.name, self._cuts[k].get(self.name))
             total = total + table[self._rows(k, values) * self._tables[k].shape[-1] + codes]
         return self._logs(np.asarray(total), shift)
+
+    def _log_means(
+        self, values: Columns, lows: NDArray[np.float64], highs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log mean density under the tables over cells of the column, whose ends are given."""
+        total: NDArray[np.float64] | float = 0.0
+        for k, table in enumerate(self._tables):
+            flat = table.reshape(-1, table.shape[-1])
+            before = np.concatenate((np.zeros((len(flat), 1)), np.cumsum(flat, axis=1)), axis=1).ravel()
+            rows, cuts = self._rows(k, values), self._cuts[k][self.name]
+            parts = []
+            for ends in (lows, highs):
+                codes = np.searchsorted(cuts, ends, side="left")
+                parts.append(
+                    before[rows * (len(cuts) + 2) + codes]
+                    + flat.ravel()[rows * (len(cuts) + 1) + codes] * self._shares_below(k, ends, codes)
+                )
+            total = total + np.maximum(parts[1] - parts[0], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(total / len(self._tables)) - np.log(highs - lows))
+
+    def _shares_below(
+        self, k: int, numbers: NDArray[np.float64], codes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return which share of the probability of their bins, in a copy, lies below numbers, of their shape."""
+        assert self._support is not None
+        edges = np.concatenate((self._support[:1], self._cuts[k][self.name], self._support[1:]))
+        if self._shape is None:
+            lengths = np.diff(edges)
+            return np.asarray((numbers - edges[codes]) / lengths[codes])
+        # all that lies at the lower end of the range is in the first bin
+        below = np.concatenate(([0.0], self._shape.distribution(edges[1:])))
+        masses = np.diff(below)
+        inside = self._shape.distribution(numbers) - below[codes]
+        return np.divide(inside, masses[codes], out=np.zeros(np.shape(inside)), where=masses[codes] > 0)
 
     def _logs(self, total: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
         """Return the log density, given the sum over the copies of what `_scaled` has."""

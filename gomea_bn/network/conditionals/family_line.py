@@ -1,327 +1,46 @@
 """A column that follows lines, curves or a surface of its continuous parents: the density of a family with noise.
 
-The noise has Student's t distribution, whose probabilities are read from tables.
+The noise has Student's t distribution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
-from math import asinh, log, pi
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.followed import Followed, Parts, symmetric
+from gomea_bn.network.conditionals.basis import (
+    PRECISION,
+    PRIOR_ROWS,
+    LineTerms,
+    design_of,
+    scale_of,
+    sum_of_terms,
+)
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import (
+    Fitted,
+    FurtherRows,
+    LineDensity,
+    Parts,
+    ScaledDensity,
+    symmetric,
+)
+from gomea_bn.network.conditionals.scales import LineScale, PointEnds, TransformedScale
+from gomea_bn.network.conditionals.student import (
+    LEAST_SPREAD,
+    below_student,
+    log_student,
+    student_distribution,
+    student_masses,
+)
+from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.jit import kernel
-
-LEAST_SPREAD = 2.0
-"""Width of cells, in scales, below which sums over their middles are right within 2 %."""
-
-# distance of degrees of freedom to 1
-_LEAST_DISTANCE = 1e-6
-# step of the tables in asinh(t), with a relative error of cubic interpolation below 1e-9
-_STEP = 1 / 512
-# from this t on the tail is a power of t, up to the digits of float64
-_FARTHEST = 1e7
-# a smaller tail counts as 0
-_LEAST_TAIL = 1e-290
-
-_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
-
-
-def below_student(freedom: Any, t: Any) -> NDArray[np.float64]:
-    """Return P(T <= t) for degrees of freedom above 0, float64 of the broadcast shape.
-
-    The relative error of probabilities up to 1/2 is below 1e-8.
-    """
-    t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
-    shape = np.broadcast_shapes(t.shape, freedom.shape) if freedom.ndim else t.shape
-    values = np.ascontiguousarray(t if t.shape == shape else np.broadcast_to(t, shape)).ravel()
-    result = np.empty(len(values))
-    first = float(freedom.flat[0]) if freedom.size else 1.0
-    if (freedom == first).all():
-        _fill_below(values, *_tail_table(first), result)
-    else:
-        of_values = np.broadcast_to(freedom, shape).ravel()
-        for one in np.unique(freedom).tolist():
-            some = np.flatnonzero(of_values == one)
-            of_some = np.empty(len(some))
-            _fill_below(values[some], *_tail_table(one), of_some)
-            result[some] = of_some
-    return result.reshape(shape)
-
-
-@lru_cache(maxsize=256)
-def _tail_table(freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the log of P(T <= -t) at equal steps of asinh(t), its slopes times the step, and the power of the tail."""
-    t = np.sinh(_STEP * np.arange(int(asinh(_FARTHEST) / _STEP) + 1))
-    tails = scipy.special.stdtr(freedom, -t)
-    n = len(t) if (tails > _LEAST_TAIL).all() else int(np.argmax(tails <= _LEAST_TAIL))
-    t, logs = t[:n], np.log(tails[:n])
-    slopes = -np.exp(log_student(t, freedom) - logs) * np.sqrt(1 + t * t) * _STEP
-    return logs, slopes, freedom if tails[-1] > _LEAST_TAIL else np.inf
-
-
-@kernel
-def _fill_below(
-    t: NDArray[np.float64], logs: NDArray[np.float64], slopes: NDArray[np.float64], power: float,
-    result: NDArray[np.float64],
-) -> int:  # fmt: skip
-    """Write P(T <= t) by cubic interpolation of the log of the tail; see `_tail_table`."""
-    last = len(logs) - 1
-    for i in range(len(t)):
-        size = abs(t[i])
-        if np.isnan(size):
-            result[i] = np.nan
-            continue
-        place = np.log(size + np.sqrt(size * size + 1.0)) / _STEP if size < 1e150 else np.inf
-        if place < last:
-            k = int(place)
-            x = place - k
-            change = logs[k + 1] - logs[k]
-            bend = slopes[k] - change
-            log_tail = (
-                logs[k] + x * change + x * (1.0 - x) * (bend * (1.0 - x) - (slopes[k + 1] - change) * x)
-            )
-            tail = np.exp(log_tail)
-        elif power == np.inf or size == np.inf:
-            tail = 0.0
-        else:
-            tail = np.exp(logs[last] - power * (np.log(size) - np.log(np.sinh(last * _STEP))))
-        result[i] = tail if t[i] < 0 else 1.0 - tail
-    return 0
-
-
-def student_distribution(t: Any, freedom: Any, widths: Any = None) -> NDArray[np.float64]:
-    """Return P(T <= t) under Student's t distribution with scale 1 around 0, float64 of the broadcast shape.
-
-    With `widths` it is the mean over centres that are uniform in an interval of this width around 0.
-    """
-    below = below_student(freedom, t)
-    if widths is None or not (widths > LEAST_SPREAD).any():
-        return np.asarray(below)
-    wide = np.maximum(widths, LEAST_SPREAD)
-    low, high = (_integral(t + sign * wide / 2, freedom) for sign in (-1, 1))
-    return np.asarray(
-        np.where(widths > LEAST_SPREAD, np.clip((high - low) / wide, 0.0, 1.0), below), np.float64
-    )
-
-
-def _integral(t: Any, freedom: Any) -> NDArray[np.float64]:
-    """Return an integral of Student's distribution function, up to a constant."""
-    # 1 degree of freedom has a logarithm, which the formula comes near to
-    freedom = np.where(np.abs(freedom - 1.0) < _LEAST_DISTANCE, 1.0 + _LEAST_DISTANCE, freedom)
-    with_density = np.exp(log_student(t, freedom)) * (freedom + t * t) / (freedom - 1.0)
-    return np.asarray(t * below_student(freedom, t) + with_density)
-
-
-def student_masses(lows: Any, highs: Any, freedom: Any) -> NDArray[np.float64]:
-    """Return the probabilities of intervals under Student's t distribution with scale 1 around 0."""
-    # by the tails below the centre, whose differences keep their digits
-    is_above = lows > 0
-    lows, highs = np.where(is_above, -highs, lows), np.where(is_above, -lows, highs)
-    return np.asarray(below_student(freedom, highs) - below_student(freedom, lows))
-
-
-def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return the log density of Student's t distribution with scale 1 around 0, float64 (n,)."""
-    half = np.asarray(freedom) / 2
-    gammas = scipy.special.gammaln(half + 0.5) - scipy.special.gammaln(half)
-    constant = gammas - 0.5 * np.log(pi * np.asarray(freedom))
-    return np.asarray(constant - (half + 0.5) * np.log1p(t**2 / freedom), np.float64)
-
-
-class PointEnds(NamedTuple):
-    """Which of some values are point masses, and where on a scale their probabilities begin and end, each (n,)."""
-
-    is_point: NDArray[np.bool_]
-    lows: NDArray[np.float64]
-    highs: NDArray[np.float64]
-
-    def some(self, rows: NDArray[np.int64]) -> PointEnds:
-        """Return those of some of the values."""
-        return PointEnds(self.is_point[rows], self.lows[rows], self.highs[rows])
-
-
-class ProbabilityScale:
-    """The scale z = Phi^-1(F(x)) of a column, on which the shape F of the column is standard normal.
-
-    Probabilities are moved towards 1/2 by half a row of the `n_rows` that the shape was fitted to, so that the smallest
-    and the largest value are finite. A point mass stands at the middle of its probabilities. `low` and `high` are the
-    ends of the range on the scale, `least` and `greatest` in the units of the column, and `bends` the values at which
-    the slope of the scale jumps.
-    """
-
-    def __init__(self, shape: Shape, n_rows: int) -> None:
-        self.shape = shape
-        self._n_rows = n_rows
-        self.low = float(scipy.special.ndtri(0.5 / (n_rows + 1)))
-        self.high = float(scipy.special.ndtri((n_rows + 0.5) / (n_rows + 1)))
-        self.least, self.greatest = float(shape.low), float(shape.high)
-        self.bends = shape.edges
-
-    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
-        values = np.clip(values, self.shape.low, self.shape.high)
-        probabilities = self.shape.distribution(values)
-        nearest, is_point = self.shape.find_points(values)
-        probabilities[is_point] -= self.shape.point_masses[nearest[is_point]] / 2
-        return self._of_probabilities(probabilities)
-
-    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
-        """Return the ends of the positions of point masses on the scale; None without point masses."""
-        nearest, is_point = self.shape.find_points(values)
-        if not is_point.any():
-            return None
-        highs = self.shape.distribution(values)
-        masses = np.where(is_point, self.shape.point_masses[nearest], 0.0)
-        return PointEnds(is_point, self._of_probabilities(highs - masses), self._of_probabilities(highs))
-
-    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the positions at which the probabilities of values up to and including these end, float64 (n,)."""
-        return self._of_probabilities(self.shape.distribution(values))
-
-    def _of_probabilities(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        shares = (self._n_rows * np.clip(probabilities, 0.0, 1.0) + 0.5) / (self._n_rows + 1)
-        return np.asarray(scipy.special.ndtri(shares), np.float64)
-
-    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at positions of the scale, float64 (n,)."""
-        return self.shape.quantile(((self._n_rows + 1) * scipy.special.ndtr(z) - 0.5) / self._n_rows)
-
-    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale; 0 at point masses."""
-        share = log(self._n_rows / (self._n_rows + 1))
-        slopes = self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI
-        return np.where(self.shape.find_points(values)[1], 0.0, slopes)
-
-
-class UnitScale:
-    """The units of a column, moved and scaled: z = (x - centre) / spread, with a spread above 0.
-
-    The attributes are those of `ProbabilityScale`; there are no bends.
-    """
-
-    def __init__(self, centre: float, spread: float, support: tuple[float, float]) -> None:
-        self.centre, self.spread = float(centre), float(spread)
-        self.least, self.greatest = support
-        self.low, self.high = ((end - self.centre) / self.spread for end in support)
-        self.bends = np.empty(0)
-
-    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
-        return np.asarray(
-            (np.clip(values, self.least, self.greatest) - self.centre) / self.spread, np.float64
-        )
-
-    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at positions of the scale, float64 (n,)."""
-        return np.clip(self.centre + self.spread * z, self.least, self.greatest)
-
-    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
-        """Return None: a column in its own units has no point masses."""
-        return None
-
-    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the positions of values, float64 (n,)."""
-        return self.of_values(values)
-
-    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values, float64 (n,)."""
-        return np.full(np.shape(values), -log(self.spread))
-
-
-# points of a transformation, which is linear between them
-_FINE_POINTS = 257
-
-
-class TransformedScale:
-    """A scale of a column after an increasing transformation of its positions.
-
-    The transformation is a monotone curve through `heights` at `places` (Fritsch & Carlson, "Monotone piecewise cubic
-    interpolation", 1980), linear between 257 of its points and beyond the outer ones. There are no point masses. The
-    attributes are those of `ProbabilityScale`.
-    """
-
-    def __init__(
-        self, scale: ProbabilityScale | UnitScale, places: NDArray[np.float64], heights: NDArray[np.float64]
-    ) -> None:
-        self._scale = scale
-        self._places = np.linspace(places[0], places[-1], _FINE_POINTS)
-        self._heights = scipy.interpolate.PchipInterpolator(places, heights)(self._places)
-        self._slopes = np.diff(self._heights) / np.diff(self._places)
-        ends = self._moved(np.array([scale.low, scale.high]))
-        self.low, self.high = float(ends[0]), float(ends[1])
-        self.least, self.greatest, self.bends = float(scale.least), float(scale.greatest), scale.bends
-
-    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions of values, float64 of their shape; values beyond the range are moved to its ends."""
-        return self._moved(self._scale.of_values(values))
-
-    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the positions at which the probabilities of values up to and including these end, float64 (n,)."""
-        return self._moved(self._scale.upper_ends(values))
-
-    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at positions of the scale, float64 (n,)."""
-        return self._scale.values_of(self._back(z))
-
-    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
-        """Return None: a transformed column has no point masses."""
-        return None
-
-    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale."""
-        before = self._back(z)
-        parts = np.clip(np.searchsorted(self._places, before, side="right") - 1, 0, len(self._slopes) - 1)
-        return self._scale.log_slope(values, before) + np.log(self._slopes[parts])
-
-    def _moved(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _interpolated(positions, self._places, self._heights, self._slopes)
-
-    def _back(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _interpolated(z, self._heights, self._places, 1 / self._slopes)
-
-
-def _interpolated(
-    x: NDArray[np.float64],
-    places: NDArray[np.float64],
-    heights: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return a function that is linear between places, and goes on with the outer slopes."""
-    below, above = np.minimum(x - places[0], 0.0), np.maximum(x - places[-1], 0.0)
-    return np.asarray(np.interp(x, places, heights) + slopes[0] * below + slopes[-1] * above, np.float64)
-
-
-LineScale = ProbabilityScale | UnitScale | TransformedScale
-"""A scale of a column in a line."""
-
-
-PRECISION = 0.1
-"""Precision of the normal prior of intercepts and slopes, in rows of a standard normal column."""
-PRIOR_ROWS = 1.0
-"""Weight of the inverse-gamma prior of the scale, in rows."""
-PRIOR_VARIANCE = 0.02
-"""Variance of the inverse-gamma prior."""
-
-
-def scale_of(squares: NDArray[np.float64] | float, n_rows: float) -> NDArray[np.float64]:
-    """Return the scale of residuals from their sum of squares."""
-    return np.sqrt((np.asarray(squares) + PRIOR_ROWS * PRIOR_VARIANCE) / (n_rows + PRIOR_ROWS))
-
-
-def design_of(terms: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
-    """Return the design of a regression with equal slopes: 1, the terms, and indicators of several groups."""
-    indicators = np.eye(n_groups)[groups] if n_groups > 1 else np.empty((len(terms), 0))
-    return np.column_stack([np.ones(len(terms)), terms, indicators])
 
 
 @dataclass(frozen=True, eq=False)
@@ -481,91 +200,12 @@ def log_line_density(
     return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
 
 
-def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:
-    """Return the configuration of discrete columns in every row, int64 (n_rows,), with the last column fastest."""
-    groups = np.zeros(n_rows, np.int64)
-    for of_column, n in zip(codes, n_levels, strict=True):
-        groups = groups * n + of_column
-    return groups
-
-
-def log_mixture(
-    first: NDArray[np.float64], second: NDArray[np.float64], weight: float
-) -> NDArray[np.float64]:
-    """Return the log density of a mixture of two log densities, (n,); the second has a weight above 0 and below 1."""
-    return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class LineTerms:
-    """The functions of continuous parents whose sum, with coefficients, is the centre of a column.
-
-    They are the positions of the parents themselves; then for every knot of a parent max(position - knot, 0), so that
-    the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares;
-    then all further products of a factor of one parent and a factor of another. The factors of a parent are its
-    position and max(position - knot, 0) for each of its knots of products. Both sorts of knots are by parent, and empty
-    for lines and for products of positions.
-    """
-
-    knots: tuple[NDArray[np.float64], ...]
-    has_products: bool = False
-    product_knots: tuple[NDArray[np.float64], ...] = ()
-
-    @property
-    def n_terms(self) -> int:
-        """Number of functions."""
-        return len(self.knots) + sum(map(len, self.knots)) + len(self.products)
-
-    @property
-    def products(self) -> list[tuple[int, int, int, int]]:
-        """Parent and factor, and another parent and its factor, of every product."""
-        if not self.has_products:
-            return []
-        plain = combinations_with_replacement(range(len(self.knots)), 2)
-        n_factors = [1 + len(knots) for knots in self.product_knots]
-        return [(i, 0, j, 0) for i, j in plain] + [
-            (i, a, j, b)
-            for i, j in combinations(range(len(n_factors)), 2)
-            for a, b in product(range(n_factors[i]), range(n_factors[j]))
-            if a or b
-        ]
-
-    def factors(self, parent: int, positions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Return the factors of a parent at positions of any shape, each float64 of this shape."""
-        knots = self.product_knots[parent] if self.product_knots else np.empty(0)
-        return [positions, *(np.maximum(positions - knot, 0.0) for knot in knots.tolist())]
-
-    @property
-    def kind(self) -> str:
-        """What the sum of the terms is: "line", "curve" or "surface"."""
-        if self.has_products:
-            return "surface"
-        return "curve" if any(map(len, self.knots)) else "line"
-
-    @property
-    def words(self) -> str:
-        """The kind with its article, for a sentence."""
-        return {"line": "a line", "curve": "curves", "surface": "a surface"}[self.kind]
-
-    def of_rows(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the functions of positions (n, n_parents) on the scales of the parents, float64 (n, n_terms)."""
-        terms = [positions]
-        terms += [
-            np.maximum(column[:, None] - knots, 0.0)
-            for column, knots in zip(positions.T, self.knots, strict=True)
-            if len(knots)
-        ]
-        factors = [self.factors(parent, column) for parent, column in enumerate(positions.T)]
-        terms += [factors[i][a] * factors[j][b] for i, a, j, b in self.products]
-        return np.column_stack(terms)
-
-
 # fields that only lines which differ from the default have
 _OPTIONAL = ("in_units", "product_knots", "transform")
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyLine(Followed):
+class FamilyLine(Fitted):
     """The line of a family: the column is Student-t around a sum of functions of its continuous parents.
 
     All columns are on their probability scales, or all in their own units. Coefficients, scale and degrees of freedom
@@ -652,11 +292,6 @@ class FamilyLine(Followed):
         return LineTerms(self.knots, self.has_products, self.product_knots)
 
     @property
-    def n_groups(self) -> int:
-        """Number of configurations of the discrete parents."""
-        return len(self.scales)
-
-    @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
         return self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
@@ -674,6 +309,44 @@ class FamilyLine(Followed):
         if self.transform is None or isinstance(scale, TransformedScale):
             return scale
         return TransformedScale(scale, *self.transform)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether the line holds the sums over the rows that it was fitted to."""
+        return self.sums is not None
+
+    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
+        """Raise `GomeaBnError` as every kind does, and for a transformed column with point masses."""
+        super().check(network, name, scales)
+        if self.transform is not None and isinstance(scales[name], Shape) and scales[name].points:
+            raise GomeaBnError(
+                f"The line of '{name}' has a transform, but scales['{name}'] has point masses, whose places are fixed."
+            )
+
+    def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
+        self._check_configurations(name, len(self.scales), n_levels)
+
+    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+        """Return the density of a column that follows the line."""
+        return _AroundLine(name, self, scales, n_levels)
+
+    def with_rows(self, name: str, rows: FurtherRows) -> FamilyLine:
+        """Return the line that the sums over former and further rows give."""
+        sums = self.sums
+        assert sums is not None
+        # the line of a longer table was fitted to a sample of its rows
+        share = float(sums.n_rows.sum()) / rows.n_former
+        further = LineSums.of_rows(
+            rows.columns.positions(name, self.own_scale(rows.scales[name])),
+            self.terms.of_rows(rows.positions(self.parents)),
+            rows.groups(self.groups),
+            sums.ratios,
+            sums.tails,
+            sums.widths,
+            sums.least_scale,
+            share * rows.weights,
+        )
+        return self.of_sums(sums.with_rows(rows.old, further))
 
     def of_sums(self, sums: LineSums) -> FamilyLine:
         """Return the line that the sums over some rows give, with the same terms, tails and ratios of the groups.
@@ -712,3 +385,79 @@ class FamilyLine(Followed):
             return parts
         line = cls(**parts)
         return {**parts, "sums": LineSums.from_content(sums, line.terms.n_terms, len(line.scales))}
+
+
+class _AroundLine(ScaledDensity):
+    """Student's t distribution around a line, curves or a surface."""
+
+    def __init__(
+        self, name: str, line: FamilyLine, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self._line = line
+        self.scale = line.own_scale(self.scale)
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        z = values.positions(self.name, self.scale)
+        means, scales, freedom = self._at(values)
+        if (bounds := values.bounds()) is None:
+            moved = self._spread_at(values)
+            if (own := self.own_ends(values)) is not None:
+                # an interval of numbers around a centre is one of centres around a number
+                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
+                moved = width if moved is None else moved + width
+            logs = log_line_density(z, means, scales, freedom, self.scale, ends, moved)
+            return logs, None
+        at_ends = [self._at(end)[0] for end in bounds]
+        least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
+        low, high = (end.positions(self.name, self.scale) for end in bounds)
+        # an interval of centres around a number is one of numbers around a centre
+        spread = most - least + high - low
+        widths, distances = spread / scales, (z - means) / scales
+        # a bound of the second derivative of the density of the line, as a share of it
+        bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
+        is_wide = widths > LEAST_SPREAD
+        z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
+        logs = log_line_density(z, means, scales, freedom, self.scale, ends, spread)
+        return logs, bend * widths**2 / 24
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
+        spread = self._spread_at(values)
+        widths = None if spread is None else spread[..., None] / scales
+        below = student_distribution((ends - means) / scales, freedom, widths)
+        masses = np.maximum(np.diff(below, axis=-1), 0.0)
+        total = masses.sum(axis=-1, keepdims=True)
+        return np.asarray(masses / np.maximum(total, _LEAST_MASS), np.float64)
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        means, scales, freedom = self._at(values)
+        low = below_student(freedom, (self.scale.low - means) / scales)
+        high = below_student(freedom, (self.scale.high - means) / scales)
+        shares = low + generator.random(n) * (high - low)
+        z = means + scales * scipy.special.stdtrit(freedom, shares)
+        return np.asarray(np.clip(z, self.scale.low, self.scale.high), np.float64)
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        means, scales, _ = (np.atleast_1d(part) for part in self._at(values))
+        means, scales = np.broadcast_arrays(means, scales)
+        return means.ravel(), scales.ravel()
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        return self._knots(self._line.terms, parent)
+
+    def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return centres inside the range, scales and degrees of freedom of the line, of shapes that broadcast."""
+        line, scale = self._line, self.scale
+        groups, positions = self._groups(values), self._positions(values)
+        means = sum_of_terms(line.terms, line.coefficients, groups, positions)
+        return np.clip(means, scale.low, scale.high), line.scales[groups], line.freedom[groups]
+
+    def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
+        """Return how far the centre of the line moves inside the cells of parents; None if no parent has cells.
+
+        Parents move one at a time, and their distances add up, so that no value between the cells is left out.
+        """
+        line = self._line
+        moved = list(self._moved(line.terms, line.coefficients, self._groups(values), values))
+        return None if not moved else np.asarray(sum(np.abs(of_parent) for of_parent in moved))

@@ -7,6 +7,7 @@ experts: Xu, Jordan & Hinton, "An alternative model for mixtures of experts", 19
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import erfc, log, pi, sqrt
@@ -17,15 +18,11 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family_line import (
-    LEAST_SPREAD,
-    PRECISION,
-    PRIOR_ROWS,
-    PRIOR_VARIANCE,
-    PointEnds,
-    scale_of,
-)
-from gomea_bn.network.conditionals.followed import Followed, symmetric
+from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, ScaledDensity, symmetric
+from gomea_bn.network.conditionals.scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.student import LEAST_SPREAD
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say
@@ -35,12 +32,15 @@ _LEAST_SHARE = 1e-9
 _FARTHEST_EXPONENT = 25.0
 _LEAST_MASS = 1e-12
 _LEAST_PROBABILITY = 1e-300
+# probability of a component from which its line is drawn
+_LEAST_DRAWN = 0.01
+_LEAST_LOG = -700.0
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 _ROOT_HALF = sqrt(0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyMixture(Followed):
+class FamilyMixture(Fitted):
     """The mixture of lines of a family, which sums over rows of data determine.
 
     All columns are on their probability scales, or all in their own units, as those of a `FamilyLine`. The density of
@@ -115,11 +115,6 @@ class FamilyMixture(Followed):
                 return False
 
     @property
-    def n_groups(self) -> int:
-        """Number of configurations of the discrete parents."""
-        return int(self.counts.shape[1])
-
-    @property
     def n_parameters(self) -> int:
         """Number of shares, means, covariances and probabilities of groups that were estimated."""
         n, n_groups = self.counts.shape
@@ -136,21 +131,25 @@ class FamilyMixture(Followed):
         """Parameters of the components."""
         return components_of(self.moments, self.counts, self.least_scales)
 
-    def with_rows(
-        self,
-        old: float,
-        z: NDArray[np.float64],
-        parents: NDArray[np.float64],
-        groups: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> FamilyMixture:
-        """Return the mixture in which the rows so far count `old` times, with further rows.
+    def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
+        self._check_configurations(name, self.counts.shape[1], n_levels)
 
-        `z` (n,) and `parents` (n, n_parents) are places on scales, and `groups` (n,) configurations of the discrete
-        parents. Every row has the shares in components that it has under the present ones.
-        """
-        sums = sums_of_shares(self.components, z, parents, groups, weights)
-        moments, counts = old * self.moments + sums.moments, old * self.counts + sums.counts
+    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+        """Return the density of a column that follows the mixture."""
+        return _OfMixture(name, self, scales, n_levels)
+
+    def with_rows(self, name: str, rows: FurtherRows) -> FamilyMixture:
+        """Return the mixture with further rows, which have the shares in components of the present ones."""
+        # the mixture of a longer table was fitted to a sample of its rows
+        share = float(self.counts.sum()) / rows.n_former
+        sums = sums_of_shares(
+            self.components,
+            rows.columns.positions(name, rows.scales[name]),
+            rows.positions(self.parents),
+            rows.groups(self.groups),
+            share * rows.weights,
+        )
+        moments, counts = rows.old * self.moments + sums.moments, rows.old * self.counts + sums.counts
         # a component that has lost its rows leaves
         n_rows = counts.sum(axis=1)
         kept = n_rows > _LEAST_SHARE * n_rows.sum()
@@ -542,3 +541,106 @@ def _add_shares(
                 for j in range(i + 1):
                     moments[place, i, j] += by * values[j]
     return 0
+
+
+class _OfMixture(ScaledDensity):
+    """Normal distributions around several lines."""
+
+    def __init__(
+        self, name: str, line: FamilyMixture, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self._components = line.components
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        if (bounds := values.bounds()) is None:
+            widths = self._widths(values)
+            if (of_own := self.own_ends(values)) is None:
+                return self._logs(values, ends, widths)[0], None
+            widths = [np.zeros(1)] * len(self._parents) if widths is None else widths
+            return self._logs(values, ends, widths, of_own[1] - of_own[0])[0], None
+        # cells around the values of a single column
+        low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
+        *of_parents, own = (last - first for first, last in zip(low, high, strict=True))
+        logs, squares = self._logs(values, ends, of_parents, own)
+        # as of one component, or by the second difference, if another one begins inside the cell
+        ratios = [
+            np.exp(np.minimum(self._logs(end, ends, of_parents, own)[0] - logs, -_LEAST_LOG))
+            for end in bounds
+        ]
+        return logs, np.maximum(squares / 24.0, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0)
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        shape, parents, groups = self._rows(values)
+        widths = self._widths(values)
+        cells = None if widths is None else _flat(widths, shape)
+        masses = masses_of_lines(self._components, ends, parents, groups, cells)
+        return masses.reshape(*shape, len(ends) - 1)
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        _, parents, groups = self._rows(values)
+        return drawn_from_lines(
+            self._components, parents, groups, (self.scale.low, self.scale.high), generator
+        )
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        _, parents, groups = self._rows(values)
+        shares, means = gates_and_means(self._components, parents, groups, (self.scale.low, self.scale.high))
+        is_drawn = shares > _LEAST_DRAWN
+        return means[is_drawn], np.broadcast_to(self._components.scales, means.shape)[is_drawn]
+
+    def _widths(self, values: Columns) -> list[NDArray[np.float64]] | None:
+        """Return the widths of the cells of the parents, 0 for exact values; None if no parent has cells."""
+        widths, has_cells = [], False
+        for parent in self._parents:
+            if (ends := values.ends(parent)) is None:
+                widths.append(np.zeros(1))
+                continue
+            low, high = (self._scales[parent].of_values(end) for end in ends)
+            widths.append(high - low)
+            has_cells = True
+        return widths if has_cells else None
+
+    def _rows(self, values: Columns, *further: NDArray[Any]) -> tuple[Any, Any, Any]:
+        """Return the shape that all values broadcast to, the parents (n, d) and the groups (n,)."""
+        positions, groups = self._positions(values), self._groups(values)
+        shape = np.broadcast_shapes(*(np.shape(part) for part in (*positions, groups, *further)))
+        of_rows = np.broadcast_to(groups, shape).ravel()
+        return shape, _flat(positions, shape), np.ascontiguousarray(of_rows)
+
+    def _logs(
+        self,
+        values: Columns,
+        ends: PointEnds | None,
+        widths: list[NDArray[np.float64]] | None,
+        own: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        z = values.positions(self.name, self.scale)
+        shape, parents, groups = self._rows(values, z)
+        spread = None
+        if widths is not None:
+            of_own = np.zeros(1) if own is None else own
+            spread = _flat([of_own], shape)[:, 0], _flat(widths, shape)
+        points = None
+        if ends is not None:
+            is_point, lows, highs = ends
+            points = PointEnds(
+                np.broadcast_to(is_point, shape).ravel(),
+                np.broadcast_to(lows, shape).ravel(),
+                np.broadcast_to(highs, shape).ravel(),
+            )
+        logs, squares = log_mixture_of_lines(
+            self._components,
+            np.ascontiguousarray(np.broadcast_to(z, shape).ravel()),
+            parents,
+            groups,
+            (self.scale.low, self.scale.high),
+            points,
+            spread,
+        )
+        return logs.reshape(shape), squares.reshape(shape)
+
+
+def _flat(parts: list[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return arrays that broadcast to a shape as the columns of one, float64 (n, n_parts)."""
+    return np.column_stack([np.broadcast_to(part, shape).ravel() for part in parts])

@@ -11,7 +11,6 @@ import numpy as np
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
-from gomea_bn.network.conditionals.line_density import line_from_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -176,6 +175,8 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
 
 def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
     """Return the conditionals that a JSON object describes."""
+    from gomea_bn.network.conditionals.kinds import fitted_from_content
+
     where = "the conditionals"
     copies = []
     for k, copy in enumerate(field_of(content, "copies", list, where)):
@@ -195,7 +196,7 @@ def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
     others = {"units": {}, "cut_intervals": {}, "set_values": {}, "log_losses": {}, **content}
     return Conditionals(
         copies,
-        lines={name: line_from_content(line) for name, line in lines.items()},
+        lines={name: fitted_from_content(line) for name, line in lines.items()},
         scales={name: Shape.from_content(shape) for name, shape in scales.items()},
         n_rows=field_of(content, "n_rows", int, where),
         cut_probabilities=field_of(content, "cut_probabilities", dict, where),

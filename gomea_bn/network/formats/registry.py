@@ -41,6 +41,12 @@ FORMATS = {
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
 _XMLBIF = ("xmlbif", "bifxml", "xml")
+# formats of other programs, by ending, with what makes a file of FORMATS of theirs
+_FOREIGN = {
+    "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
+    **dict.fromkeys(("dne", "dnet"), "Netica's format; open it in GeNIe, and save it as .xdsl"),
+    "neta": "Netica's binary format; save it as .dne, open that in GeNIe, and save it as .xdsl",
+}
 
 
 def no_xmlbif() -> GomeaBnError:
@@ -56,7 +62,7 @@ def no_xmlbif() -> GomeaBnError:
 
 
 def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str | None:
-    """Return the name of the format that belongs to the ending of a path, or None; raise for XMLBIF.
+    """Return the name of the format that belongs to the ending of a path, or None; raise for those of other programs.
 
     With `compressed` an ending may be followed by .gz.
     """
@@ -68,6 +74,10 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
         return None
     if ending in _XMLBIF:
         raise no_xmlbif()
+    if ending in _FOREIGN:
+        raise GomeaBnError(
+            f"'{os.fspath(path)}': .{ending} files are neither read nor written. This is {_FOREIGN[ending]}."
+        )
     return ending if ending in FORMATS else None
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network.bin_distributions import points_text
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.tables import value_texts
-from gomea_bn.texts import counted, listed, percent, shown_name
+from gomea_bn.texts import amount, counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,39 +76,42 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
     return "\n".join(lines)
 
 
-def weights_text(network: NetworkLike) -> str:
-    """Return the sentence on the weights of the rows of a network, "" without weights."""
-    weights = network.metadata.get("weights")
-    names = ("rows", "searched")
-    if not isinstance(weights, Mapping) or not all(is_integer(weights.get(name)) for name in names):
-        return ""
-    rows = counted(weights["rows"], "row")
-    counted_rows = "all by weight" if "sum" in weights else "these"
-    further = ", and further rows" if network.metadata.get("updates") else ""
-    return (
-        f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count "
-        f"{counted_rows}{further}."
-    )
+def evidence_text(network: NetworkLike) -> str:
+    """Return the sentence on rows that the search did not count as the tables do: by weight, or copies; "" if none."""
+    weights, copies = network.metadata.get("weights"), network.metadata.get("copies")
+    if isinstance(weights, Mapping) and all(is_integer(weights.get(name)) for name in ("rows", "searched")):
+        rows = counted(weights["rows"], "row")
+        counted_rows = "all by weight" if "sum" in weights else "these"
+        further = ", and further rows" if network.metadata.get("updates") else ""
+        return (
+            f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count "
+            f"{counted_rows}{further}."
+        )
+    if isinstance(copies, Mapping) and all(is_integer(copies.get(name)) for name in ("rows", "evidence")):
+        n_rows, n_copies = copies["rows"], copies["rows"] - copies["evidence"]
+        return (
+            f"{counted(n_copies, 'row')} of {n_rows:,} ({percent(n_copies / n_rows)}) repeat others more often than "
+            f"chance explains. They are no evidence for edges and cuts; tables and densities count them."
+        )
+    return ""
 
 
 def _left_out(network: NetworkLike) -> list[str]:
-    """Return lines on the edges, the copies and the weighted rows that the learner has left out."""
+    """Return lines on the edges that the learner has left out, and on rows that were no evidence for it."""
     lines = []
     record = network.metadata.get("left_out_edges")
     if isinstance(record, Mapping) and is_real(record.get("nats")) and is_real(record.get("error")):
         edges = [f"{shown_name(str(parent))} → {shown_name(str(child))}" for parent, child in record["edges"]]
         best = record.get("best_score")
         score = f", {best:.3f} nats," if is_real(best) else ""
+        verb = "gain" if record["nats"] >= 0 else "lose"
         lines += [
             "",
             f"Left out: {listed(edges)}. The best score{score} has "
-            f"{'it' if len(edges) == 1 else 'them'}; left-out rows gain {record['nats']:.2g} nats a row, with a "
-            f"standard error of {record['error']:.2g}.",
+            f"{'it' if len(edges) == 1 else 'them'}; left-out rows {verb} {amount(abs(record['nats']))} nats a row, "
+            f"with a standard error of {amount(record['error'])}.",
         ]
-    copies = network.metadata.get("left_out_copies")
-    if isinstance(copies, int) and is_integer(copies):
-        lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
-    if text := weights_text(network):
+    if text := evidence_text(network):
         lines += ["", text]
     return lines
 
@@ -128,9 +131,7 @@ def _of_cuts(network: NetworkLike, name: str, gains: NDArray[np.float64] | None)
     known = network.conditionals
     details: list[str] = []
     if gains is not None:
-        parts = [
-            f"{round(float(gain), 1) + 0.0:.1f} at {text}" for gain, text in zip(gains, texts, strict=True)
-        ]
+        parts = [f"{_gain_text(float(gain))} at {text}" for gain, text in zip(gains, texts, strict=True)]
         nouns = "cuts" if len(cuts) > 1 else "the cut"
         details.append(f"nats gained by {nouns}: {listed(parts[:_SHOWN_BINS])}{more}")
     if known is not None and name in known.cut_probabilities:
@@ -139,11 +140,20 @@ def _of_cuts(network: NetworkLike, name: str, gains: NDArray[np.float64] | None)
         details.append(f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}")
     if known is not None and name in known.cut_intervals:
         parts = []
-        for text, (least, most) in zip(texts, known.cut_intervals[name].tolist(), strict=True):
-            between = f"{percent(CUT_INTERVAL)} between {' and '.join(value_texts(name, [least, most]))}"
+        for text, cut, ends in zip(texts, cuts, known.cut_intervals[name].tolist(), strict=True):
+            least, most = with_cut(ends[0], ends[1], cut)
+            # the cuts of the best score need not be central, each on its own
+            sure = percent(CUT_INTERVAL) if [least, most] == ends else f"at least {percent(CUT_INTERVAL)}"
+            between = f"{sure} between {' and '.join(value_texts(name, [least, most]))}"
             parts.append(f"cut {text}, {between if least < most else 'fixed'}")
         details.append(f"{'; '.join(parts[:_SHOWN_BINS])}{more}")
     return details
+
+
+def _gain_text(gain: float) -> str:
+    """Return the nats that a cut gains, such as "12.3", or "0.4 lost" for one without which the score is higher."""
+    size = f"{abs(gain):.1f}"
+    return f"{size} lost" if gain < 0 and float(size) else size
 
 
 def _curves(network: NetworkLike, name: str) -> str:
@@ -153,4 +163,5 @@ def _curves(network: NetworkLike, name: str) -> str:
     if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
         return ""
     follows = "smooth curves of these are" if name in network.cut_points else "a logit of curves of these is"
-    return f"{follows} {of_variable['nats']:.1f} nats better than a table of counts"
+    nats = f"{of_variable['nats']:.1f}"
+    return f"{follows} {f'{nats} nats better than' if float(nats) else 'as good as'} a table of counts"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -13,10 +12,18 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
+from gomea_bn.errors import (
+    GomeaBnError,
+    Setting,
+    check_choice,
+    check_probabilities,
+    give_warning,
+    row_list,
+)
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     CellEngine,
@@ -28,10 +35,15 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
+from gomea_bn.network.value_kinds import spellings
+from gomea_bn.texts import counted, listed
 
 _POINTS = ("mean", "median", "mode")
+# error of the probabilities of a row above which its answer falls short
+_MOST_ERROR = 0.05
 # the largest standard error of an estimated log density that needs no warning, in nats
 _NOTED_ERROR = 0.01
 
@@ -50,7 +62,10 @@ def query(
         rows = _rows_of_statements(reader, evidence, chosen)
         with offering_bins(engine, rows, positions):
             joint = engine.joint(rows, positions, in_bins=True)
-        return _by_row(joint, evidence.index, states)
+        answers = _by_row(joint, evidence.index, states)
+        if joint.resolution is not None:
+            note_errors(answers, {", ".join(chosen): joint.resolution.errors})
+        return answers
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
@@ -71,44 +86,68 @@ def query(
     return answer
 
 
-def predict_proba(engine: Engine, frame: pd.DataFrame, target: str) -> pd.DataFrame:
+def predict_proba(engine: Engine, frame: pd.DataFrame, target: str, unknown: str = "missing") -> pd.DataFrame:
     """Return P(target | other cells) for every row; see `DiscretizedBayesNet.predict_proba`."""
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
-    evidence = other_cells(reader, frame, target)
+    evidence = other_cells(reader, frame, target, unknown)
     joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
-    return _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
+    answer = _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
+    if joint.resolution is not None:
+        note_errors(answer, {target: joint.resolution.errors})
+    return answer
 
 
-def predict(engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None) -> pd.Series[Any]:
+def predict(
+    engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None, unknown: str = "missing"
+) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
     check_choice("how", how, _POINTS, optional=True)
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
-    evidence, position = other_cells(reader, frame, target), reader.names.index(target)
+    answers, errors = answered(engine, other_cells(reader, frame, target, unknown), target, how)
     if target in reader.levels:
-        codes = reduced(engine, evidence, position, lambda tables: tables.argmax(axis=1))
-        return pd.Series(level_column(network, target, codes), index=frame.index, name=target)
-    numbers = reduced(
+        answer = pd.Series(level_column(network, target, answers), index=frame.index, name=target)
+    else:
+        points = column_values(network, target, answers, is_mean=how in (None, "mean"))
+        answer = pd.Series(points, index=frame.index, name=column_name(network, target))
+    note_errors(answer, {target: errors})
+    return answer
+
+
+def answered(
+    engine: Engine,
+    evidence: Evidence,
+    target: str,
+    how: str | None,
+    numbers: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return one number, or code of a level, of the target for every row, and their errors; see `reduced`."""
+    reader = EvidenceReader(engine.network)
+    position = reader.names.index(target)
+    if target in reader.levels:
+        return reduced(engine, evidence, position, lambda tables: tables.argmax(axis=1), numbers=numbers)
+    return reduced(
         engine,
         evidence,
         position,
         lambda tables: reader.point(target, tables, how or "mean"),
         lambda cells: cells.point(how or "mean"),
+        numbers=numbers,
     )
-    points = column_values(network, target, numbers, is_mean=how in (None, "mean"))
-    return pd.Series(points, index=frame.index, name=column_name(network, target))
 
 
 def predict_interval(
-    engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
+    engine: Engine,
+    frame: pd.DataFrame,
+    target: str,
+    quantiles: Sequence[float],
+    unknown: str = "missing",
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
-    levels = list(quantiles)
-    for position, level in enumerate(levels):
-        check_number(f"quantiles[{position}]", level, 0, 1)
+    levels = check_probabilities("quantiles", quantiles)
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:
@@ -125,9 +164,11 @@ def predict_interval(
         return np.column_stack([cells.point("mean"), *map(cells.quantiles, [0.5, *levels])])
 
     columns = ["mean", "median", *(f"{100 * level:g}%" for level in levels)]
-    evidence = other_cells(reader, frame, target)
-    numbers = reduced(engine, evidence, reader.names.index(target), reduce, of_cells)
-    return pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
+    evidence = other_cells(reader, frame, target, unknown)
+    numbers, errors = reduced(engine, evidence, reader.names.index(target), reduce, of_cells)
+    answer = pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
+    note_errors(answer, {target: errors})
+    return answer
 
 
 def log_density(
@@ -185,6 +226,34 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     return np.square(joint.log_evidence_errors)
 
 
+def warn_of_base_rates(network: NetworkLike, targets: Iterable[object], given: Iterable[object]) -> None:
+    """Warn of targets that no path of edges joins with a given column, so that these change nothing.
+
+    Names are as a user gave them, and unknown ones count for nothing. The warning points at the caller of the method
+    that calls this.
+    """
+    names = spellings(network.names)
+    known = {names[str(name)] for name in given if str(name) in names}
+    neighbours: dict[str, list[str]] = {name: [] for name in network.names}
+    for parent, child in network.edges:
+        neighbours[parent].append(child)
+        neighbours[child].append(parent)
+    apart = [
+        name
+        for name in dict.fromkeys(names[name] for name in targets if isinstance(name, str) and name in names)
+        if known - {name} and not known & reachable(neighbours, neighbours[name]) - {name}
+    ]
+    if apart:
+        joined = (
+            "no edges" if not any(neighbours[name] for name in apart) else "no path of edges to given columns"
+        )
+        subject = f"{listed(map(repr, apart))} {'has' if len(apart) == 1 else 'have'}"
+        give_warning(
+            f"{subject} {joined} in this network: what is given changes nothing, and the answer is the distribution "
+            "over all rows."
+        )
+
+
 def target_names(reader: EvidenceReader, targets: str | Sequence[str]) -> list[str]:
     """Return the names of the targets; raises for unknown and repeated ones, and for none."""
     names = [targets] if isinstance(targets, str) else targets
@@ -228,7 +297,7 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
 
 def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
-    frame = plain_frame(frame)
+    frame = plain_frame(known_rows(reader.network, frame, "error").frame)
     positions = column_positions(frame)
     names = reader.variables(positions, "evidence")
     refuse_both(targets, names)
@@ -238,7 +307,7 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     stated = {name: column.tolist() for name, column in columns.items() if holds_statements(column)}
     read = reader.frame(frame, [name for name in names if name not in stated])
     rich = reader.stated_rows(stated, len(frame))
-    reader.warn_of_outside({**reader.outside(read.values), **rich.outside}, stacklevel=5)
+    reader.warn_of_outside({**reader.outside(read.values), **rich.outside})
     values = np.fmax(read.evidence.numbers(), rich.evidence.numbers())
     return Evidence(
         np.maximum(read.evidence.codes, rich.evidence.codes),
@@ -248,10 +317,14 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     )
 
 
-def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
+def other_cells(
+    reader: EvidenceReader, frame: pd.DataFrame, target: str, unknown: str = "missing"
+) -> Evidence:
     """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
-    read = reader.frame(frame, reader.present(frame, [name for name in reader.names if name != target]))
-    reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
+    others = [name for name in reader.names if name != target]
+    frame = known_rows(reader.network, frame, unknown, others).frame
+    read = reader.frame(frame, reader.present(frame, others))
+    reader.warn_of_outside(reader.outside(read.values))
     return read.evidence
 
 
@@ -261,29 +334,38 @@ def reduced(
     position: int,
     reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
     of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
-) -> NDArray[Any]:
-    """Return what functions make of P(variable at a position | evidence), one item per row.
+    numbers: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return what functions make of P(variable at a position | evidence), one item per row, and the errors of rows.
 
     `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
-    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
+    cardinality). `of_cells` makes the same of the distributions of rows over cells of their own. `numbers` are those of
+    the rows for messages, if not 0, 1, ... Errors are those of probabilities, float64 (n_rows,).
     """
     n_rows = len(evidence.codes)
+    numbers = np.arange(n_rows) if numbers is None else numbers
+    errors = np.zeros(n_rows)
     places, parts, rest = [], [], np.arange(n_rows)
     if of_cells is not None and isinstance(engine, CellEngine):
-        for rows, cells in engine.row_cells(evidence, position):
-            refuse_impossible(cells.log_evidence == -np.inf, rows)
+        for answer in engine.answers_of_rows(evidence, position):
+            rows = answer.rows
+            assert answer.cells is not None
+            refuse_impossible(answer.log_evidence == -np.inf, numbers[rows])
             places.append(rows)
-            parts.append(of_cells(cells))
+            parts.append(of_cells(answer.cells))
+            errors[rows] = answer.errors
             rest = np.setdiff1d(rest, rows, assume_unique=True)
     # the distributions over cells of all rows may be too large for memory
     step = max(MOST_CELLS // engine.network.cardinality(engine.network.names[position]), 1)
     for start in range(0, len(rest) if parts else max(len(rest), 1), step):
         rows = rest[start : start + step]
         joint = engine.joint(evidence.take(rows), [position])
-        refuse_impossible(joint.log_evidence == -np.inf, rows)
+        refuse_impossible(joint.log_evidence == -np.inf, numbers[rows])
         places.append(rows)
         parts.append(reduce(joint.tables))
-    return np.concatenate(parts)[np.argsort(np.concatenate(places))]
+        if joint.resolution is not None:
+            errors[rows] = joint.resolution.errors
+    return np.concatenate(parts)[np.argsort(np.concatenate(places))], errors
 
 
 def _by_row(joint: Joint, index: pd.Index[Any], states: pd.Index[Any]) -> pd.DataFrame:
@@ -302,12 +384,31 @@ def _note_cells(answer: pd.Series[float] | pd.DataFrame, joint: Joint) -> None:
         answer.attrs["cells"] = joint.resolution.n_cells
 
 
+def note_errors(answer: pd.Series[Any] | pd.DataFrame, errors: Mapping[str, NDArray[np.float64]]) -> None:
+    """Note in an answer the largest error of the probabilities behind it, and which rows fall short.
+
+    `errors` (n_rows,) are by target. An answer that falls short has a warning.
+    """
+    largest = max((float(np.max(of_rows, initial=0.0)) for of_rows in errors.values()), default=0.0)
+    if largest == 0.0:
+        return
+    answer.attrs["resolution_error"] = largest
+    short = {name: np.flatnonzero(of_rows > _MOST_ERROR) for name, of_rows in errors.items()}
+    short = {name: rows for name, rows in short.items() if len(rows)}
+    if short:
+        rows = np.unique(np.concatenate(list(short.values())))
+        answer.attrs["coarse_rows"] = rows.tolist()
+        give_warning(
+            f"Answers about {listed(map(repr, short), 5)} are coarse in {counted(len(rows), 'row')} with unknown cells "
+            f"that almost determine each other ({row_list(rows)}): their probabilities may be off by up to "
+            f"{min(largest, 1.0):.2g}. Give more cells of these rows, or ask query for single rows."
+        )
+
+
 def _warn_of_errors(errors: NDArray[np.float64]) -> None:
     """Warn of estimated log densities with a large standard error."""
     if errors.size and errors.max() > _NOTED_ERROR:
-        warnings.warn(
+        give_warning(
             f"Log densities are estimates with standard errors of up to {errors.max():.2g} nats (row "
-            f"{int(errors.argmax())}, counted from 0); more draws make them smaller.",
-            GomeaBnWarning,
-            stacklevel=4,
+            f"{int(errors.argmax())}, counted from 0); more draws make them smaller."
         )

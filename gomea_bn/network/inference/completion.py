@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
-from gomea_bn.data.dates import source_name
+from gomea_bn.data.dates import in_time_zone, source_name
 from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import shown_network
+from gomea_bn.network.inference.answers import answered, note_errors
 from gomea_bn.network.inference.engine import (
     CellEngine,
     Engine,
@@ -33,6 +34,7 @@ from gomea_bn.network.inference.engine import (
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
+from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
@@ -44,7 +46,13 @@ _BLOCK = 2**15
 _MOST_NUMBERS = 2**25
 
 
-def impute(engine: Engine, frame: pd.DataFrame, how: str, generator: np.random.Generator) -> pd.DataFrame:
+def impute(
+    engine: Engine,
+    frame: pd.DataFrame,
+    how: str,
+    generator: np.random.Generator,
+    unknown: str = "missing",
+) -> pd.DataFrame:
     """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
     check_choice("how", how, _WAYS)
     if how == "joint" and isinstance(engine, Sampler):
@@ -53,21 +61,37 @@ def impute(engine: Engine, frame: pd.DataFrame, how: str, generator: np.random.G
         )
     network = shown_network(engine.network)
     reader = EvidenceReader(engine.network)
+    given = known_rows(network, frame, unknown)
+    frame, original = given.frame, frame
     read = reader.frame(frame, network.names)
     reader.warn_of_outside(reader.outside(read.values))
     is_missing = read.evidence.codes < 0
     incomplete = np.flatnonzero(is_missing.any(axis=1))
     codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
     n_cells = sum(engine.network.cardinality(name) for name in network.names)
+    errors = {name: np.zeros(len(frame)) for name in network.names}
     step = _BLOCK if how == "draw" else min(_BLOCK, max(_MOST_NUMBERS // n_cells, 1))
     for start in range(0, len(incomplete), step):
         rows = incomplete[start : start + step]
         evidence = read.evidence.take(rows)
         if how == "draw":
-            drawn = engine.draws(evidence, 1, generator)[:, 0]
+            several, numbers = _draws(engine, evidence, 1, generator)
+            drawn = several[:, 0]
             refuse_impossible(drawn[:, 0] == -1, rows)
-            block = _numbers_of_draws(network, reader, evidence, drawn, generator)
+            block = _numbers_of_draws(network, reader, evidence, drawn, numbers[:, 0], generator)
             codes[rows] = drawn
+        elif how != "joint" and isinstance(engine, CellEngine):
+            block = {}
+            for v, name in enumerate(network.names):
+                gaps = np.flatnonzero(evidence.codes[:, v] < 0)
+                answers, errors[name][rows[gaps]] = answered(
+                    engine, evidence.take(gaps), name, how, rows[gaps]
+                )
+                if name in reader.levels:
+                    codes[rows[gaps], v] = answers
+                else:
+                    block[name] = np.full(len(rows), np.nan)
+                    block[name][gaps] = answers
         else:
             if how == "joint":
                 assert isinstance(engine, (CellEngine, ExactEngine))
@@ -90,8 +114,26 @@ def impute(engine: Engine, frame: pd.DataFrame, how: str, generator: np.random.G
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
+            if name in given.unknown:
+                filled_column = _with_cells(
+                    filled_column, original.iloc[:, places[name]], given.unknown[name]
+                )
             result.isetitem(places[name], filled_column)
+    note_errors(result, errors)
     return result
+
+
+def _with_cells(
+    filled: pd.Series[Any], original: pd.Series[Any], chosen: NDArray[np.bool_]
+) -> pd.Series[Any]:
+    """Return a filled column with some cells as they were, of the storage of the original where it can hold them."""
+    values = filled.astype(object).to_numpy(copy=True)
+    values[chosen] = original.astype(object).to_numpy()[chosen]
+    result = pd.Series(values, index=original.index, name=original.name, dtype=object)
+    try:
+        return result.astype(original.dtype)
+    except (TypeError, ValueError):
+        return result
 
 
 def completed_table(network: NetworkLike, table: Table, generator: np.random.Generator) -> Table:
@@ -135,13 +177,14 @@ def sample_given(
     reader = EvidenceReader(engine.network)
     stated = reader.stated(dict(evidence))
     reader.warn_of_outside(stated.outside)
-    codes = engine.draws(stated.evidence, n, generator)[0]
+    several, of_several = _draws(engine, stated.evidence, n, generator)
+    codes, numbers = several[0], of_several[0]
     if (codes == -1).any():
         refuse_stated(evidence, None)
     given = {name: row for name, (row,) in stated.statements.items()}
     exact = {name: row.value for name, row in given.items() if row.value is not None}
     pieces = {name: row.pieces for name, row in given.items() if row.pieces is not None}
-    drawn = _numbers_of_draws(network, reader, stated.evidence, codes, generator, exact, pieces)
+    drawn = _numbers_of_draws(network, reader, stated.evidence, codes, numbers, generator, exact, pieces)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
@@ -156,11 +199,22 @@ def sample_given(
     return pd.DataFrame(columns)
 
 
+def _draws(
+    engine: Engine, evidence: Evidence, n_draws: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return draws of all variables, and the numbers that were drawn with them, NaN without; (n_rows, n_draws, V)."""
+    if isinstance(engine, CellEngine):
+        return engine.draws_with_numbers(evidence, n_draws, generator)
+    codes = engine.draws(evidence, n_draws, generator)
+    return codes, np.full(codes.shape, np.nan)
+
+
 def _numbers_of_draws(
     network: NetworkLike,
     reader: EvidenceReader,
     evidence: Evidence,
     codes: NDArray[np.int32],
+    with_codes: NDArray[np.float64],
     generator: np.random.Generator,
     stated: Collection[str] = (),
     pieces: Mapping[str, Pieces] | None = None,
@@ -168,6 +222,7 @@ def _numbers_of_draws(
     """Return numbers of continuous variables for draws of codes, int32 (n, n_variables), float64 (n,) by variable.
 
     Variables with the code FREE are drawn from their densities given their parents; discrete ones get their codes.
+    `with_codes` (n, n_variables) are numbers that were drawn with the codes, NaN where they are drawn inside cells.
     `evidence` has as many rows as there are draws, or one. Without densities the `stated` variables get no numbers.
     """
     n = len(codes)
@@ -186,6 +241,7 @@ def _numbers_of_draws(
         if name not in reader.levels:
             known = np.broadcast_to(evidence.numbers()[:, v], n)
             in_cells = np.where(codes[:, v] == FREE, np.nan, numbers.get(name, np.nan))
+            in_cells = np.where(np.isnan(with_codes[:, v]), in_cells, with_codes[:, v])
             given[name] = np.where(np.isnan(known), in_cells, known)
     drawn = drawn_values(network, n, generator, given)
     for v, name in enumerate(network.names):
@@ -220,10 +276,12 @@ def _with_numbers(
         return whole_numbers(filled) if is_whole else filled
     if source_name(name) == name or str(column.name) == name:
         return numbers
+    cells = column_values(network, name, numbers, is_mean=True)
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
-    result = pd.Series(
-        column_values(network, name, numbers, is_mean=True), index=column.index, name=column.name
-    )
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        # observed cells stay as they are
+        cells, filled_cells = (in_time_zone(dates, column.dt.tz) for dates in (cells, filled_cells))
+    result = pd.Series(cells, index=column.index, name=column.name)
     result[is_missing] = filled_cells
     return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import number_of, source_name, unit_of, value_in_words
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Setting, check_number, give_warning, is_real, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
@@ -75,7 +74,7 @@ class EvidenceReader:
         self.names = network.names
         self.levels = network.levels
         self.support = network.support
-        self._network = network
+        self.network = self._network = network
         self._shown = shown_network(network)
         self._spellings = spellings(network.names)
 
@@ -140,11 +139,9 @@ class EvidenceReader:
                 f"{listed(map(repr, labels), 10) or 'no columns'}.{hints}"
             )
         if absent:
-            warnings.warn(
+            give_warning(
                 f"The table lacks {counted(len(absent), 'column')} of the network, whose cells count as missing: "
-                f"{listed(map(repr, absent), 10)}.{hints}",
-                GomeaBnWarning,
-                stacklevel=5,
+                f"{listed(map(repr, absent), 10)}.{hints}"
             )
         return [name for name in names if name not in absent]
 
@@ -290,9 +287,7 @@ class EvidenceReader:
             for name, given in values.items()
         }
 
-    def warn_of_outside(
-        self, outside: Mapping[str, Sequence[Outside] | NDArray[np.float64]], stacklevel: int = 4
-    ) -> None:
+    def warn_of_outside(self, outside: Mapping[str, Sequence[Outside] | NDArray[np.float64]]) -> None:
         """Warn of values and intervals outside the support of their variables, which count as in an end bin."""
         parts, examples = [], []
         for name, given in outside.items():
@@ -302,11 +297,9 @@ class EvidenceReader:
                 examples.append(_in_words(name, given[0]))
         if parts:
             nearest_part = "in the nearest bin" if self._shown is self._network else "its nearest end"
-            warnings.warn(
+            give_warning(
                 f"Values outside the support count as {nearest_part}: {listed(parts, 5)}; for example "
-                f"{listed(examples, 5)}.",
-                GomeaBnWarning,
-                stacklevel=stacklevel,
+                f"{listed(examples, 5)}."
             )
 
 

@@ -238,7 +238,8 @@ def _assign_factors(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
 def _write_strides(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
     """Write the strides of all factors along the variables of their steps.
 
-    The table of a family with an exact member is a row's own, over the unknown members alone.
+    The table of a family with an exact member, or without a table of the model, is a row's own, over the unknown
+    members alone.
     """
     n = len(model.cards)
     for step in range(plan.n_steps[0] + 1):
@@ -251,7 +252,7 @@ def _write_strides(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
             if factor < n:
                 first = model.members_at[factor]
                 last = model.members_at[factor + 1] - 1
-                is_own = False
+                is_own = model.table_at[factor] < 0
                 for i in range(first, last + 1):
                     if pattern[model.members[i]] == EXACT:
                         is_own = True

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.family import Family
-from gomea_bn.network.conditionals.family_line import LEAST_SPREAD, LineScale
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.scales import LineScale
+from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 BLOCK_OF_ROWS = 512
 """Rows whose cells are in memory at the same time."""
@@ -208,8 +209,9 @@ class RowCells:
 
     By cell, in increasing order of `rows` and ends: `lows` and `highs`, which are equal for a point mass, `masses`,
     zeros in impossible rows, `centres`, the means inside, and `bases`, the cells that they are parts of, as `blanket`
-    numbers them. By row: the log density of the known values, -inf for impossible rows, and the errors of probabilities
-    by the width of the cells, an estimate that is rather too large.
+    numbers them. Without a blanket the column fills its cells uniformly. By row: the log density of the known values,
+    -inf for impossible rows, and the errors of probabilities by the width of the cells, an estimate that is rather too
+    large.
     """
 
     rows: NDArray[np.int64]
@@ -221,7 +223,7 @@ class RowCells:
     errors: NDArray[np.float64]
     bases: NDArray[np.int64]
     shown_cuts: NDArray[np.float64]
-    blanket: _Blanket
+    blanket: _Blanket | None
 
     @property
     def n_cells(self) -> int:
@@ -255,10 +257,12 @@ class RowCells:
         ends = lows[:, None] + steps * (highs - lows)[:, None]
         ends[:, -1] = highs
         of_rows = np.arange(len(first))
-        logs, _ = self.blanket.log_masses(
-            (of_rows[:, None], self.bases[cell][:, None]), ends[:, :-1], ends[:, 1:]
-        )
-        parts = _shares(logs)
+        parts = np.zeros((len(first), _PARTS_OF_QUANTILE))
+        if self.blanket is not None:
+            logs, _ = self.blanket.log_masses(
+                (of_rows[:, None], self.bases[cell][:, None]), ends[:, :-1], ends[:, 1:]
+            )
+            parts = _shares(logs)
         # a cell without a density at its parts, such as a point mass, is uniform
         parts = np.where(parts.sum(axis=1, keepdims=True) > 0, parts, 1.0 / _PARTS_OF_QUANTILE)
         below = np.concatenate((np.zeros((len(first), 1)), np.cumsum(parts, axis=1)), axis=1)

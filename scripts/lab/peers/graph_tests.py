@@ -5,9 +5,12 @@ without the edge whose removal costs most in the network, on the first tables al
 found edges are those at a false-discovery rate of .05.
 """
 
-import numpy as np
+from typing import Any
 
-from gomea_bn import DiscretizedBayesNet
+import numpy as np
+import pandas as pd
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import test_graph
 from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option, Options, tabulated
@@ -55,6 +58,39 @@ def rejections(options: Options) -> Sheet:
     return sheet(heading, columns, rows)
 
 
+def independent_columns(n_rows: int, seed: int) -> pd.DataFrame:
+    """Return twelve columns that depend on nothing: of several shapes and kinds, one of them with thirty levels."""
+    rng = np.random.default_rng([seed, n_rows])
+    columns: dict[str, Any] = {
+        "normal": rng.normal(size=n_rows),
+        "rounded": np.round(rng.normal(50, 10, n_rows)),
+        "tenths": rng.gamma(2, 2, n_rows).round(1),
+        "skewed": np.exp(rng.normal(size=n_rows)),
+        "count": rng.poisson(3, n_rows),
+        "zeros": np.where(rng.random(n_rows) < 0.4, 0.0, np.exp(rng.normal(size=n_rows)).round(2)),
+        "heavy": rng.standard_t(2, n_rows),
+        "uniform": rng.uniform(size=n_rows),
+    }
+    for n_levels in (2, 3, 7, 30):
+        columns[f"{n_levels} levels"] = [f"level {k}" for k in rng.integers(0, n_levels, n_rows)]
+    return pd.DataFrame(columns)
+
+
+def false_edges(options: Options) -> Sheet:
+    """Return one row per number of rows."""
+    rows = []
+    for n_rows in options.rows:
+        edges = []
+        for seed in range(options.tables):
+            learner = BayesNetLearner(
+                max_evaluations=options.evaluations, max_seconds=None, random_state=seed
+            )
+            edges += learner.fit(independent_columns(n_rows, seed)).network_.edges
+        many = sum(child == "30 levels" for _, child in edges)
+        rows.append([f"{n_rows:,}", str(options.tables), str(len(edges)), str(many)])
+    return sheet("Edges between independent columns", ("rows", "tables", "edges", "into thirty levels"), rows)
+
+
 EXPERIMENTS = (
     tabulated(
         "graph-tests",
@@ -67,6 +103,17 @@ EXPERIMENTS = (
             "rows": Option(200, "Number of rows.", least=10),
             "columns": Option(6, "Number of columns.", least=2),
             "permutations": Option(499, "Number of permuted tables.", least=19),
+        },
+    ),
+    tabulated(
+        "independent",
+        "Edges that a default fit draws between independent columns",
+        "Tables have twelve columns that depend on nothing: continuous ones of several shapes, and levels.",
+        false_edges,
+        {
+            "tables": Option(8, "Number of tables of every size.", least=1),
+            "rows": Option((150, 600, 2_500), "Numbers of rows.", least=10),
+            "evaluations": Option(3_000, "Evaluations of a fit.", least=1),
         },
     ),
 )

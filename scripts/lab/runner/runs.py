@@ -19,6 +19,7 @@ from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.network.bin_distributions import RESOLUTIONS
+from gomea_bn.runtime.children import end_with_parent
 from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option
 
@@ -32,7 +33,8 @@ def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
 
     The call may start processes: those of an executor are no daemons, unlike those of a pool.
     """
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawning, initializer=end_with_parent) as executor:
         return executor.submit(function, *arguments).result()
 
 
@@ -54,7 +56,7 @@ class ReplaceableProcess:
     def call(self, function: Callable[..., R], *arguments: Any, timeout: float) -> R:
         """Return the result of a call; `multiprocessing.TimeoutError` if it takes more seconds or the process dies."""
         if self._pool is None:
-            self._pool = multiprocessing.get_context("spawn").Pool(1)
+            self._pool = multiprocessing.get_context("spawn").Pool(1, end_with_parent)
         try:
             return self._pool.apply_async(function, arguments).get(timeout)
         except multiprocessing.TimeoutError:

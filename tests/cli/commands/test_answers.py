@@ -237,11 +237,9 @@ def test_wrong_use_is_refused_before_anything_is_written(files):
     assert "--keep" in refused(2, *predict, "--target", "b", "--keep", "ids")
     assert "--how must be draw, mode, mean or joint" in refused(2, *impute, "--how", "median")
     assert "must end in .csv or .parquet" in refused(2, *impute, "-o", "out.xlsx")
-    assert "since the command reads it (DATA)" in refused(2, *impute, "-o", "gaps.csv")
-    assert "since the command reads it (NETWORK)" in refused(
-        2, "impute", "net.csv", "gaps.csv", "-o", "net.csv"
-    )
-    assert "its folder must exist" in refused(1, *impute, "-o", "none/out.csv")
+    assert "since it is an input (DATA)" in refused(2, *impute, "-o", "gaps.csv")
+    assert "since it is an input (NETWORK)" in refused(2, "impute", "net.csv", "gaps.csv", "-o", "net.csv")
+    assert "its folder does not exist" in refused(1, *impute, "-o", "none/out.csv")
     assert "none.json' does not exist" in refused(3, "impute", "none.json", "gaps.csv")
     assert "--do must set 'b' to one value" in refused(
         2, "query", "net.json", "--target", "a", "--do", "b in 1..2"
@@ -259,7 +257,7 @@ def test_data_that_do_not_fit_are_named_by_column(files, gaps):
     assert "none of the columns of the network: 'a', 'b', 'd'. It has 'id', 'aa'." in message
     gaps.assign(c="medium").to_csv("other.csv", index=False)
     assert "Column 'c' has unknown level 'medium'" in refused(
-        3, "impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv"
+        3, "impute", "net.json", "other.csv", "--how", "mode", "--unknown", "error", "-o", "out.csv"
     )
     assert not (files / "out.csv").exists()
 

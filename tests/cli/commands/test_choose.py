@@ -280,7 +280,35 @@ def test_the_graph_of_an_expert_is_tested_where_it_is_looked_at(tmp_path, monkey
         1, "review", "net.json", "--test-graph", "-o", "page.html"
     )
     rows.mask(rows == "l1").to_csv("gaps.csv", index=False)
-    assert "missing" in refused(3, "compare", "net.json", "net.json", "--data", "gaps.csv", "--test-graph")
+    of_gaps = " of 300 rows, those without missing values, "
+    assert of_gaps in ok("compare", "net.json", "net.json", "--data", "gaps.csv", "--test-graph").stdout
+    for network in ("net.json", "expert.csv"):
+        assert of_gaps in ok("test-graph", network, "gaps.csv").stdout
+        ok("review", network, "--data", "gaps.csv", "--test-graph", "-o", "page.html")
+        assert of_gaps in page_data(Path("page.html").read_text())["tested"]["graph"]
+    # no row is complete
+    is_even = rows.index % 2 == 0
+    rows.assign(a=rows["a"].where(is_even), b=rows["b"].where(~is_even)).to_csv("none.csv", index=False)
+    assert "got 0 of 300" in refused(3, "test-graph", "net.json", "none.csv")
+    ok("review", "net.json", "--data", "none.csv", "--test-graph", "-o", "page.html")
+    assert (
+        "was not tested. A test of the graph needs"
+        in page_data(Path("page.html").read_text())["tested"]["graph"]
+    )
+
+
+def test_the_graph_of_a_run_is_tested_on_its_table_with_gaps(tmp_path):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=200)
+    rows = pd.DataFrame({"x": x, "y": x + rng.normal(size=200), "k": np.where(x > 0, "a", "b")})
+    rows.loc[::3, "y"] = np.nan
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    run = tmp_path / "run"
+    ok("learn", tmp_path / "rows.csv", "--max-seconds", 0, "--max-evaluations", 50, "--seed", 1, "--out", run)
+    sentence = "133 of 200 rows, those without missing values, "
+    assert sentence in ok("test-graph", run, tmp_path / "rows.csv").stdout
+    ok("review", run, "--test-graph", "-o", tmp_path / "page.html")
+    assert sentence in page_data((tmp_path / "page.html").read_text())["tested"]["graph"]
 
 
 def test_accept_says_which_edges_of_the_network_the_decision_rules_out(front, folder, tmp_path):

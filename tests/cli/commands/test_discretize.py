@@ -81,7 +81,7 @@ def test_no_file_that_it_reads_is_replaced(table, network, tmp_path):
     before = table.read_bytes(), network.read_bytes()
     arguments = (table, "--method", "mdl", "--network", network, "-q")
     for option, target in (("-o", table), ("--codes", table), ("--codes", link), ("-o", network)):
-        assert "since the command reads it (" in refused(2, "discretize", *arguments, option, target)
+        assert "since it is an input (" in refused(2, "discretize", *arguments, option, target)
     both = ("-o", tmp_path / "x", "--codes", tmp_path / "x")
     assert "must be two files" in refused(2, "discretize", *arguments, *both)
     assert (table.read_bytes(), network.read_bytes()) == before
@@ -184,7 +184,8 @@ def test_rows_with_missing_values_are_left_out_of_the_codes(rows, table, tmp_pat
         (["--method", "mdl", "--missing", "fill"], 2, "--missing must be"),
         (["--method", "mdl", "--network", "none.json"], 3, "does not exist"),
         (["--method", "mdl", "-o", "none/cuts.json"], 1, "Cannot write"),
-        (["--method", "mdl", "--codes", "."], 1, "Cannot write"),
+        (["--method", "mdl", "-o", "cuts.txt"], 2, "--out: 'cuts.txt' must end in .json."),
+        (["--method", "mdl", "--codes", "."], 2, "--codes: '.' must end in .csv."),
         ([], 2, "Missing option '--method'"),
     ],
 )  # fmt: skip

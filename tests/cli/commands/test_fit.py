@@ -71,10 +71,10 @@ def test_missing_cells_count_where_a_family_has_none(files, rows):
 def test_fit_says_what_is_missing(files):
     fit = ("fit", "edges.csv", "rows.csv")
     assert "must end in one of .json" in refused(2, *fit, "-o", "own.pickle")
-    assert "since the command reads it (GRAPH)" in refused(2, *fit, "-o", "edges.csv")
-    assert "since the command reads it (--cuts)" in refused(2, *fit, "--cuts", "cuts.json", "-o", "cuts.json")
+    assert "since it is an input (GRAPH)" in refused(2, *fit, "-o", "edges.csv")
+    assert "since it is an input (--cuts)" in refused(2, *fit, "--cuts", "cuts.json", "-o", "cuts.json")
     assert "the graph has no column 'd'" in refused(2, *fit, "--cut-points", "d=1", "-o", "own.json")
-    assert "its folder must exist" in refused(1, *fit, "-o", "none/own.json")
+    assert "its folder does not exist" in refused(1, *fit, "-o", "none/own.json")
     for arguments, message in (
         ((*fit, "--drop", "d"), "Continuous columns need cuts: a, b."),
         ((*fit, "--drop", "d", "--cut-points", "a=0", "--kind", "a=discrete"), "'a' cannot be discrete"),

@@ -357,9 +357,7 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     data.rename("front.csv")
     before = Path("front.csv").read_bytes()
     for out in (".", tmp_path):
-        assert "front.csv', since the command reads it (DATA)" in refused(
-            2, "front", "front.csv", "--out", out
-        )
+        assert "front.csv', since it is an input (DATA)" in refused(2, "front", "front.csv", "--out", out)
     Path("front.csv").rename("rows.csv")
     Path("expert.json").write_text("parent,child\na,b\n")
     Path("expert.csv").write_text("parent,child\na,b\n")
@@ -372,7 +370,7 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     assert Path("expert.json").read_text() == "what the expert said"
     completed = Path("expert_completed.json").read_bytes()
     message = refused(2, "front", "rows.csv", "--expert", "expert_completed.json", "--out", ".")
-    assert "expert_completed.json', since the command reads it (--expert)" in message
+    assert "expert_completed.json', since it is an input (--expert)" in message
     assert Path("expert_completed.json").read_bytes() == completed
 
 

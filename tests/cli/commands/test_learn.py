@@ -194,7 +194,7 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert network["metadata"]["all_rows"]["n_rows"] == 3000
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
     assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
-    assert "the command reads it (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
+    assert "it is an input (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
     chosen = ok("learn", rows, *small, "--drop", "z", "--json").stdout
     assert [v["name"] for v in json.loads(chosen)["network"]["variables"]] == ["x", "y"]
     assert json.loads(chosen)["run"]["reading"] == {"drop": ["z"]}

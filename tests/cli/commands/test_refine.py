@@ -50,12 +50,12 @@ def test_the_folder_of_a_run_names_its_network(tmp_path, monkeypatch):
         ok("refine", name, "rows.csv", "--out", f"{name.replace('/', '-')}.json", "--seed", "1")
         ok(
             "discretize", "rows.csv", "--method", "bayesian", "--network", name, "-o",
-            name.replace("/", "-") + ".cuts",
+            name.replace("/", "-") + ".cuts.json",
         )  # fmt: skip
-    for ending in ("json", "cuts"):
+    for ending in ("json", "cuts.json"):
         texts = [(tmp_path / f"{name}.{ending}").read_text() for name in ("run", "run-network.json")]
         assert texts[0] == texts[1]
-    assert "since the command reads it (NETWORK)" in refused(
+    assert "since it is an input (NETWORK)" in refused(
         2, "refine", "run", "rows.csv", "--out", "run/network.json"
     )
 

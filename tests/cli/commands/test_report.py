@@ -45,6 +45,12 @@ def test_a_report_has_its_parts_in_order_and_escapes_names(network):
     assert not re.search(r'(src|href)="http', text)
 
 
+def test_a_report_names_the_column_with_most_relations(network):
+    assert "'y' has the most direct relations: with x, &lt;k&gt;." in run_report(network).replace(
+        "&#x27;", "'"
+    )
+
+
 def test_a_report_says_which_rows(network):
     record = {
         "data": {"path": "/data/a.csv", "dropped_rows": [1, 2]},

@@ -216,7 +216,7 @@ def test_an_empty_column_is_a_root_with_one_level():
         learner = BayesNetLearner(max_evaluations=10, random_state=0, missing=missing).fit(rows)
         assert np.isfinite(learner.score(rows))
         with pytest.raises(GomeaBnError, match="'empty' has unknown level 3"):
-            learner.network_.log_density(rows.assign(empty=3))
+            learner.network_.log_density(rows.assign(empty=3), unknown="error")
 
 
 def test_duplicate_rows_are_reported():

@@ -120,7 +120,7 @@ def test_a_graph_without_extension_is_refused():
 @pytest.mark.long
 def test_a_peer_runs_in_its_own_process_and_can_be_stopped(child_sample):
     frame, _ = child_sample
-    run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=300.0)
+    run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=600.0)
     assert run.edges is not None
     assert network_score(frame, run.edges, "bdeu", 10.0) > network_score(frame, [], "bdeu", 10.0)
     stopped = peers.run_peer("pgmpy hill climbing", frame, "bdeu", 10.0, timeout=0.01)

@@ -22,7 +22,8 @@ from gomea_bn.learning.averaging.line_fit import (
     possible_terms,
     transform_of,
 )
-from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale
+from gomea_bn.network.conditionals.basis import LineTerms
+from gomea_bn.network.conditionals.scales import ProbabilityScale
 from gomea_bn.problems.cuts.shape import Shape
 
 SCALE = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 200)

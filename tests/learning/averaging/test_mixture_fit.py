@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
 
-from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families
 from gomea_bn.network.conditionals import FamilyMixture
 
 
@@ -92,3 +92,30 @@ def test_left_out_losses_are_those_of_new_rows() -> None:
     of_new = -network.log_density_terms(frame[inside])["y"]
     error = math.hypot(deviation / math.sqrt(n_rows), of_new.std() / math.sqrt(len(of_new)))
     assert abs(of_new.mean() - mean) < 4 * error
+
+
+def branching_rows(seed: int, n: int) -> pd.DataFrame:
+    """Return rows whose column x follows one line of t, or has nothing to do with it where t is one of two values."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    z = np.clip(x + 0.4 * rng.normal(size=n), -1, 1.2)
+    t = np.select([rng.random(n) < 0.3, rng.random(n) < 0.3], [1.5, 4.0], x * 0.5 + 3)
+    return pd.DataFrame({"t": t, "z": z, "x": x})
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("seed", [1, 6, 7, 2])
+def test_turned_columns_and_rows_in_another_order_have_the_same_mixture(seed: int) -> None:
+    rows, new_rows = branching_rows(seed, 500), branching_rows(seed + 100, 2_000)
+    rules = ExpertKnowledge(required_edges=(("t", "x"), ("z", "x")), forbidden_edges=(("t", "z"), ("z", "t")))
+    learner = BayesNetLearner(max_evaluations=60, max_seconds=None, random_state=1, knowledge=rules)
+    densities = []
+    for turned in ([], ["z"], ["t"], ["x"], ["t", "z"]):
+        signs = pd.Series({name: -1.0 if name in turned else 1.0 for name in rows})
+        order = np.random.default_rng(len(densities)).permutation(len(rows))
+        network = learner.fit((rows * signs).iloc[order]).network_
+        assert isinstance(conditionals_of(network).lines["x"], FamilyMixture)
+        densities.append(network.log_density_terms(new_rows * signs)["x"].mean())
+    assert max(densities) - min(densities) < 0.02
+    # a single line has less than 0
+    assert min(densities) > 0.4

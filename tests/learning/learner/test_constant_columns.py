@@ -76,7 +76,7 @@ def test_another_value_is_an_unknown_level(learner, rows):
         ({"site": "south"}, "Column 'site' has unknown level 'south'"),
     ):
         with pytest.raises(GomeaBnError, match=message):
-            learner.network_.log_density(rows.head(1).assign(**change))
+            learner.network_.log_density(rows.head(1).assign(**change), unknown="error")
 
 
 def test_declared_levels_stay_possible(rows):

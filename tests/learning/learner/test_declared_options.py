@@ -3,16 +3,25 @@
 import inspect
 import pickle
 import re
+import warnings
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke
 from sklearn.base import clone
 from typer.main import get_command
 
-from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    GomeaBnError,
+    GomeaBnWarning,
+    ParetoBayesNetLearner,
+)
 from gomea_bn.cli.app import main
 from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
 from gomea_bn.learning.options import LearnerParameters, LearningOptions, automatic_bins, automatic_indegree
@@ -27,6 +36,29 @@ DECLARED = [
     for declaration in declared_options(learner).values()
 ]
 COMMANDS: dict[str, Any] = getattr(get_command(main), "commands")  # noqa: B009 (typer types it as a single command)
+
+
+ROWS = pd.DataFrame({"a": np.random.default_rng(0).normal(size=24), "b": list("pq") * 12})
+QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"),
+    [
+        (learner, name)
+        for learner in (BayesNetLearner, ParetoBayesNetLearner, BayesNetEnsemble)
+        for name in inspect.signature(learner).parameters
+    ],
+)
+def test_values_of_other_types_are_refused_in_the_package_s_words(learner: Any, name: str) -> None:
+    options: dict[str, Any] = QUICK
+    if learner is BayesNetEnsemble:
+        options = {"learner": BayesNetLearner(**QUICK), "n_networks": 1}
+    for value in (np.arange(2), ROWS, 10**400, object(), 1j, [1], "nothing", 3.5):
+        # some of them are values of some options
+        with warnings.catch_warnings(), suppress(GomeaBnError):
+            warnings.simplefilter("ignore", GomeaBnWarning)
+            learner(**{**options, name: value}).fit(ROWS)
 
 
 def named(case: Any) -> str:

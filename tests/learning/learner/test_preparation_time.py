@@ -6,6 +6,7 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
+from processor_time import work_for
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
@@ -74,7 +75,7 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
 
     def slow(*arguments, **options):
         read.append(arguments)
-        sleep(0.3)
+        work_for(0.3)
         return source_table(*arguments, **options)
 
     monkeypatch.setattr("gomea_bn.learning.options.source_table", slow)

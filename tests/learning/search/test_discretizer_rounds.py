@@ -4,7 +4,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processor_time import at_most
+from processor_time import at_most, work_for
 from shaped_examples import shaped_table
 from sklearn.base import clone
 
@@ -255,7 +255,7 @@ def test_a_run_that_a_clock_ended_repeats_from_its_evaluations(sampled):
 
 def wait_for_the_clock(task):
     while not task.expired:
-        sleep(0.01)
+        work_for(0.001)
 
 
 def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
@@ -265,7 +265,7 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     assert learner.stopped_by_ == "max_seconds"
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
     counts = {name: learner.statistics_[f"discretizer_{name}"] for name in ("runs", "cut_short")}
-    assert counts["runs"] == counts["cut_short"] >= 1  # 2, unless the machine is busy
+    assert counts["runs"] == counts["cut_short"] >= 1
     assert learner.score_ == pytest.approx(total_score(learner, steps), abs=1e-8)
 
 

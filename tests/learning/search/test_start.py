@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -126,3 +127,14 @@ def test_the_score_of_the_start_is_one_evaluation():
     again = BayesNetLearner(**options).fit(rows(), start=former.network_)
     assert again.history_[0].n_eval == 1
     assert again.history_[0].objective == pytest.approx(-former.score_)
+
+
+@pytest.mark.parametrize("discretizer", ["optimal", "equal-frequency", "mdl"])
+def test_cuts_into_more_bins_than_may_enter_are_left_out(start, discretizer):
+    learner = BayesNetLearner(discretizer, **OPTIONS, max_bins=2)
+    expected = r"without the cuts of 1 column into more bins than the limit on bins allows \('b'\)\.$"
+    # the other methods take the cuts of their own nearest to these
+    with pytest.warns(GomeaBnWarning, match=expected) if discretizer == "optimal" else nullcontext():
+        network = learner.fit(rows(), start=start).network_
+    assert all(len(cuts) <= 1 for cuts in network.cut_points.values())
+    assert set(map(frozenset, network.edges)) == {frozenset("ab"), frozenset("bc")}

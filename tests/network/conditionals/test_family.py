@@ -3,162 +3,55 @@
 import itertools
 import json
 import math
-import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
-from conditional_oracles import PARENTS, random_conditionals_network, random_transform, slow_density
+from conditional_oracles import (
+    PARENTS,
+    random_conditionals_network,
+    random_rows,
+    random_transform,
+    slow_density,
+    with_levels,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.stats import chisquare, kstest, norm
+from scipy.stats import kstest, norm
 from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
+from gomea_bn.network.conditionals.basis import LineTerms
+from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
 from gomea_bn.network.conditionals.family import Family, TableSet
-from gomea_bn.network.conditionals.family_line import (
-    LEAST_SPREAD,
-    LineTerms,
-    ProbabilityScale,
-    TransformedScale,
-    UnitScale,
-    log_line_density,
-)
-from gomea_bn.network.conditionals.line_density import Columns
+from gomea_bn.network.conditionals.family_line import log_line_density
+from gomea_bn.network.conditionals.scales import ProbabilityScale, TransformedScale, UnitScale
+from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 SEEDS = st.integers(0, 5000)
-
-
-def rows_of(network: DiscretizedBayesNet, n: int, seed: int) -> dict[str, NDArray[Any]]:
-    """Return rows with point masses, ends of ranges and other values of every column."""
-    rng = np.random.default_rng(seed)
-    rows: dict[str, NDArray[Any]] = {"g": rng.integers(0, 3, n).astype(np.int32)}
-    for name, (low, high) in network.support.items():
-        points = network.shapes[name].point_values if name in network.shapes else np.empty(0)
-        special = np.concatenate([points, [low, high], *([network.cut_points[name]])])
-        rows[name] = np.where(rng.random(n) < 0.3, rng.choice(special, n), rng.uniform(low, high, n))
-    return rows
-
-
-def with_levels(network: DiscretizedBayesNet, rows: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    return [
-        {**{name: rows[name][k].item() for name in network.support}, "g": network.levels["g"][rows["g"][k]]}
-        for k in range(len(rows["y"]))
-    ]
-
-
-def integrals(
-    network: DiscretizedBayesNet, cuts: NDArray[np.float64], row: dict[str, NDArray[Any]]
-) -> NDArray[np.float64]:
-    """Return the integral of the density of "y" over cells, with the probabilities of points, by Gauss' rule."""
-    known = conditionals_of(network)
-    family, (low, high) = network.families["y"], network.support["y"]
-    of_copies = [tables.cut_points["y"] for tables in known.copies]
-    breaks = np.unique(np.concatenate([[low, high], cuts, known.scales["y"].edges, *of_copies]))
-    breaks = np.unique(np.concatenate([np.linspace(a, b, 49) for a, b in itertools.pairwise(breaks)]))
-    places, weights = np.polynomial.legendre.leggauss(24)
-    half = np.diff(breaks)[:, None] / 2
-    values = (breaks[:-1, None] + half + half * places).ravel()
-    parents = {name: np.broadcast_to(row[name], values.shape) for name in PARENTS}
-    masses = np.exp(family.log_density(Columns({**parents, "y": values}))) * (half * weights).ravel()
-    points = network.shapes["y"].point_values if "y" in network.shapes else np.empty(0)
-    parents = {name: np.broadcast_to(row[name], points.shape) for name in PARENTS}
-    of_points = np.exp(family.log_density(Columns({**parents, "y": points})))
-    everything = np.concatenate([values, points])
-    cells = [sum(cut < value for cut in cuts.tolist()) for value in everything.tolist()]
-    return np.asarray(np.bincount(cells, np.concatenate([masses, of_points]), len(cuts) + 1), np.float64)
 
 
 @given(SEEDS)
 def test_the_log_density_is_that_of_a_slow_twin(seed):
     network = random_conditionals_network(seed)
-    rows = rows_of(network, 12, seed)
+    rows = random_rows(network, 12, seed)
     for name in network.names:
         logs = np.broadcast_to(network.families[name].log_density(Columns(rows)), 12)
         expected = [math.log(slow_density(network, name, row)) for row in with_levels(network, rows)]
         np.testing.assert_allclose(logs, expected, rtol=1e-8, atol=1e-8)
 
 
-@given(SEEDS)
-def test_values_that_broadcast_have_the_densities_of_rows(seed):
-    network = random_conditionals_network(seed)
-    family, rows = network.families["y"], rows_of(network, 4, seed)
-    numbers = rows_of(network, 5, seed + 1)["y"]
-    cuts = network.cut_points["y"]
-    grid = Columns({**{name: rows[name][:, None] for name in PARENTS}, "y": numbers[None, :]})
-    repeated = Columns({**{name: np.repeat(rows[name], 5) for name in PARENTS}, "y": np.tile(numbers, 4)})
-    np.testing.assert_allclose(family.log_density(grid).ravel(), family.log_density(repeated), rtol=1e-12)
-    # one parent along an axis of its own
-    apart = Columns({"x": rows["x"][:, None, None], "w": rows["w"][:, None], "g": np.arange(3)})
-    codes = np.indices((4, 4, 3)).reshape(3, -1)
-    flat = Columns({"x": rows["x"][codes[0]], "w": rows["w"][codes[1]], "g": codes[2]})
-    # an axis of a parent that no table has is left out
-    masses = np.broadcast_to(family.masses(cuts, apart), (4, 4, 3, len(cuts) + 1))
-    np.testing.assert_allclose(masses.reshape(48, -1), family.masses(cuts, flat), rtol=1e-10, atol=1e-14)
-
-
-@given(SEEDS)
-def test_masses_are_integrals_of_the_density(seed):
-    network = random_conditionals_network(seed)
-    low, high = network.support["y"]
-    points = network.shapes["y"].point_values if "y" in network.shapes else np.empty(0)
-    inside = points[(points > low) & (points < high)]
-    # a point at a cut belongs to the lower cell
-    cuts = np.unique(np.concatenate([np.random.default_rng(seed).uniform(low, high, 3), inside]))
-    rows = rows_of(network, 2, seed)
-    masses = network.families["y"].masses(cuts, Columns(rows))
-    np.testing.assert_allclose(masses.sum(axis=-1), 1.0, rtol=1e-12)
-    assert (masses >= 0).all()
-    for k in range(2):
-        expected = integrals(network, cuts, {name: rows[name][k] for name in PARENTS})
-        np.testing.assert_allclose(masses[k], expected, atol=2e-4)
-
-
-@given(SEEDS)
-def test_finer_cells_add_up(seed):
-    network = random_conditionals_network(seed)
-    family, columns = network.families["y"], Columns(rows_of(network, 3, seed))
-    fine = np.sort(np.random.default_rng(seed).uniform(*network.support["y"], 5))
-    parts = family.masses(fine, columns)
-    whole = family.masses(fine[[1, 3]], columns)
-    sums = np.add.reduceat(parts, [0, 2, 4], axis=-1)
-    np.testing.assert_allclose(sums, whole, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_draws_fall_into_cells_by_their_masses(seed):
-    network, n = random_conditionals_network(seed), 3000
-    row = {name: values[:1] for name, values in rows_of(network, 1, seed).items()}
-    columns = Columns({name: np.repeat(values, n) for name, values in row.items()})
-    for name in network.names:
-        family, cuts = network.families[name], network.cut_points.get(name)
-        drawn = family.draw(columns, n, np.random.default_rng(seed))
-        assert drawn.shape == (n,)
-        if cuts is None:
-            counts = np.bincount(drawn, minlength=3)
-        else:
-            low, high = network.support[name]
-            assert low <= drawn.min() <= drawn.max() <= high
-            counts = np.bincount(np.searchsorted(cuts, drawn), minlength=len(cuts) + 1)
-        masses = np.ravel(family.masses(cuts, Columns(row)))
-        likely = masses > 1e-3
-        assert counts[~likely].sum() <= 20
-        expected = masses[likely] / masses[likely].sum() * counts[likely].sum()
-        assert chisquare(counts[likely], expected).pvalue > 1e-5, name
-
-
 @pytest.mark.long
 @given(SEEDS)
 def test_tables_over_rows_are_means_over_the_rows_of_a_cell_and_its_middle(seed):
     network = random_conditionals_network(seed)
-    rows, cuts = rows_of(network, 15, seed), network.cut_points
+    rows, cuts = random_rows(network, 15, seed), network.cut_points
     grid = table_over_grid(network, "y", cuts)
     table = table_over_rows(network, "y", cuts, rows)
     family = network.families["y"]
@@ -233,17 +126,6 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
     expected = 0.5 / 2000 + 0.5 * (student.cdf(above, 5.0) - student.cdf(below, 5.0)) / width
     found = family.log_density(Columns(values, {parent: (low, high)}))
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_files_and_pickles_keep_every_bit_of_the_densities(seed):
-    network = random_conditionals_network(seed)
-    frame = pd.DataFrame(with_levels(network, rows_of(network, 50, seed)))
-    logs = network.log_density(frame)
-    for again in (DiscretizedBayesNet.from_json(network.to_json()), pickle.loads(pickle.dumps(network))):
-        assert again == network
-        np.testing.assert_array_equal(again.log_density(frame), logs)
-        pd.testing.assert_frame_equal(again.sample(20, 1), network.sample(20, 1))
 
 
 def test_a_column_that_is_set_has_its_value_with_certainty():

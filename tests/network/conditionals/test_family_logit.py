@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from averaged_examples import conditionals_of
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, fit_shape
 from gomea_bn.network.conditionals import FamilyLogit
 
 N_ROWS = 1_500
@@ -74,7 +75,7 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
 
 
 def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) -> None:
-    from gomea_bn.network.conditionals.family_line import ProbabilityScale
+    from gomea_bn.network.conditionals.scales import ProbabilityScale
 
     logit, known, frame = logit_of(network), conditionals_of(network), graded_frame().iloc[:50]
     z = ProbabilityScale(known.scales["x"], known.n_rows).of_values(frame["x"].to_numpy())
@@ -111,7 +112,7 @@ def test_answers_follow_the_curve_and_agree_with_draws(network: DiscretizedBayes
 
 
 def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: DiscretizedBayesNet) -> None:
-    from gomea_bn.network.conditionals.line_density import Columns
+    from gomea_bn.network.conditionals.columns import Columns
 
     family = network.families["grade"]
     assert family.of_line is not None
@@ -179,3 +180,102 @@ def test_further_rows_move_a_logit_as_if_it_had_seen_them(network: DiscretizedBa
     logs, former = (net.log_density_terms(again)["grade"] for net in (same, network))
     assert np.abs(logs - former).mean() < 0.02
     assert_allclose(logit_of(same).information, 2 * logit_of(network).information, rtol=0.2, atol=60)
+
+
+def class_rows(
+    generator: np.random.Generator, n_rows: int, noise: float, shift: float, n_levels: int
+) -> pd.DataFrame:
+    """Return rows of a class that depends on x, sharply without noise, and on a group."""
+    x, group = np.clip(generator.normal(size=n_rows) + shift, -3, 3), generator.integers(0, 2, n_rows)
+    index = x + group + noise * generator.logistic(size=n_rows)
+    levels = pd.Index(["a", "b", "c"][:n_levels])
+    kind = np.searchsorted([0.0, 1.2][: n_levels - 1], index)
+    return pd.DataFrame(
+        {"x": x, "group": np.array(["p", "q"])[group], "kind": pd.Categorical.from_codes(kind, levels)}
+    )
+
+
+def class_network(frame: pd.DataFrame) -> DiscretizedBayesNet:
+    shape = fit_shape(frame["x"].to_numpy(), ()).shape
+    network = DiscretizedBayesNet.from_table(
+        frame,
+        [("x", "kind"), ("group", "kind")],
+        {"x": [-0.5, 0.5]},
+        pseudo_count="auto",
+        shapes={"x": shape},
+    )
+    return average_families(network, frame, n_copies=2)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(16))
+def test_an_update_is_near_a_fit_to_all_rows(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    noise, n_levels = (0.0, 0.1, 0.3, 1.0)[seed % 4], 2 + seed % 3 // 2
+    former = class_rows(generator, int(generator.integers(150, 600)), noise, 0.0, n_levels)
+    former.loc[:1, "x"] = [-3.0, 3.0]
+    further = class_rows(generator, int(generator.integers(20, 600)), noise, generator.normal(), n_levels)
+    if seed % 2:
+        # most rows contradict the former ones
+        further.loc[generator.random(len(further)) < 0.8, "kind"] = "a"
+    network, of_all = class_network(former), class_network(pd.concat([former, further], ignore_index=True))
+    updated = network.update(further)
+    assert_allclose(updated.query("kind"), of_all.query("kind"), atol=0.02)
+
+
+def sharp_rows(n_rows: int = 200) -> pd.DataFrame:
+    x = np.random.default_rng(0).normal(size=n_rows)
+    return pd.DataFrame({"x": x, "kind": np.where(x > 0, "a", "b")})
+
+
+def sharp_network(frame: pd.DataFrame, **options: Any) -> DiscretizedBayesNet:
+    learner = BayesNetLearner(max_evaluations=100, max_seconds=None, random_state=1)
+    network = learner.fit(frame, **options).network_
+    assert isinstance(conditionals_of(network).lines["kind"], FamilyLogit)
+    return network
+
+
+def test_rows_without_a_class_leave_a_sharp_logit_as_it_is() -> None:
+    network = sharp_network(sharp_rows())
+    rows = pd.DataFrame({"x": np.random.default_rng(1).uniform(-1, 1, 5_000), "kind": None})
+    updated = network.update(rows)
+    before, after = (conditionals_of(known).lines["kind"] for known in (network, updated))
+    assert isinstance(before, FamilyLogit)
+    assert isinstance(after, FamilyLogit)
+    assert_allclose(after.constants, before.constants, atol=1e-9)
+    assert_allclose(after.coefficients, before.coefficients, atol=1e-9)
+
+
+def test_classes_without_the_parent_move_it() -> None:
+    updated = sharp_network(sharp_rows()).update(pd.DataFrame({"x": np.nan, "kind": ["a"] * 200}))
+    assert updated.query("kind")["a"] == pytest.approx((200 + 102) / 400, abs=0.02)
+    probabilities = updated.predict_proba(pd.DataFrame({"x": [-1.0, 1.0]}), "kind")["a"]
+    assert_allclose(probabilities, [0, 1], atol=0.02)
+
+
+def test_large_weights_leave_a_sharp_logit_finite() -> None:
+    network = sharp_network(sharp_rows())
+    rows = pd.DataFrame({"x": np.linspace(*network.support["x"], 50), "kind": "a"})
+    for weight in (1e-300, 1.0, 1e8, 1e13):
+        updated = network.update(rows, weight)
+        assert updated.query("kind")["a"] == pytest.approx(
+            (102 + 50 * weight) / (200 + 50 * weight), abs=0.02
+        )
+
+
+@pytest.mark.parametrize("forget", [100.0, 1_000.0])
+def test_a_sharp_logit_forgets_by_the_weights_of_rows(forget: float) -> None:
+    updated = sharp_network(sharp_rows()).update(sharp_rows().assign(kind="a"), forget=forget)
+    newest, former = (0.5 ** (np.arange(200) / forget)).sum(), 0.5 ** (200 / forget)
+    assert updated.query("kind")["a"] == pytest.approx(
+        (102 * former + newest) / (200 * former + newest), abs=0.02
+    )
+
+
+def test_a_sharp_logit_of_weighted_rows_has_their_share() -> None:
+    rows = sharp_rows(400)
+    weights = np.where(rows["x"] > 0, 0.5, 1.0) + np.random.default_rng(1).random(400)
+    network = sharp_network(rows, sample_weight=weights)
+    share = weights[rows["kind"] == "a"].sum() / weights.sum()
+    assert network.query("kind")["a"] == pytest.approx(share, abs=0.02)
+    assert_allclose(network.predict_proba(pd.DataFrame({"x": [-0.5, 0.5]}), "kind")["a"], [0, 1], atol=0.02)

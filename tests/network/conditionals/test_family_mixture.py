@@ -55,7 +55,7 @@ def twin_log_density(
     """Return ln p(z | parents) from sums over rows by the formulas, one component at a time."""
     joint = marginal = 0.0
     total, d = mixture.counts.sum(), len(parents)
-    of_groups = (mixture.counts.sum(axis=0) + 1 / mixture.n_groups) / (total + 1)
+    of_groups = (mixture.counts.sum(axis=0) + 1 / mixture.counts.shape[1]) / (total + 1)
     for moments, counts, least in zip(mixture.moments, mixture.counts, mixture.least_scales, strict=True):
         n = counts.sum()
         mean = moments[0, 1:-1] / n
@@ -78,7 +78,7 @@ def twin_log_density(
 def units_of(network: DiscretizedBayesNet, name: str, values: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return places of values on the scale of a line, and the ends of its range."""
     from gomea_bn.network.conditionals.conditionals import checked_units
-    from gomea_bn.network.conditionals.family_line import ProbabilityScale
+    from gomea_bn.network.conditionals.scales import ProbabilityScale
 
     known = conditionals_of(network)
     scale: Any

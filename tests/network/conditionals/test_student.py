@@ -6,7 +6,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.network.conditionals.family_line import below_student, log_student, student_distribution
+from gomea_bn.network.conditionals.student import below_student, log_student, student_distribution
 
 
 @pytest.mark.parametrize("freedom", [0.5, 3.0, 6.0, 15.0, 151.0, 1501.0, 1e6])

@@ -383,6 +383,22 @@ def test_tables_that_a_file_cannot_hold_are_refused_before_they_are_made(tmp_pat
     assert max(allocated, default=0) <= 2
 
 
+@pytest.mark.parametrize("ending", ["dsl", "DNE", "dnet", "neta", "dne.gz"])
+def test_formats_of_other_programs_are_named(tmp_path, ending):
+    path = tmp_path / f"model.{ending}"
+    path.write_text('bnet Unnamed { version = "9.01"; };')
+    attempts = [
+        lambda: DiscretizedBayesNet.from_file(path),
+        lambda: ExpertNetwork.from_file(path),
+    ]
+    if not ending.endswith("gz"):
+        attempts.append(lambda: small_network(1).export(path))
+    for attempt in attempts:
+        with pytest.raises(GomeaBnError, match=r"files are neither read nor written.*GeNIe.*\.xdsl"):
+            attempt()
+    assert path.read_text().startswith("bnet")
+
+
 def test_a_table_with_a_default_row_may_be_larger_than_the_file(tmp_path):
     (tmp_path / "a.bif").write_text(many_parents(12)["bif"])
     assert DiscretizedBayesNet.from_file(tmp_path / "a.bif").tables["w"].shape == (2,) * 13

@@ -49,6 +49,9 @@ def test_the_summary_names_the_gains_of_cuts():
     network = rain_and_height()
     text = network.summary({"height": np.array([12.34, -0.04])})
     assert "nats gained by cuts: 12.3 at 1, 0.0 at 2.5\n" in text
+    # the score would be higher without a cut
+    lost = network.summary({"height": np.array([12.34, -0.4])})
+    assert "nats gained by cuts: 12.3 at 1, 0.4 lost at 2.5\n" in lost
     assert "nats" not in network.summary()
     assert "nats" not in network.summary({})
     with pytest.raises(
@@ -114,3 +117,42 @@ def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
         "cut 1, fixed; cut 2, 90 % between 1.75 and 2; cut 3, 90 % between 2.75 and 3; "
         "cut 4, 90 % between 3.75 and 4; cut 5, 90 % between 4.75 and 5; cut 6, 90 % between 5.75 and 6 …"
     )
+
+
+def test_a_cut_lies_in_its_interval():
+    network = one_column(np.array([1.0, 4.0, 7.0]), (0.0, 10.0), np.full(4, 0.25))
+    ends = np.array([[0.5, 0.75], [5.0, 6.0], [6.5, 8.0]])
+    conditionals = Conditionals([tables_of(network)], n_rows=10, cut_intervals={"x": ends})
+    network = network.changed(conditionals=conditionals)
+    assert network.cut_intervals("x").to_numpy().tolist() == [
+        [1.0, 0.5, 1.0],
+        [4.0, 4.0, 6.0],
+        [7.0, 6.5, 8.0],
+    ]
+    assert network.summary().endswith(
+        "cut 1, at least 90 % between 0.5 and 1; cut 4, at least 90 % between 4 and 6; "
+        "cut 7, 90 % between 6.5 and 8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("nats", "words"),
+    [
+        (0.02, "gain 0.02 nats"),
+        (-0.3, "lose 0.3 nats"),
+        (-4.9e-18, "lose less than 0.001 nats"),
+        (0.0, "gain 0 nats"),
+    ],
+)
+def test_what_left_out_edges_gain_is_a_size(nats, words):
+    record = {"edges": [["rain", "height"]], "nats": nats, "error": 3e-18}
+    text = rain_and_height().with_metadata(left_out_edges=record).summary()
+    assert f"left-out rows {words} a row, with a standard error of less than 0.001." in text
+
+
+@pytest.mark.parametrize(("nats", "words"), [(3.21, "3.2 nats better than"), (0.02, "as good as")])
+def test_curves_that_are_no_better_than_a_table_are_as_good(nats, words):
+    network = rain_and_height()
+    child = network.edges[0][1]
+    text = network.with_metadata(curves={child: {"nats": nats, "table_parents": []}}).summary()
+    assert f" {words} a table of counts" in text

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inference_examples import slow_joint
 from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
+from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape
 from gomea_bn.data.columns import encode_levels
@@ -417,6 +418,11 @@ def test_predictions_that_make_no_sense_are_refused(network):
         GomeaBnError, match=r"'day' is discrete; intervals need a continuous target. Use predict_proba"
     ):
         network.predict_interval(rows, "day")
+    with pytest.raises(GomeaBnError, match=r"quantiles must be a sequence .* such as \[0.5\], got 0.5"):
+        network.predict_interval(rows, "x", untyped(0.5))
+    for wrong in ("0.5", None):
+        with pytest.raises(GomeaBnError, match="quantiles must be a sequence of numbers from 0 to 1, got"):
+            network.predict_interval(rows, "x", untyped(wrong))
     with pytest.raises(GomeaBnError, match=r"quantiles\[1\] must be .* at most 1, got 2"):
         network.predict_interval(rows, "x", [0.5, 2])
     with pytest.raises(GomeaBnError, match=r"'y' has 1 infinite value in row 0"):
@@ -554,8 +560,8 @@ def test_texts_of_numbers_match_levels_that_are_numbers(rows, networks):
     with pytest.warns(GomeaBnWarning, match="Column 'cylinders' holds text.*numbers: 4, 6, 8"):
         answer = network.predict_proba(texts, "fast")
     np.testing.assert_array_equal(answer, network.predict_proba(rows, "fast"))
-    with pytest.raises(GomeaBnError, match="unknown level 'six'"):
-        network.predict_proba(texts.replace("6", "six"), "fast")
+    with pytest.raises(GomeaBnError, match="unknown level 'six'"), pytest.warns(GomeaBnWarning):
+        network.predict_proba(texts.replace("6", "six"), "fast", unknown="error")
 
 
 def test_evidence_may_be_a_number(networks):
@@ -597,3 +603,52 @@ def test_absent_columns_count_as_missing_with_a_warning(answer):
     swapped = rows.rename(columns=str.swapcase)
     with pytest.raises(GomeaBnError, match=r"none of the columns that answers need.*Did you mean"):
         getattr(network, answer)(swapped, target)
+
+
+BASE_RATE = r"^'k' has no edges in this network: what is given changes nothing, and the answer is"
+
+
+@pytest.fixture(scope="module")
+def lonely() -> DiscretizedBayesNet:
+    """A network in which k has no edges, and x -> y and u -> v are apart."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({name: rng.choice(["p", "q"], 60) for name in "kxyuv"})
+    return DiscretizedBayesNet.from_table(rows, [("x", "y"), ("u", "v")], {})
+
+
+def test_answers_that_are_base_rates_say_so(lonely):
+    rows = lonely.sample(3, 1).drop(columns="k")
+    calls = [
+        lambda: lonely.query("k", {"x": "p"}),
+        lambda: lonely.query("k", rows),
+        lambda: lonely.predict(rows, "k"),
+        lambda: lonely.predict_proba(rows, "k"),
+    ]
+    for call in calls:
+        with pytest.warns(GomeaBnWarning, match=BASE_RATE) as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(GomeaBnWarning, match="'y' has no path of edges to given columns"):
+        lonely.query("y", {"u": "p", "k": "q"})
+    with pytest.warns(GomeaBnWarning, match="'k' has no edges"):
+        lonely.query(["y", "k"], {"x": "p"})
+
+
+def test_answers_that_given_columns_change_give_no_warning(lonely):
+    rows = lonely.sample(3, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        lonely.query("k")
+        lonely.query("k", {})
+        lonely.query("k", {"x": None})
+        lonely.query("y", {"x": "p", "u": "q"})
+        lonely.predict(rows, "y")
+        lonely.predict_proba(rows, "x")
+
+
+def test_a_base_rate_of_a_number_says_so():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"k": rng.normal(size=40), "x": rng.choice(["p", "q"], 40)})
+    network = DiscretizedBayesNet.from_table(rows, [], {"k": [0.0]})
+    with pytest.warns(GomeaBnWarning, match=BASE_RATE):
+        network.predict_interval(rows[["x"]], "k")

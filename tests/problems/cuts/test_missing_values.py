@@ -29,18 +29,22 @@ def coded(variable: ScoredVariable, cuts: np.ndarray) -> CodedColumn:
     if not variable.n_levels:
         return coded_bins(np.asarray(variable.values, np.float64), cuts)
     return CodedColumn(
-        np.asarray(variable.values, np.int32), variable.n_levels, bool((variable.values < 0).any())
+        np.asarray(variable.values, np.int32),
+        variable.n_levels,
+        bool((variable.values < 0).any()),
+        has_levels=True,
     )
 
 
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1),
-    st.sampled_from(["density-bic", "density-bd"]),
+    st.sampled_from([("density-bic", {}), ("density-bd", {}), ("density-bd", {"pooled": True})]),
     st.sampled_from(GRAPHS),
-    st.sampled_from([0.3, 0.7]),
+    st.sampled_from([0.0, 0.3, 0.7]),
 )
-def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
+def test_optimal_cuts_equal_brute_force(seed, scoring, graph, share):
+    method, options = scoring
     rng = np.random.default_rng(seed)
     variables = tied_variables(seed, int(rng.integers(20, 80)), "cdcd"[: len(graph)], n_distinct=5)
     variables = with_gaps(variables, rng, share)
@@ -49,7 +53,7 @@ def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
     columns = [coded(v, c) for v, c in zip(variables, cuts)]
     network = CodedNetwork(ParentSets(graph), columns, list(range(len(graph))), cuts)
     chosen = scoring_method(method)
-    score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values)))
+    score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values), **options))
     problem = CutProblem(
         SortedColumn(np.asarray(variables[0].values, np.float64)), network.neighbourhood(0), score
     )
@@ -59,13 +63,13 @@ def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
         for child, parents in enumerate(graph)
         if child == 0 or 0 in parents
     ]
-    orders = [[parent for parent, *_ in slow_gain_order(variables, f, method)] for f in families]
+    orders = [[parent for parent, *_ in slow_gain_order(variables, f, method, **options)] for f in families]
 
     def slow(cut_points: np.ndarray) -> float:
         library = list(variables[0].policies)
         library[policies[0]] = Policy(cut_points)
         changed = [ScoredVariable("v0", variables[0].values, 0, tuple(library)), *variables[1:]]
-        return sum(slow_ordered_score(changed, f, o, method) for f, o in zip(families, orders))
+        return sum(slow_ordered_score(changed, f, o, method, **options) for f, o in zip(families, orders))
 
     limits = CutLimits(1, 4, 0.0, 1)
     values = variables[0].values

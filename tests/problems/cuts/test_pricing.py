@@ -173,7 +173,7 @@ def test_a_solution_is_priced_in_threads_as_in_one(seed: int, monkeypatch: pytes
                 genotypes.append(improved(pricer, genotypes[-1], sweep))
         states.append((np.array(genotypes).tolist(), jsonable(pricer.state()), jsonable(problem.state())))
     assert states[0] == states[1]
-    meeting, solve = threading.Barrier(2, timeout=30.0), CutPricer._solve
+    meeting, solve = threading.Barrier(2, timeout=600.0), CutPricer._solve
 
     def meets(*given: object) -> object:
         meeting.wait()

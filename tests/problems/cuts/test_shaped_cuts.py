@@ -60,7 +60,7 @@ def test_optimum_equals_brute_force_over_cuts_and_measures(
 def test_both_measures_are_searched_at_the_same_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_example(seed, 60, 40, "auto").problem("density-bd", "bic")
     alone = problem.optimal(CutLimits(), n_cells=8)
-    meeting, search = threading.Barrier(2, timeout=30.0), interval_dp.search_by_zooming
+    meeting, search = threading.Barrier(2, timeout=600.0), interval_dp.search_by_zooming
 
     def meets(*given: Any, **options: Any) -> Any:
         meeting.wait()

@@ -1,0 +1,463 @@
+"""What every kind of conditional has: its parts, which JSON can hold, and its density.
+
+A kind is one thing everywhere, in a file of its own: `family_line`, `family_mixture` and `family_logit`. `kinds` lists
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import prod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.basis import LineTerms, joint_groups
+from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.scales import LineScale, PointEnds
+from gomea_bn.network.parts import WithTables
+
+# points at which a line is drawn: over its range, and for some of its centres up to six scales away
+_N_POINTS = 129
+_N_CENTRES = 41
+_FARTHEST = 6.0
+
+_NAMES = ("parents", "groups")
+_FLAGS = ("has_products", "in_units")
+_NUMBERS = ("weight", "least_scale")
+# one array for every parent
+_LISTS = ("amounts", "knots", "product_knots")
+
+
+class Parts:
+    """Named parts that JSON can hold; a subclass is a frozen dataclass.
+
+    The name of a field says what it is: `parents` and `groups` are names, `has_products` and `in_units` true or false,
+    `weight` and `least_scale` numbers, `amounts`, `knots` and `product_knots` one array for every parent, `sums` parts
+    of their own, and all others are arrays.
+    """
+
+    what: ClassVar[str]
+    """Words for the object in messages."""
+    kind: ClassVar[str | None] = None
+    """Field "kind" of the object in JSON."""
+    required: ClassVar[tuple[str, ...]]
+    """Fields that JSON must have."""
+    halves: ClassVar[tuple[str, ...]] = ()
+    """Symmetric matrices, of which JSON has the upper half, row by row."""
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the parts as values that JSON can hold."""
+        content: dict[str, Any] = {} if self.kind is None else {"kind": self.kind}
+        for part in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, part.name)
+            if part.name in self.halves:
+                value = value[..., *np.triu_indices(value.shape[-1])]
+            content[part.name] = _plain(value)
+        return content
+
+    @classmethod
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        what = cls.what
+        if not isinstance(content, Mapping) or any(field not in content for field in cls.required):
+            listed = ", ".join(cls.required)
+            raise GomeaBnError(f"{what[0].upper()}{what[1:]} must be an object with the fields {listed}.")
+        parts: dict[str, Any] = {}
+        for name in [part.name for part in fields(cls) if part.name in content]:  # type: ignore[arg-type]
+            value = content[name]
+            if name in _NAMES and not (
+                isinstance(value, list) and all(isinstance(one, str) for one in value)
+            ):
+                raise GomeaBnError(f"The {name} of {what} must be a list of names, got {value!r:.80}.")
+            if name in _LISTS and not isinstance(value, list):
+                raise GomeaBnError(f"The {name} of {what} must be a list of lists, got {value!r:.80}.")
+            if name in _FLAGS and not isinstance(value, bool):
+                raise GomeaBnError(f"{name} of {what} must be true or false, got {value!r:.80}.")
+            try:
+                parts[name] = _read(name, value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise GomeaBnError(f"The parts of {what} must be numbers: {error}.") from error
+        return parts
+
+    def _fix(self) -> bool:
+        """Replace arrays by read-only copies, and return whether all of their numbers are finite."""
+        arrays: list[NDArray[np.float64]] = []
+        for part in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, part.name)
+            if part.name in (*_NAMES, *_FLAGS, *_NUMBERS, "sums") or value is None:
+                continue
+            fixed: Any = tuple(map(_fixed, value)) if part.name in _LISTS else _fixed(value)
+            object.__setattr__(self, part.name, fixed)
+            arrays += fixed if part.name in _LISTS else (fixed,)
+        return all(np.isfinite(array).all() for array in arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherRows:
+    """Complete rows that a conditional takes, with what it needs to know of the rows so far.
+
+    Attributes
+    ----------
+    columns : Columns
+        Values (n_rows,) of the column and of its parents.
+    weights : ndarray of shape (n_rows,), float64
+        How often every row counts.
+    old : float
+        How often the rows so far count.
+    n_former, n_learned : float
+        Number of rows so far, and of those from which the conditionals were learned.
+    scales : mapping of str to LineScale
+        Scales of the column and of its continuous parents.
+    n_levels : mapping of str to int
+        Number of levels of the discrete columns.
+    draw_former : callable, optional
+        Function that returns drawn rows of all columns that are like the rows so far.
+    """
+
+    columns: Columns
+    weights: NDArray[np.float64]
+    old: float
+    n_former: float
+    n_learned: int
+    scales: Mapping[str, LineScale]
+    n_levels: Mapping[str, int]
+    draw_former: Callable[[], Columns] | None = None
+
+    def like_former(self) -> FurtherRows:
+        """Return drawn rows that are like the rows so far, and count as often as these together."""
+        assert self.draw_former is not None
+        columns = self.draw_former()
+        weight = self.old * self.n_former / columns.n_rows
+        return replace(self, columns=columns, weights=np.full(columns.n_rows, weight))
+
+    def positions(self, parents: Sequence[str]) -> NDArray[np.float64]:
+        """Return the positions of continuous parents on their scales, float64 (n_rows, n_parents)."""
+        of_parents = [self.columns.positions(parent, self.scales[parent]) for parent in parents]
+        return np.column_stack([np.empty((self.columns.n_rows, 0)), *of_parents])
+
+    def levels(self, name: str) -> NDArray[np.int64]:
+        """Return the codes of a discrete column, int64 (n_rows,)."""
+        return np.asarray(self.columns[name], np.int64)
+
+    def groups(self, parents: Sequence[str]) -> NDArray[np.int64]:
+        """Return the configuration of discrete parents in every row, int64 (n_rows,), with the last one fastest."""
+        codes = [self.columns[parent] for parent in parents]
+        return joint_groups(codes, [self.n_levels[parent] for parent in parents], len(self.weights))
+
+
+class Fitted(Parts):
+    """What a column follows besides its tables, as fitted to rows: a weight, the parents, and more.
+
+    A subclass is a kind of conditional. All that others need to know about it are the members of this class.
+    """
+
+    of_levels: ClassVar[bool] = False
+    """Whether the column is discrete."""
+    can_leave_out: ClassVar[bool] = False
+    """Whether `left_out` knows the probabilities of the column without single rows."""
+    # fields of every kind
+    weight: float
+    parents: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    @property
+    def in_units(self) -> bool:
+        """Whether columns are in their own units, and not on their probability scales."""
+        return False
+
+    @property
+    def words(self) -> str:
+        """What the column follows, for a sentence."""
+        raise NotImplementedError
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters that were estimated."""
+        raise NotImplementedError
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether it holds what it was fitted to, so that it can take further rows."""
+        return True
+
+    def with_weight(self, weight: float) -> Self:
+        """Return it with another share in the density of its family."""
+        return replace(self, weight=weight)  # type: ignore[type-var]
+
+    @classmethod
+    def from_content(cls, content: Any) -> Self:
+        """Return what JSON values describe; raises `GomeaBnError` for others."""
+        return cls(**cls.parts_of(content))
+
+    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
+        """Raise `GomeaBnError` unless it fits the family of a column, and its columns have a scale.
+
+        `scales` has whatever describes them, a shape or units.
+        """
+        cuts, levels = network.cut_points, network.levels
+        parents = network.parents(name)
+        continuous = tuple(parent for parent in parents if parent in cuts)
+        discrete = tuple(parent for parent in parents if parent in levels)
+        # it is the same in every order of its parents
+        if sorted(self.parents) != sorted(continuous) or sorted(self.groups) != sorted(discrete):
+            raise GomeaBnError(
+                f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents "
+                f"{discrete}, got {self.parents} and {self.groups}."
+            )
+        self._check_groups(
+            name, {group: len(levels[group]) for group in (*discrete, name) if group in levels}
+        )
+        scaled = (name, *continuous) if name in cuts else continuous
+        missing = [member for member in scaled if member not in scales]
+        if missing:
+            option = "units" if self.in_units else "scales"
+            raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
+
+    def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
+        """Raise `GomeaBnError` unless parts by level fit the numbers of levels of the discrete members of a family."""
+        raise NotImplementedError
+
+    def _check_configurations(self, name: str, n_groups: int, n_levels: Mapping[str, int]) -> None:
+        """Raise `GomeaBnError` unless there is one group for every configuration of the discrete parents."""
+        wanted = prod(n_levels[group] for group in self.groups)
+        if n_groups != wanted:
+            raise GomeaBnError(f"The line of '{name}' must have {wanted} groups, got {n_groups}.")
+
+    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+        """Return the density of a column that follows it; parameters are those of `LineDensity`."""
+        raise NotImplementedError
+
+    def with_rows(self, name: str, rows: FurtherRows) -> Self:
+        """Return what a column follows after further rows."""
+        raise NotImplementedError
+
+    def left_out(self, name: str, rows: FurtherRows) -> NDArray[np.float64]:
+        """Return the probabilities of all levels given the parents, each row left out, float64 (n_rows, n_levels).
+
+        The rows are among those that were fitted.
+        """
+        raise NotImplementedError
+
+
+def symmetric(halves: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return symmetric matrices, float64 (..., n, n), given their upper halves (..., n * (n + 1) / 2)."""
+    matrices = np.empty((*halves.shape[:-1], n, n))
+    rows, columns = np.triu_indices(n)
+    matrices[..., rows, columns] = halves
+    matrices[..., columns, rows] = halves
+    return matrices
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name in _NAMES:
+        return tuple(value)
+    if name in _FLAGS or name == "sums":
+        return value
+    if name in _NUMBERS:
+        return float(value)
+    if name in _LISTS:
+        return tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in value)
+    return np.array(value, np.float64)
+
+
+def _fixed(numbers: ArrayLike) -> NDArray[np.float64]:
+    copied = np.array(numbers, np.float64)
+    copied.flags.writeable = False
+    return copied
+
+
+class LineDensity:
+    """The density of a column under its line, its mixture of lines, or its logit.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    line : Fitted
+        What the column follows.
+    scales : mapping of str to LineScale
+        Scales of the column, unless it is discrete, and of its continuous parents.
+    n_levels : mapping of str to int
+        Number of levels of the discrete parents.
+
+    Notes
+    -----
+    All methods take the values of the parents as arrays that broadcast, as those of `Family` do.
+    """
+
+    def __init__(
+        self, name: str, line: Fitted, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        self.name = name
+        self._parents = line.parents
+        self._group_columns = line.groups
+        self._scales, self._n_levels = scales, n_levels
+
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density in units of the column, or the log probability of levels and point masses.
+
+        With it comes its relative error where values are the middles of cells, or None.
+        """
+        raise NotImplementedError
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
+        raise NotImplementedError
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number, or code of a level, per row, (n,)."""
+        raise NotImplementedError
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the line of the column bends, float64 (n,)."""
+        return np.empty(0)
+
+    def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
+        return [values.positions(parent, self._scales[parent]) for parent in self._parents]
+
+    def _groups(self, values: Columns) -> Any:
+        """Return the group of the line, int64 of the shape that the discrete parents broadcast to."""
+        groups: Any = np.int64(0)
+        for group in self._group_columns:
+            groups = groups * self._n_levels[group] + np.asarray(values[group]).astype(np.int64)
+        return groups
+
+    def _knots(self, terms: LineTerms, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which terms bend, float64 (n,)."""
+        if parent not in self._parents:
+            return np.empty(0)
+        scale, position = self._scales[parent], self._parents.index(parent)
+        knots = np.concatenate(
+            [of_parents[position] for of_parents in (terms.knots, terms.product_knots) if of_parents]
+        )
+        return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
+
+    def _moved(
+        self, terms: LineTerms, coefficients: NDArray[np.float64], groups: Any, values: Columns
+    ) -> Iterator[Any]:
+        """Yield how far a sum of terms moves inside the cells of each parent that has cells."""
+        n = len(self._parents)
+        first_knot = 1 + n
+        first_product = first_knot + sum(map(len, terms.knots))
+        for place, (parent, knots) in enumerate(zip(self._parents, terms.knots, strict=True)):
+            at = [1 + place, *range(first_knot, first_knot + len(knots))]
+            first_knot += len(knots)
+            if (ends := values.ends(parent)) is None:
+                continue
+            low, high = (self._scales[parent].of_values(end)[..., None] for end in ends)
+            steps = [high - low, np.maximum(high - knots, 0.0) - np.maximum(low - knots, 0.0)]
+            sums = np.concatenate(steps, axis=-1) @ coefficients[:, at].T
+            flat = sums.reshape(-1, len(coefficients))
+            moved: Any = flat[np.arange(len(flat)).reshape(sums.shape[:-1]), groups]
+            at_ends = [terms.factors(place, end[..., 0]) for end in (low, high)]
+            for product, (i, a, j, b) in enumerate(terms.products, start=first_product):
+                if place not in (i, j):
+                    continue
+                own, other, factor = (a, j, b) if i == place else (b, i, a)
+                step = at_ends[1][own] - at_ends[0][own]
+                if i == j:
+                    by = at_ends[1][own] + at_ends[0][own]
+                else:
+                    of_other = self._parents[other]
+                    by = terms.factors(other, values.positions(of_other, self._scales[of_other]))[factor]
+                moved = moved + coefficients[groups, product] * (step * by)
+            yield moved
+
+
+class ScaledDensity(LineDensity):
+    """The density of a continuous column, which is that of its place on a scale."""
+
+    def __init__(
+        self, name: str, line: Fitted, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
+    ) -> None:
+        super().__init__(name, line, scales, n_levels)
+        self.scale = scales[name]
+
+    def log_density(
+        self, values: Columns, support: tuple[float, float] | None
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density as `LineDensity` does; values beyond a support count as its ends."""
+        own, scale = np.asarray(values[self.name], np.float64), self.scale
+        inside = np.clip(own, *support) if support else own
+        logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
+        slopes = scale.log_slope(inside, values.positions(self.name, scale))
+        if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
+            # the mean slope inside the cell
+            width, of_cell = (high - low for low, high in (cells, on_scale))
+            is_wide = (width > 0) & (of_cell > 0)
+            ratios = np.divide(of_cell, width, out=np.ones(np.shape(width)), where=is_wide)
+            slopes = np.where(is_wide, np.log(ratios), slopes)
+        logs = logs + slopes
+        return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, float64 (..., n_cells)."""
+        assert cuts is not None
+        ends = np.concatenate(([self.scale.low], self.scale.upper_ends(cuts), [self.scale.high]))
+        return self.masses_on_scale(ends, values)
+
+    def own_ends(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the ends on the scale of the cells that values of the column stand for; None for exact values."""
+        if (ends := values.ends(self.name)) is None:
+            return None
+        low, high = (self.scale.of_values(end) for end in ends)
+        return low, high
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number per row, float64 (n,)."""
+        return self.scale.values_of(self.draw_on_scale(values, n, generator))
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density on the scale, and its relative error where values are the middles of cells, or None.
+
+        `ends` are those of the values that are point masses.
+        """
+        raise NotImplementedError
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of cells, whose ends on the scale are given, float64 (..., n_cells)."""
+        raise NotImplementedError
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Return one place on the scale per row, float64 (n,)."""
+        raise NotImplementedError
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
+        raise NotImplementedError
+
+    def of_numbers(self, numbers: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the mean density of numbers over rows of the parents, float64 (n_numbers,).
+
+        Point masses have probabilities.
+        """
+        members = {name: values[name] for name in (*self._parents, *self._group_columns)}
+        of_rows = {name: np.atleast_1d(column)[:, None] for name, column in members.items()}
+        logs, _ = self.log_density(Columns({**of_rows, self.name: numbers}), None)
+        return np.asarray(np.exp(logs).reshape(-1, len(numbers)).mean(axis=0))
+
+    def points(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers at which the density may bend, for drawing, float64 (n,).
+
+        Some lie over the whole range, and about as many around some centres.
+        """
+        scale = self.scale
+        means, scales = self.centres(values)
+        order = np.argsort(means)
+        some = np.unique(order[np.linspace(0, len(order) - 1, _N_CENTRES).astype(np.int64)])
+        offsets = np.linspace(-_FARTHEST, _FARTHEST, max(_N_POINTS // len(some), 5))
+        around = means[some, None] + scales[some, None] * offsets
+        z = np.concatenate([np.linspace(scale.low, scale.high, _N_POINTS), around.ravel()])
+        return np.concatenate([scale.values_of(np.clip(z, scale.low, scale.high)), scale.bends])

@@ -1,0 +1,182 @@
+"""Rows as the table of a fit is read: symbols of missing values, and levels that a network does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import EMPTY_LEVEL, Level, code_of_number
+from gomea_bn.data.dates import source_name, unit_of
+from gomea_bn.data.frames import has_floats, plain
+from gomea_bn.data.symbols import from_distinct, is_text_like, numbers_in, symbols_among
+from gomea_bn.errors import check_choice, give_warning
+from gomea_bn.lazy import pd
+from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.texts import counted, listed
+
+UNKNOWN = ("missing", "nearest", "error")
+"""What a level that a network does not know counts as."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """A frame whose cells a network knows or that are missing.
+
+    `unknown` has the cells whose level the network does not know, bool (n_rows,), by variable.
+    """
+
+    frame: pd.DataFrame
+    unknown: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+
+def known_rows(
+    network: NetworkLike,
+    frame: pd.DataFrame,
+    unknown: str = "missing",
+    names: Iterable[str] | None = None,
+) -> KnownRows:
+    """Return rows whose symbols of missing values are missing, and whose unknown levels count as `unknown` says.
+
+    Symbols are those of the fit, unless they are levels. A warning names column, levels and number of rows; "error"
+    leaves unknown levels, which are refused where they are read. `names` are the variables that are read, by default
+    all. Columns that are absent or occur twice are left to their reader.
+    """
+    check_choice("unknown", unknown, UNKNOWN)
+    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        return KnownRows(frame)
+    labels = list(map(str, frame.columns))
+    na_values = network.metadata.get("na_values")
+    columns: dict[int, Any] = {}
+    masks: dict[str, NDArray[np.bool_]] = {}
+    lines = []
+    for name in network.names if names is None else names:
+        label = name if name in labels else source_name(name)
+        if labels.count(label) != 1:
+            continue
+        position = labels.index(label)
+        series = frame.iloc[:, position]
+        if name not in network.levels:
+            numbers = _numbers(series, name, na_values)
+            if numbers is not None:
+                columns[position] = numbers
+            continue
+        is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
+        read = _levels(series, network.levels[name], na_values, unknown, is_ordered=is_ordered)
+        if read is None:
+            continue
+        columns[position], mask, said = read
+        if mask.any():
+            masks[name] = mask
+            lines.append(f"{said} of '{name}' in {counted(int(mask.sum()), 'row')}")
+    if not columns:
+        return KnownRows(frame)
+    known = frame.copy(deep=False)
+    for position, column in columns.items():
+        known.isetitem(position, column)
+    if lines:
+        counts_as = (
+            "the nearest level, or as missing where levels have no order"
+            if unknown == "nearest"
+            else "missing"
+        )
+        give_warning(f"Levels that the network does not know count as {counts_as}: {listed(lines, 5)}.")
+    return KnownRows(known, masks)
+
+
+def _numbers(series: pd.Series[Any], name: str, na_values: Sequence[Any] | None) -> pd.Series[Any] | None:
+    """Return a continuous column without symbols, its texts as numbers; None for one without symbols and texts."""
+    if has_floats(series.dtype) and not na_values:
+        return None
+    series = plain(series)
+    distinct = _distinct(series)
+    if distinct is None:
+        return None
+    codes, values = distinct
+    is_symbol = symbols_among(values, na_values)
+    others = [value for value, symbol in zip(values, is_symbol, strict=True) if not symbol]
+    is_text = is_text_like(series) and bool(others) and all(isinstance(v, str) for v in others)
+    # dates are read by their own rules, and other texts are refused there
+    reads = is_text and unit_of(name) is None and numbers_in(others) is not None
+    if not is_symbol.any() and not reads:
+        return None
+    kept = [None if symbol else value for value, symbol in zip(values, is_symbol, strict=True)]
+    if not reads:
+        return series.mask(_cells(codes, is_symbol))
+    return from_distinct(series, codes, kept)
+
+
+def _levels(
+    series: pd.Series[Any],
+    levels: tuple[Level, ...],
+    na_values: Sequence[Any] | None,
+    unknown: str,
+    *,
+    is_ordered: bool,
+) -> tuple[pd.Series[Any], NDArray[np.bool_], str] | None:
+    """Return a discrete column whose cells are levels or missing, which were unknown, and the unknown levels in words.
+
+    None stands for a column without symbols and unknown levels.
+    """
+    series = plain(series)
+    distinct = _distinct(series)
+    if distinct is None:
+        return None
+    codes, values = distinct
+    known = set(levels)
+    is_foreign = np.array(
+        [value not in known and code_of_number(value, levels) < 0 for value in values], np.bool_
+    )
+    is_symbol = symbols_among(values, na_values, has_marks=True) & is_foreign
+    # values that can be no level are refused where they are read
+    is_unknown = (
+        is_foreign
+        & ~is_symbol
+        & np.array([isinstance(value, (str, int, float)) for value in values], np.bool_)
+    )
+    if unknown == "error":
+        is_unknown[:] = False
+    if not is_symbol.any() and not is_unknown.any():
+        return None
+    replaced: list[Any] = [
+        None if symbol or foreign else value
+        for value, symbol, foreign in zip(values, is_symbol, is_unknown, strict=True)
+    ]
+    if unknown == "nearest" and levels != (EMPTY_LEVEL,):
+        order = list(series.cat.categories) if bool(getattr(series.dtype, "ordered", False)) else None
+        for at in np.flatnonzero(is_unknown).tolist():
+            replaced[at] = _nearest(values[at], levels, order if is_ordered else None)
+    mask = _cells(codes, is_unknown)
+    cells = np.array([*replaced, None], dtype=object)[codes]
+    said = listed([repr(values[at]) for at in np.flatnonzero(is_unknown).tolist()], 5)
+    return pd.Series(cells, index=series.index, name=series.name, dtype=object), mask, said
+
+
+def _nearest(value: Any, levels: tuple[Level, ...], order: list[Any] | None) -> Level | None:
+    """Return the nearest of the levels: of numbers by value, of others by the order of categories; or None."""
+    numbers = [level for level in levels if isinstance(level, (int, float)) and not isinstance(level, bool)]
+    if len(numbers) == len(levels) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return min(numbers, key=lambda level: abs(level - value))
+    if order is None or value not in order:
+        return None
+    places = {level: order.index(level) for level in levels if level in order}
+    return min(places, key=lambda level: abs(places[level] - order.index(value))) if places else None
+
+
+def _distinct(series: pd.Series[Any]) -> tuple[NDArray[np.int64], list[Any]] | None:
+    """Return the distinct values of a column, and their position in every row, -1 where missing; None for odd ones."""
+    try:
+        codes, uniques = pd.factorize(series)
+    # lists and dicts cannot be compared, and are refused where they are read
+    except TypeError:
+        return None
+    return codes, [value.item() if isinstance(value, np.generic) else value for value in uniques]
+
+
+def _cells(codes: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which cells have one of the chosen distinct values, bool (n_rows,)."""
+    return np.append(chosen, False)[codes]

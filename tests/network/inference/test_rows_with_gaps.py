@@ -1,0 +1,138 @@
+"""Rows with several unknown cells: against sums over fine grids of complete rows."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.network.inference import engine as engine_module
+
+N_ROWS = 4
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=1500)
+    frame = pd.DataFrame({"x": x, "y": x + 0.03 * rng.normal(size=1500)})
+    frame["z"] = frame["x"] + frame["y"] + 0.05 * rng.normal(size=1500)
+    frame["bent"] = np.sin(2 * x) + 0.05 * rng.normal(size=1500)
+    frame["k"] = pd.Categorical(rng.integers(0, 2, 1500))
+    frame["branch"] = np.where(frame["k"] == 1, x, -x) + 0.1 * rng.normal(size=1500)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def network(frame: pd.DataFrame) -> DiscretizedBayesNet:
+    edges = [("x", "y"), ("x", "z"), ("y", "z"), ("x", "bent"), ("x", "branch"), ("k", "branch")]
+    cuts = {str(c): np.quantile(frame[c], [0.2, 0.4, 0.6, 0.8]) for c in frame if c != "k"}
+    return average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=3)
+
+
+def on_grid(
+    network: DiscretizedBayesNet, row: pd.DataFrame, target: str, missing: list[str]
+) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """Return values of the target, their probabilities, and the log density of the other cells of a row.
+
+    The numbers are the middles of fine cells, narrower around the values that the row had.
+    """
+    columns: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    for name in (target, *missing):
+        if name in network.levels:
+            columns.append((np.array(network.levels[name]), np.ones(len(network.levels[name]))))
+            continue
+        low, high = network.support[name]
+        near, cuts = row[name].iloc[0] + np.linspace(-0.4, 0.4, 121), network.cut_points[name]
+        ends = np.unique(np.clip(np.concatenate((np.linspace(low, high, 81), near, cuts)), low, high))
+        columns.append(((ends[1:] + ends[:-1]) / 2, np.diff(ends)))
+    places = np.meshgrid(*(values for values, _ in columns), indexing="ij")
+    widths = np.meshgrid(*(of_values for _, of_values in columns), indexing="ij")
+    many = row.loc[row.index.repeat(places[0].size)].reset_index(drop=True)
+    many = many.assign(**{n: of_name.ravel() for n, of_name in zip((target, *missing), places, strict=True)})
+    many["k"] = pd.Categorical(many["k"].astype(int))
+    logs = network.log_density(many) + np.log(np.prod(widths, axis=0).ravel())
+    masses = np.exp(logs - logs.max()).reshape(places[0].shape)
+    of_target = masses.reshape(len(masses), -1).sum(axis=1)
+    return columns[0][0], of_target / of_target.sum(), float(logs.max() + np.log(masses.sum()))
+
+
+CASES = [
+    ("z", ["y"]),
+    ("y", ["x"]),
+    ("x", ["y"]),
+    ("z", ["x"]),
+    ("bent", ["x"]),
+    ("branch", ["k"]),
+    ("x", ["bent", "k"]),
+]
+
+
+@pytest.mark.parametrize(("target", "missing"), CASES)
+def test_distributions_are_those_of_fine_grids(network, frame, target, missing):
+    rows = frame.sample(N_ROWS, random_state=1).reset_index(drop=True)
+    gaps = rows.astype({"k": object}).assign(**dict.fromkeys(missing, np.nan))
+    intervals = network.predict_interval(gaps, target, [0.1, 0.9])
+    probabilities = network.predict_proba(gaps, target)
+    for row in range(N_ROWS):
+        values, masses, _ = on_grid(network, rows.iloc[[row]], target, missing)
+        mean = masses @ values
+        deviation = np.sqrt(masses @ (values - mean) ** 2)
+        low, high = values[np.searchsorted(np.cumsum(masses), [0.1, 0.9])]
+        assert abs(intervals["mean"][row] - mean) < 0.15 * deviation
+        assert 1 / 1.2 < (intervals["90%"][row] - intervals["10%"][row]) / (high - low) < 1.2
+        expected = np.bincount(np.searchsorted(network.cut_points[target], values), masses, 5)
+        assert np.abs(probabilities.iloc[row] - expected).max() < 0.02
+
+
+@pytest.mark.parametrize("missing", [["y", "z"], ["x", "k"], ["bent", "x"]])
+def test_log_densities_are_those_of_fine_grids(network, frame, missing):
+    rows = frame.sample(N_ROWS, random_state=2).reset_index(drop=True)
+    gaps = rows.astype({"k": object}).assign(**dict.fromkeys(missing, np.nan))
+    expected = [on_grid(network, rows.iloc[[r]], missing[0], missing[1:])[2] for r in range(N_ROWS)]
+    np.testing.assert_allclose(network.log_density(gaps), expected, atol=0.05)
+
+
+def test_filled_cells_are_those_of_fine_grids(network, frame):
+    row = frame.sample(1, random_state=3)
+    gaps = pd.concat([row.assign(x=np.nan, y=np.nan)] * 500, ignore_index=True)
+    filled = network.impute(gaps, random_state=1)
+    for name, other in (("x", "y"), ("y", "x")):
+        values, masses, _ = on_grid(network, row, name, [other])
+        mean = masses @ values
+        deviation = np.sqrt(masses @ (values - mean) ** 2)
+        assert abs(filled[name].mean() - mean) < 0.25 * deviation
+        assert 0.8 < filled[name].std() / deviation < 1.2
+    # two columns that almost determine each other do so in filled rows
+    row["z"] = np.nan
+    row["bent"] = row["branch"] = np.nan
+    filled = network.impute(
+        pd.concat([row.assign(x=np.nan, y=np.nan)] * 500, ignore_index=True), random_state=1
+    )
+    drawn = network.sample(4000, random_state=2, values="numbers")
+    spread, expected = (
+        np.diff(np.quantile(rows["y"] - rows["x"], [0.1, 0.9]))[0] for rows in (filled, drawn)
+    )
+    assert 0.8 < spread / expected < 1.25
+
+
+def test_answers_that_fall_short_say_so(network, frame, monkeypatch):
+    rows = frame.sample(4, random_state=1).reset_index(drop=True)
+    gaps = rows.assign(y=np.where(rows.index == 2, rows["y"], np.nan))
+    assert "coarse_rows" not in network.predict_interval(gaps, "z").attrs
+    monkeypatch.setattr(engine_module, "_MOST_ROUNDS", 2)
+    monkeypatch.setattr(engine_module, "_LEAST_DRAWS", np.inf)
+    for answer in (
+        lambda: network.predict(gaps, "z"),
+        lambda: network.predict_interval(gaps, "z"),
+        lambda: network.predict_proba(gaps, "z"),
+        lambda: network.impute(gaps.assign(z=np.nan), "mean"),
+    ):
+        with pytest.warns(GomeaBnWarning, match=r"'z'.* coarse in 3 rows .*rows 0, 1, 3") as caught:
+            attrs = answer().attrs
+        assert len(caught) == 1
+        assert attrs["coarse_rows"] == [0, 1, 3]
+        assert attrs["resolution_error"] > 0.05

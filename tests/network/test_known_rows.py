@@ -1,0 +1,153 @@
+"""Rows of a network: symbols of missing values as in the fit, and levels that it does not know."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+
+QUICK: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None, "random_state": 1}
+
+
+def table(symbol: object, n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    level = np.where(x > 0, "u", "v").astype(object)
+    level[rng.random(n) < 0.2] = symbol
+    count = np.clip(np.round(2 + x), 0, 4).astype(int)
+    return pd.DataFrame({"x": x, "c": level, "count": count})
+
+
+def ways(network: DiscretizedBayesNet, frame: pd.DataFrame) -> list[object]:
+    """Return what methods that take rows answer."""
+    return [
+        network.log_density(frame).tolist(),
+        network.score(frame),
+        network.predict(frame, "x").tolist(),
+        network.predict_proba(frame, "count").to_numpy().tolist(),
+        network.predict_interval(frame, "x").to_numpy().tolist(),
+        network.update(frame).tables["c"].tolist(),
+        network.impute(frame, "mean")["c"].tolist(),
+    ]
+
+
+@pytest.fixture(scope="module")
+def network() -> DiscretizedBayesNet:
+    return BayesNetLearner(**QUICK).fit(table(None)).network_
+
+
+@pytest.mark.filterwarnings("ignore::gomea_bn.errors.GomeaBnWarning")
+@pytest.mark.parametrize("symbol", ["NA", "?", " nan ", "-", "null"])
+def test_rows_are_read_as_in_the_fit(symbol):
+    frame = table(symbol)
+    # a column of numbers apart from its symbols
+    frame["text"] = [f"{v:.3f}" for v in frame["x"] + np.random.default_rng(1).normal(size=len(frame))]
+    frame.loc[::7, "text"] = symbol
+    network = BayesNetLearner(**QUICK).fit(frame).network_
+    assert network.levels["c"] == ("u", "v")
+    assert "text" in network.support
+    missing = frame.mask(frame == symbol)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Levels")
+        assert ways(network, frame) == ways(network, missing)
+    assert network.drift(frame).equals(network.drift(missing))
+
+
+@pytest.mark.filterwarnings("ignore::gomea_bn.errors.GomeaBnWarning")
+def test_symbols_that_are_levels_stay_levels():
+    frame = table("NA").astype({"c": pd.CategoricalDtype(["NA", "u", "v"])})
+    network = BayesNetLearner(**QUICK).fit(frame).network_
+    assert network.levels["c"] == ("NA", "u", "v")
+    texts = frame.astype({"c": object})
+    np.testing.assert_array_equal(network.log_density(texts), network.log_density(frame))
+    assert network.impute(texts, "mode")["c"].tolist() == frame["c"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::gomea_bn.errors.GomeaBnWarning")
+def test_symbols_of_a_reading_are_remembered():
+    frame = table("gone")
+    frame.loc[::9, "x"] = -999.0
+    network = (
+        BayesNetLearner(**QUICK).fit(read_table(frame, na_values=["gone", -999], missing="keep")).network_
+    )
+    network = DiscretizedBayesNet.from_json(network.to_json())
+    missing = frame.assign(x=frame["x"].mask(frame["x"] == -999), c=frame["c"].mask(frame["c"] == "gone"))
+    np.testing.assert_array_equal(network.log_density(frame), network.log_density(missing))
+
+
+def test_an_unknown_level_counts_as_missing(network):
+    frame = table(None)
+    odd = frame.assign(
+        c=frame["c"].mask(frame.index == 3, "w"), count=frame["count"].mask(frame.index == 5, 7)
+    )
+    missing = frame.assign(
+        c=frame["c"].mask(frame.index == 3), count=frame["count"].astype(float).mask(frame.index == 5)
+    )
+    text = "count as missing: 'w' of 'c' in 1 row, 7 of 'count' in 1 row"
+    with pytest.warns(GomeaBnWarning, match=text) as caught:
+        density = network.log_density(odd)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(density, network.log_density(missing))
+    with pytest.warns(GomeaBnWarning, match="Levels"):
+        assert ways(network, odd)[:-1] == ways(network, missing)[:-1]
+    # nothing of a user's is overwritten
+    with pytest.warns(GomeaBnWarning, match="Levels"):
+        filled = network.impute(odd, "mode")
+    assert (filled["c"][3], filled["count"][5]) == ("w", 7)
+    assert not filled.isna().any().any()
+
+
+def test_an_unknown_level_may_count_as_the_nearest(network):
+    frame = table(None).dropna()
+    far = frame.assign(count=frame["count"].replace(4, 9))
+    with pytest.warns(GomeaBnWarning, match="9 of 'count' in"):
+        density = network.log_density(far, unknown="nearest")
+    np.testing.assert_array_equal(density, network.log_density(frame))
+    ordered = pd.CategoricalDtype(["low", "mid", "high", "top"], ordered=True)
+    sizes = frame.assign(
+        size=pd.Categorical(np.where(frame["x"] > 0, "high", "low"), ["low", "high"], ordered=True)
+    )
+    of_sizes = BayesNetLearner(**QUICK).fit(sizes).network_
+    top = sizes.assign(size=pd.Series(np.where(sizes["x"] > 0, "top", "low"), sizes.index).astype(ordered))
+    with pytest.warns(GomeaBnWarning, match="'top' of 'size'"):
+        density = of_sizes.log_density(top, unknown="nearest")
+    np.testing.assert_array_equal(density, of_sizes.log_density(sizes))
+
+
+def test_an_unknown_level_may_be_refused(network):
+    odd = table(None).assign(c="w")
+    for method in (network.log_density, network.score, network.update, network.impute):
+        with pytest.raises(GomeaBnError, match="'c' has unknown level 'w'"):
+            method(odd, unknown="error")
+    with pytest.raises(GomeaBnError, match="unknown must be one of 'missing'"):
+        network.predict(odd, "x", unknown="drop")
+    with pytest.raises(GomeaBnError, match="must be one of the levels"):
+        network.query("x", {"c": "w"})
+
+
+def test_predictors_have_the_option():
+    frame = table("u").astype({"c": str})
+    model = BayesNetClassifier(BayesNetLearner(**QUICK), structure="naive", random_state=1)
+    model.fit(frame[["x", "count"]], frame["c"])
+    far = frame[["x"]].assign(count=9)
+    with pytest.warns(GomeaBnWarning, match="9 of 'count' in 200 rows"):
+        missing = model.predict_proba(far)
+    np.testing.assert_allclose(missing, model.predict_proba(far.assign(count=np.nan)))
+    with pytest.warns(GomeaBnWarning, match="nearest"):
+        nearest = model.set_params(unknown="nearest").predict_proba(far)
+    np.testing.assert_array_equal(nearest, model.predict_proba(far.assign(count=4)))
+    with pytest.raises(GomeaBnError, match="unknown level 9"):
+        model.set_params(unknown="error").predict_proba(far)
+
+
+def test_files_of_earlier_versions_are_read(network, tmp_path: Path):
+    path = tmp_path / "network.json"
+    network.to_json(path)
+    assert "na_values" not in network.metadata
+    assert DiscretizedBayesNet.from_json(path) == network
