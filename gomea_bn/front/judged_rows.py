@@ -15,8 +15,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 

@@ -16,7 +16,6 @@ from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.student import below_student
 from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
@@ -197,6 +196,8 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
+    from gomea_bn.network.conditionals.student import below_student
+
     scorer = problem.scorer
     has_curves(scorer.rows.curves)
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)

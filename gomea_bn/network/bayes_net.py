@@ -18,7 +18,6 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
@@ -28,6 +27,7 @@ from gomea_bn.network.conditionals.conditionals import (
     with_cut,
 )
 from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers

@@ -13,7 +13,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.engine import Seed
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import drawn_values, rows_for

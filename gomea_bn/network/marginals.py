@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.kind import ScaledDensity
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed

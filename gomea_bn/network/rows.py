@@ -15,7 +15,7 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind

@@ -16,10 +16,10 @@ from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wrong_option
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts

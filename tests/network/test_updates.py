@@ -375,8 +375,11 @@ def test_options_are_checked(averaged, options, message):
 
 
 def test_an_unknown_level_is_named(averaged):
+    further = rows(50, 14).replace({"group": {"p": "new"}})
     with pytest.raises(GomeaBnError, match="group"):
-        averaged.update(rows(50, 14).replace({"group": {"p": "new"}}))
+        averaged.update(further, unknown="error")
+    with pytest.warns(GomeaBnWarning, match="'new' of 'group'"):
+        averaged.update(further)
 
 
 def test_counts_of_a_file_must_fit_their_tables(averaged):

@@ -34,7 +34,6 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.basis import joint_groups
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import (
     CUT_INTERVAL,
     Conditionals,
@@ -43,7 +42,13 @@ from gomea_bn.network.conditionals.conditionals import (
 )
 from gomea_bn.network.conditionals.family import TableSet, log_mixture
 from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.scales import LineScale, ProbabilityScale, TransformedScale, UnitScale
+from gomea_bn.network.conditionals.scales import (
+    Columns,
+    LineScale,
+    ProbabilityScale,
+    TransformedScale,
+    UnitScale,
+)
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (

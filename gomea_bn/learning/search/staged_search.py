@@ -24,7 +24,6 @@ from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.problems.scores import is_gain
-from gomea_bn.problems.small_graphs import SmallGraphs
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
@@ -398,6 +397,8 @@ class StagedSearch:
         and dynamic programmes count as evaluations. Networks that the clock interrupts do not count, so that a number
         of evaluations gives the same network again. Limits and `starts` are those of `_climb`.
         """
+        from gomea_bn.problems.small_graphs import SmallGraphs
+
         problem, graphs = self.problem, SmallGraphs(self.problem)
         first = self._first_network(starts)
         queue: list[tuple[float, int, Cuts]] = []

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.scales import LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import (
     Immutable,
     WithTables,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.scales import LineScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel

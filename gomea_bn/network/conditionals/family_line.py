@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import (
+    LEAST_SPREAD,
     PRECISION,
     PRIOR_ROWS,
     LineTerms,
@@ -22,7 +23,6 @@ from gomea_bn.network.conditionals.basis import (
     scale_of,
     sum_of_terms,
 )
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.kind import (
     Fitted,
     FurtherRows,
@@ -31,9 +31,8 @@ from gomea_bn.network.conditionals.kind import (
     ScaledDensity,
     symmetric,
 )
-from gomea_bn.network.conditionals.scales import LineScale, PointEnds, TransformedScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds, TransformedScale
 from gomea_bn.network.conditionals.student import (
-    LEAST_SPREAD,
     below_student,
     log_student,
     student_distribution,

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import LineTerms, sum_of_terms
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, symmetric
-from gomea_bn.network.conditionals.scales import LineScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale
 
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40

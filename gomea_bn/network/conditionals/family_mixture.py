@@ -18,11 +18,9 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.basis import LEAST_SPREAD, PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
 from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, ScaledDensity, symmetric
-from gomea_bn.network.conditionals.scales import LineScale, PointEnds
-from gomea_bn.network.conditionals.student import LEAST_SPREAD
+from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say

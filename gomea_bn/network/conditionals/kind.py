@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import LineTerms, joint_groups
-from gomea_bn.network.conditionals.columns import Columns
-from gomea_bn.network.conditionals.scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
 from gomea_bn.network.parts import WithTables
 
 # points at which a line is drawn: over its range, and for some of its centres up to six scales away

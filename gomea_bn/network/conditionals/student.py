@@ -10,10 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.network.conditionals.basis import LEAST_SPREAD
 from gomea_bn.runtime.jit import kernel
-
-LEAST_SPREAD = 2.0
-"""Width of cells, in scales, below which sums over their middles are right within 2 %."""
 
 # distance of degrees of freedom to 1
 _LEAST_DISTANCE = 1e-6

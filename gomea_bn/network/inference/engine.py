@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
-from gomea_bn.network.conditionals.columns import Columns
 from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
 from gomea_bn.network.conditionals.family import Family, TableSet
-from gomea_bn.network.conditionals.scales import LineScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
     EXACT,

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.row_cells import RowCells
 
 # the middle of a cell, as a share of its width, is no value that repeats

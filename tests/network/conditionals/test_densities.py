@@ -376,7 +376,7 @@ def test_rows_that_do_not_fit_are_refused(averaged, sampled):
     with pytest.raises(GomeaBnError, match="'b'"):
         averaged.log_density_terms(sampled[:2].assign(b=[1.0, math.nan]))
     with pytest.raises(GomeaBnError, match="'g'"):
-        averaged.log_density(sampled[:2].assign(g=["no", "perhaps"]))
+        averaged.log_density(sampled[:2].assign(g=["no", "perhaps"]), unknown="error")
 
 
 def test_conditionals_are_checked_again_for_other_bins_and_graphs_alone(

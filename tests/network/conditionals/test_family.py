@@ -26,13 +26,11 @@ from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
-from gomea_bn.network.conditionals.basis import LineTerms
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.basis import LEAST_SPREAD, LineTerms
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import log_line_density
-from gomea_bn.network.conditionals.scales import ProbabilityScale, TransformedScale, UnitScale
-from gomea_bn.network.conditionals.student import LEAST_SPREAD
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, TransformedScale, UnitScale
 
 SEEDS = st.integers(0, 5000)
 

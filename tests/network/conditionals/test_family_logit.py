@@ -112,7 +112,8 @@ def test_answers_follow_the_curve_and_agree_with_draws(network: DiscretizedBayes
 
 
 def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: DiscretizedBayesNet) -> None:
-    from gomea_bn.network.conditionals.columns import Columns
+
+    from gomea_bn.network.conditionals.scales import Columns
 
     family = network.families["grade"]
     assert family.of_line is not None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.network.conditionals.columns import Columns
+from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference import engine as engine_module
 from gomea_bn.network.inference.completion import completed_table
