@@ -159,8 +159,13 @@ def _levels(
 def _nearest(value: Any, levels: tuple[Level, ...], order: list[Any] | None) -> Level | None:
     """Return the nearest of the levels: of numbers by value, of others by the order of categories; or None."""
     numbers = [level for level in levels if isinstance(level, (int, float)) and not isinstance(level, bool)]
-    if len(numbers) == len(levels) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return min(numbers, key=lambda level: abs(level - value))
+    if len(numbers) == len(levels) and not isinstance(value, bool):
+        read = numbers_in([value]) if isinstance(value, str) else [value]
+        if read is None:
+            return None
+        # a number beyond all levels may be infinite
+        within = min(max(float(read[0]), min(numbers)), max(numbers))
+        return min(numbers, key=lambda level: abs(level - within))
     if order is None or value not in order:
         return None
     places = {level: order.index(level) for level in levels if level in order}
