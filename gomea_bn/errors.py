@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -205,6 +205,22 @@ def check_probabilities(name: str, values: Any) -> list[float]:
     for position, value in enumerate(checked):
         check_number(f"{name}[{position}]", value, 0, 1)
     return checked
+
+
+def names_in(name: str, value: Any) -> list[Any]:
+    """Return an option as a list; raises `GomeaBnError` unless it is a name or a sequence."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise wrong_option(name, f"must be a name or a sequence of names, got {value!r:.80}.")
+    return list(value)
+
+
+def mapping_in(name: str, value: Any) -> dict[Any, Any]:
+    """Return an option as a dict, empty for None; raises `GomeaBnError` unless it is a mapping."""
+    if value is not None and not isinstance(value, Mapping):
+        raise wrong_option(name, f"must map variable names to values, got {value!r:.80}.")
+    return dict(value or {})
 
 
 def check_number(
