@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_in, names_in
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_in, names_in, pairs_in
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
@@ -185,7 +185,7 @@ class DiscretizedBayesNet(Immutable):
         metadata: Mapping[str, Any] | None = None,
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
-        edges = list(edges)
+        edges = pairs_in("edges", edges)
         if curve_edges := list(curve_edges):
             from gomea_bn.network.earlier_versions import warn_of_curve_edges, with_axes
 
@@ -216,12 +216,12 @@ class DiscretizedBayesNet(Immutable):
                 "_cards": cards,
                 "_cuts": cuts,
                 "_support": ends,
-                "_shapes": check_shapes(shapes, ends, names),
+                "_shapes": check_shapes(mapping_in("shapes", shapes), ends, names),
                 "_levels": of_discrete,
                 "_tables": of_parents,
                 "_counts": check_counts((counts or {}) if conditionals is None else {}, of_parents),
                 "_pseudo_count": check_pseudo_count(pseudo_count),
-                "_metadata": check_metadata(metadata),
+                "_metadata": check_metadata(mapping_in("metadata", metadata, "names")),
                 "_value_kinds": check_value_kinds(value_kinds, names, cuts),
                 "_conditionals": None,
             }
@@ -274,7 +274,7 @@ class DiscretizedBayesNet(Immutable):
         """
         from gomea_bn.network.counting import counted_network, parts_without_tables
 
-        rows, edges = check_rows(table, cut_points), list(edges)
+        rows, edges = check_rows(table, cut_points), pairs_in("edges", edges)
         parents, parts = parts_without_tables(
             rows, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
         )

@@ -356,7 +356,7 @@ def test_bin_labels_take_the_digits_they_need():
         ({"edges": [("rain", "rain")]}, ["'rain' → 'rain' connects a variable with itself"]),
         ({"edges": [("rain", "height")] * 2}, ["Duplicate edge 'rain' → 'height'"]),
         ({"edges": [("rain", "height"), ("height", "rain")]}, ["cycle", " → "]),
-        ({"edges": ["ab"]}, ["pair (parent, child)", "'ab'"]),
+        ({"edges": ["ab"]}, ["pair of names (parent, child)", "'ab'"]),
         ({"edges": [("rain", "height", "x")]}, ["pair"]),
         ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
         ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from wrong_input import untyped
 
-from gomea_bn import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, discretization, refine_boundaries
+from gomea_bn.certainty import edge_probabilities
+from gomea_bn.metrics import held_out_log_density
 from gomea_bn.simulation.random_networks import random_network
 
 NO_MAPPINGS = [3, "X1", ["X1"], {"X1"}, True, np.array([1.0, 2.0]), pd.Series([1.0]), float("nan")]
@@ -28,6 +30,7 @@ def network():
         ("given", lambda network, wrong: network.conditional_density("X1", wrong)),
         ("given", lambda network, wrong: network.conditional_probabilities("X2", wrong)),
         ("cut_gains", lambda network, wrong: network.summary(wrong)),
+        ("shapes", lambda network, wrong: network.changed(shapes=wrong)),
     ],
 )
 def test_an_option_that_maps_names_is_a_mapping(network, option, call, wrong):
@@ -66,3 +69,37 @@ def test_terms_of_one_name_are_those_of_this_name_alone():
     assert list(terms) == ["X10"]
     with pytest.raises(GomeaBnError, match=r"^Unknown variable 'y'"):
         longer.log_density_terms(longer.sample(2, random_state=1), of=["y"])
+
+
+@pytest.mark.parametrize("wrong", [3, None, "X1", ["X1"], [("X1", 2)], {"X1": "X2"}, [["X1", "X2", "X3"]]])
+def test_edges_are_pairs_of_names(network, wrong):
+    with pytest.raises(GomeaBnError, match=r"dges? must be (a pair|\(parent, child\) pairs) of names"):
+        DiscretizedBayesNet.from_table(network.sample(50, random_state=1), untyped(wrong), network.cut_points)
+    with pytest.raises(GomeaBnError, match=r"dges? must be (a pair|\(parent, child\) pairs) of names"):
+        ExpertNetwork(["X1", "X2"], untyped(wrong))
+
+
+def test_what_refines_and_judges_takes_the_right_types(network):
+    rows = network.sample(50, random_state=1)
+    for options, words in (
+        ({"variables": 3}, "variables must be a name or a sequence of names"),
+        ({"variables": [["X1"]]}, "variables: no continuous variable"),
+        ({"callback": 3}, "callback must be a callable"),
+        ({"scoring_method": np.array([1, 2])}, "scoring_method must be one of"),
+    ):
+        with pytest.raises(GomeaBnError, match=words):
+            refine_boundaries(network, rows, **untyped(options))
+    for name in ("MDLDiscretizer", "BayesianDiscretizer"):
+        with pytest.raises(GomeaBnError, match="order must"):
+            getattr(discretization, name)(order=untyped({"X1": None})).fit(rows)
+    with pytest.raises(GomeaBnError, match="aggregate_levels"):
+        discretization.MDLDiscretizer(aggregate_levels=untyped(np.array([1, 2]))).fit(rows)
+    for call in (
+        held_out_log_density,
+        edge_probabilities,
+        lambda wrong, _: ExpertNetwork(["X1"], [], network=wrong),
+    ):
+        with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet"):
+            call(untyped("X1"), rows)
+    with pytest.raises(GomeaBnError, match="metadata must map names to values"):
+        network.changed(metadata=untyped([1]))
