@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -205,6 +205,35 @@ def check_probabilities(name: str, values: Any) -> list[float]:
     for position, value in enumerate(checked):
         check_number(f"{name}[{position}]", value, 0, 1)
     return checked
+
+
+def names_in(name: str, value: Any) -> list[Any]:
+    """Return an option as a list; raises `GomeaBnError` unless it is a name or a sequence."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise wrong_option(name, f"must be a name or a sequence of names, got {value!r:.80}.")
+    return list(value)
+
+
+def pairs_in(name: str, value: Any) -> list[tuple[str, str]]:
+    """Return an option as a list of pairs; raises `GomeaBnError` unless it is a series of two names each."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise wrong_option(name, f"must be (parent, child) pairs of names, got {value!r:.80}.")
+    pairs = []
+    for pair in value:
+        is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+        if not is_pair or not all(isinstance(end, str) for end in pair):
+            raise GomeaBnError(f"An edge must be a pair of names (parent, child), got {pair!r:.80}.")
+        pairs.append((str(pair[0]), str(pair[1])))
+    return pairs
+
+
+def mapping_in(name: str, value: Any, keys: str = "variable names") -> dict[Any, Any]:
+    """Return an option as a dict, empty for None; raises `GomeaBnError` unless it is a mapping."""
+    if value is not None and not isinstance(value, Mapping):
+        raise wrong_option(name, f"must map {keys} to values, got {value!r:.80}.")
+    return dict(value or {})
 
 
 def check_number(

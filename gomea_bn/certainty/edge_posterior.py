@@ -204,6 +204,8 @@ def edge_probabilities(
     cuts have the same prior probability, and cuts that a user has fixed stay. Columns with edges have two bins or
     more. The candidate parents are limited beyond 200,000 parent sets (more than 34 variables with three parents).
     """
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     options = _Options(
         method=method,
         scores={

@@ -137,15 +137,19 @@ def files_of(source: str, text: str) -> dict[str, list[Path]]:
     """Return the files behind a network, for `check_targets`, by words for them.
 
     They are the file that the network may be read from, or those that `learn --out` and `front --out` write into its
-    folder, existing or not, and the table that it was learned from. `source` is the argument or option that has the
-    name `text` of the network.
+    folder, existing or not, and the table that it was learned from. The folder of a file may name that table too.
+    `source` is the argument or option that has the name `text` of the network.
     """
-    from gomea_bn.front.folder import FRONT_ENTRIES
+    from gomea_bn.front.folder import FRONT_ENTRIES, NETWORKS
     from gomea_bn.learning.run_folder import RUN_ENTRIES
 
     if (folder := _folder_of(text)) is None:
-        return {source: [Path(text)]}
-    files = {source: [folder / name for name in (*FRONT_ENTRIES, *RUN_ENTRIES)]}
+        files = {source: [Path(text)]}
+        folder = Path(text).absolute().parent
+        if folder.name == NETWORKS:
+            folder = folder.parent
+    else:
+        files = {source: [folder / name for name in (*FRONT_ENTRIES, *RUN_ENTRIES)]}
     # the command itself says what is wrong with the folder
     with suppress(GomeaBnError):
         record = _record_of(folder)

@@ -80,12 +80,17 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     is_same = bool((of_rows == of_rows[0]).all())
     if is_same and (of_rows[0] == 1 or not are_frequencies):
         return table
-    if are_frequencies and of_rows.sum() > _MOST_ROWS:
+    # weights at the largest numbers have no finite sum
+    times = float((of_rows / _MOST_ROWS).sum())
+    if are_frequencies and times > 1:
+        in_words = (
+            f"{times * _MOST_ROWS:,.0f}" if times < _MOST_ROWS else f"weights of up to {of_rows.max():.3g}"
+        )
         raise GomeaBnError(
             [
                 Option("sample_weight"),
                 f" has whole numbers, which are frequencies and must sum to at most {_MOST_ROWS:,}, got "
-                f"{of_rows.sum():,.0f}.",
+                f"{in_words}.",
             ],
             ["divide them by their mean if they are importances"],
         )

@@ -266,7 +266,8 @@ class Discretizer(Parameters, ABC):
 
 def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:
     """Raise `GomeaBnError` unless the option `order` contains each of the names, which are those of a `noun`, once."""
-    counts = Counter(order)
+    # a mapping would count as its values
+    counts = Counter(list(order))
     lacking = [name for name in names if not counts[name]]
     duplicates = [name for name, count in counts.items() if count > 1]
     if lacking or duplicates:

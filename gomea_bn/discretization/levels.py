@@ -25,7 +25,7 @@ def grouped_columns(option: str | Iterable[str] | None, table: Table) -> tuple[i
     if option is None:
         return ()
     ordered = [v for v, column in enumerate(table.columns) if _is_ordered(column)]
-    if option == "ordered":
+    if isinstance(option, str) and option == "ordered":
         return tuple(v for v in ordered if len(table.columns[v].levels or ()) > 2)
     if isinstance(option, str) or not isinstance(option, Iterable):
         raise GomeaBnError(

@@ -13,12 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.table import Column, Table
-from gomea_bn.errors import GomeaBnError, Setting, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Setting, is_real, nearest, pairs_in
 from gomea_bn.expert import files
 from gomea_bn.expert.files import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.dot import read_dot_graph
-from gomea_bn.network.parts import Immutable, check_cut_points, check_edges, check_names, check_pseudo_count
+from gomea_bn.network.parts import (
+    Immutable,
+    check_cut_points,
+    check_edges,
+    check_names,
+    check_pseudo_count,
+)
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
@@ -77,17 +83,19 @@ class ExpertNetwork(Immutable):
         network: DiscretizedBayesNet | None = None,
     ) -> None:
         names = check_names(names)
-        edge_list = _edge_list(edges)
+        pairs = pairs_in("edges", edges)
         with prefixed_errors("Expert's network"):
-            check_edges(edge_list, names)
-        cuts = _checked_cuts(cut_points or {}, names)
+            check_edges(pairs, names)
+        cuts = _checked_cuts({} if cut_points is None else cut_points, names)
         if network is not None:
-            if network.names != names or set(network.edges) != set(edge_list):
+            if not isinstance(network, DiscretizedBayesNet):
+                raise GomeaBnError(
+                    f"network must be a DiscretizedBayesNet or None, got {type(network).__name__}."
+                )
+            if network.names != names or set(network.edges) != set(pairs):
                 raise GomeaBnError("The names and edges of an expert with tables must be those of network.")
             cuts = _joined_cuts(cuts, network)
-        self._set_parts(
-            {"_names": names, "_edges": tuple(edge_list), "_cut_points": cuts, "_network": network}
-        )
+        self._set_parts({"_names": names, "_edges": tuple(pairs), "_cut_points": cuts, "_network": network})
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
@@ -134,13 +142,13 @@ class ExpertNetwork(Immutable):
         cut_points : mapping of str to array-like of shape (n_bins - 1,), optional
             Inner cut points of the variables whose bins the expert gives.
         """
-        edge_list = _edge_list(edges)
+        pairs = pairs_in("edges", edges)
         if names is None:
             binned = cut_points if isinstance(cut_points, Mapping) else ()
-            names = list(dict.fromkeys([*(end for edge in edge_list for end in edge), *binned]))
+            names = list(dict.fromkeys([*(end for edge in pairs for end in edge), *binned]))
             if not names:
                 raise GomeaBnError("The expert's network is empty: give edges, names or cut_points.")
-        return cls(names, edge_list, cut_points=cut_points)
+        return cls(names, pairs, cut_points=cut_points)
 
     @classmethod
     def from_network(cls, network: DiscretizedBayesNet) -> Self:
@@ -413,23 +421,6 @@ def _joined_cuts(
             )
     both = {**cut_points, **network.cut_points}
     return {name: both[name] for name in network.names if name in both}
-
-
-def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the edges as pairs of texts."""
-    if isinstance(edges, (str, Mapping)) or not isinstance(edges, Iterable):
-        raise GomeaBnError(f"edges must be (parent, child) pairs of names, got {edges!r:.80}.")
-    edge_list = []
-    for edge in edges:
-        if (
-            isinstance(edge, str)
-            or not isinstance(edge, Sequence)
-            or len(edge) != 2
-            or not all(isinstance(end, str) for end in edge)
-        ):
-            raise GomeaBnError(f"An edge must be a pair of names (parent, child), got {edge!r:.80}.")
-        edge_list.append((str(edge[0]), str(edge[1])))
-    return edge_list
 
 
 def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:

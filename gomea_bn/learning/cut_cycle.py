@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Option, is_real, names_in, nearest
 from gomea_bn.learning.reported_scores import recorded_options, score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
@@ -78,13 +78,14 @@ class RefinementSession:
                 for v in self.network_cuts
                 if has_limits or names[v] in network.shapes
             }
-        for name in variables or ():
-            if name not in continuous:
+        chosen = None if variables is None else names_in("variables", variables)
+        for name in chosen or ():
+            if not isinstance(name, str) or name not in continuous:
                 raise GomeaBnError(
                     f"variables: no continuous variable {name!r}.{nearest(str(name), continuous)}"
                 )
         self.fixed = fixed_columns(network)
-        movable = set(names) - set(self.fixed) if variables is None else set(variables)
+        movable = set(names) - set(self.fixed) if chosen is None else set(chosen)
         self.movable = [v for v in self.network_cuts if names[v] in movable]
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:

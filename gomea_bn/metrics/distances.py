@@ -212,6 +212,8 @@ def held_out_log_density(network: DiscretizedBayesNet, frame: Rows) -> Estimate:
     frame : DataFrame of shape (n_rows, n_variables), Table, path, or other table
         Rows that the network was not learned from; at least 2.
     """
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     frame = source_frame(frame)
     if len(frame) < 2:
         raise GomeaBnError(f"frame must have at least 2 rows, got {len(frame)}.")

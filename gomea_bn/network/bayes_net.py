@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_in, names_in, pairs_in
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
@@ -185,7 +185,7 @@ class DiscretizedBayesNet(Immutable):
         metadata: Mapping[str, Any] | None = None,
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
-        edges = list(edges)
+        edges = pairs_in("edges", edges)
         if curve_edges := list(curve_edges):
             from gomea_bn.network.earlier_versions import warn_of_curve_edges, with_axes
 
@@ -216,12 +216,12 @@ class DiscretizedBayesNet(Immutable):
                 "_cards": cards,
                 "_cuts": cuts,
                 "_support": ends,
-                "_shapes": check_shapes(shapes, ends, names),
+                "_shapes": check_shapes(mapping_in("shapes", shapes), ends, names),
                 "_levels": of_discrete,
                 "_tables": of_parents,
                 "_counts": check_counts((counts or {}) if conditionals is None else {}, of_parents),
                 "_pseudo_count": check_pseudo_count(pseudo_count),
-                "_metadata": check_metadata(metadata),
+                "_metadata": check_metadata(mapping_in("metadata", metadata, "names")),
                 "_value_kinds": check_value_kinds(value_kinds, names, cuts),
                 "_conditionals": None,
             }
@@ -274,7 +274,7 @@ class DiscretizedBayesNet(Immutable):
         """
         from gomea_bn.network.counting import counted_network, parts_without_tables
 
-        rows, edges = check_rows(table, cut_points), list(edges)
+        rows, edges = check_rows(table, cut_points), pairs_in("edges", edges)
         parents, parts = parts_without_tables(
             rows, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
         )
@@ -425,9 +425,10 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             If a name is missing, unknown or given twice.
         """
+        names = names_in("names", names)
         if tuple(names) == self._names:
             return self
-        if sorted(names) != sorted(self._names):
+        if sorted(map(str, names)) != sorted(self._names):
             raise GomeaBnError(
                 f"names must have every variable of the network once: {listed(self._names)}; got {listed(names)}."
             )
@@ -481,7 +482,8 @@ class DiscretizedBayesNet(Immutable):
         parents.
         """
         frame = source_frame(frame)
-        chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
+        members = None if of is None else {self._position(name) for name in names_in("of", of)}
+        chosen = [v for v in range(len(self._names)) if members is None or v in members]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
         columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
         return {
@@ -611,6 +613,7 @@ class DiscretizedBayesNet(Immutable):
         """
         check_integer("n", n, 0)
         check_choice("values", values, VALUES)
+        evidence = mapping_in("evidence", evidence)
         if evidence:
             from gomea_bn.network.inference import completion
 
@@ -1173,7 +1176,7 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For unknown variables, levels, and values that are not numbers.
         """
-        reader = EvidenceReader(self)
+        reader, values = EvidenceReader(self), mapping_in("values", values)
         stated = {
             name: reader.value(name, value, f"values['{given}']")
             for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)
@@ -1392,7 +1395,7 @@ class DiscretizedBayesNet(Immutable):
             return averaged_member(self, name)
 
     def _position(self, name: str) -> int:
-        if name not in self._names:
+        if not isinstance(name, str) or name not in self._names:
             raise GomeaBnError(f"U{unknown_variable(name, self._names, self.metadata)[1:]}")
         return self._names.index(name)
 

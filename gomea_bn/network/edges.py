@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, names_in
 from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
@@ -169,12 +169,13 @@ def why(
     data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
 ) -> EdgeReasons:
     """Return what an edge is worth; see `DiscretizedBayesNet.why`."""
-    if isinstance(edge, str) or len(edge) != 2 or tuple(edge) not in network.edges:
-        reverse = " It has the reverse." if tuple(edge)[::-1] in network.edges else ""
+    pair = tuple(names_in("edge", edge))
+    if pair not in network.edges:
+        reverse = " It has the reverse." if pair[::-1] in network.edges else ""
         raise GomeaBnError(
             f"edge must be an edge (parent, child) of the network, got {edge!r:.120}.{reverse}"
         )
-    parent, child = edge
+    parent, child = pair
     parents = network.parents(child)
     positions = [network.names.index(name) for name in parents]
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})

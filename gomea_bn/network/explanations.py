@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
-from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answers import reduced, refuse_both
@@ -242,7 +242,7 @@ def _findings(
     """Return what is known, by variable: the evidence and the cells of the row that have values."""
     findings = {
         reader.variable(name, "evidence"): value
-        for name, value in (evidence or {}).items()
+        for name, value in mapping_in("evidence", evidence).items()
         if not is_unknown(value)
     }
     if row is None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, code_of_number
 from gomea_bn.data.dates import source_name, unit_of
-from gomea_bn.data.frames import has_floats, plain
+from gomea_bn.data.frames import distinct_values, has_floats, plain
 from gomea_bn.data.symbols import from_distinct, is_text_like, numbers_in, symbols_among
 from gomea_bn.errors import check_choice, give_warning
 from gomea_bn.lazy import pd
@@ -47,7 +47,7 @@ def known_rows(
     all. Columns that are absent or occur twice are left to their reader.
     """
     check_choice("unknown", unknown, UNKNOWN)
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+    if frame.columns.nlevels > 1:
         return KnownRows(frame)
     labels = list(map(str, frame.columns))
     na_values = network.metadata.get("na_values")
@@ -104,10 +104,10 @@ def _numbers(series: pd.Series[Any], name: str, na_values: Sequence[Any] | None)
     reads = is_text and unit_of(name) is None and numbers_in(others) is not None
     if not is_symbol.any() and not reads:
         return None
-    kept = [None if symbol else value for value, symbol in zip(values, is_symbol, strict=True)]
+    cleaned = [None if symbol else value for value, symbol in zip(values, is_symbol, strict=True)]
     if not reads:
         return series.mask(_cells(codes, is_symbol))
-    return from_distinct(series, codes, kept)
+    return from_distinct(series, codes, cleaned)
 
 
 def _levels(
@@ -159,18 +159,23 @@ def _levels(
 def _nearest(value: Any, levels: tuple[Level, ...], order: list[Any] | None) -> Level | None:
     """Return the nearest of the levels: of numbers by value, of others by the order of categories; or None."""
     numbers = [level for level in levels if isinstance(level, (int, float)) and not isinstance(level, bool)]
-    if len(numbers) == len(levels) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return min(numbers, key=lambda level: abs(level - value))
+    if len(numbers) == len(levels) and not isinstance(value, bool):
+        read = numbers_in([value]) if isinstance(value, str) else [value]
+        if read is None:
+            return None
+        # a number beyond all levels may be infinite
+        within = min(max(float(read[0]), min(numbers)), max(numbers))
+        return min(numbers, key=lambda level: abs(level - within))
     if order is None or value not in order:
         return None
-    places = {level: order.index(level) for level in levels if level in order}
-    return min(places, key=lambda level: abs(places[level] - order.index(value))) if places else None
+    ranks = {level: order.index(level) for level in levels if level in order}
+    return min(ranks, key=lambda level: abs(ranks[level] - order.index(value))) if ranks else None
 
 
 def _distinct(series: pd.Series[Any]) -> tuple[NDArray[np.int64], list[Any]] | None:
     """Return the distinct values of a column, and their position in every row, -1 where missing; None for odd ones."""
     try:
-        codes, uniques = pd.factorize(series)
+        codes, uniques = distinct_values(series)
     # lists and dicts cannot be compared, and are refused where they are read
     except TypeError:
         return None

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, mapping_in, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
@@ -128,7 +128,7 @@ def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> ND
 
 def _row_of(network: NetworkLike, name: str, given: Mapping[str, object]) -> pd.DataFrame:
     """Return one row with the values of the parents of a variable."""
-    parents = network.parents(name)
+    parents, given = network.parents(name), mapping_in("given", given)
     for other in given:
         if other not in parents:
             raise GomeaBnError(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.expert.expert_network import ExpertNetwork
-    from gomea_bn.network.conditionals.conditionals import Conditionals, with_cut
+    from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.recorded import NetworkLike
 
 _FILL = "#cfcfcf"

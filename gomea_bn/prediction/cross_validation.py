@@ -16,7 +16,15 @@ from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights, weighted_table
 from gomea_bn.discretization.proposals import PROPOSERS
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    check_integer,
+    names_in,
+    nearest,
+    wrong_option,
+)
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
@@ -97,14 +105,18 @@ def cross_validate(
     ['log_density', 'log_density_error', 'seconds']
     """
     check_integer("folds", folds, 2)
-    methods = [compare] if isinstance(compare, str) else list(dict.fromkeys(compare))
+    methods = names_in("compare", compare)
     for name in methods:
-        if name not in METHODS:
-            wanted = f" must name methods among {', '.join(METHODS)}, got {name!r}.{nearest(name, METHODS)}"
+        if not isinstance(name, str) or name not in METHODS:
+            wanted = f" must name methods among {', '.join(METHODS)}, got {name!r:.80}.{nearest(str(name), METHODS)}"
             raise GomeaBnError([Option("compare"), wanted])
     if not methods:
         raise GomeaBnError([Option("compare"), f" must name at least one method among {', '.join(METHODS)}."])
-    options = (learner or BayesNetLearner()).get_params(deep=False)
+    methods = list(dict.fromkeys(methods))
+    learner = BayesNetLearner() if learner is None else learner
+    if not isinstance(learner, BayesNetLearner):
+        raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
+    options = learner.get_params(deep=False)
     table = source_table(
         data, kinds=kinds or options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
     )
@@ -116,10 +128,9 @@ def cross_validate(
         table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0]
     if target is not None:
         names = spellings(table.names)
-        if target not in names:
-            raise GomeaBnError(
-                [Option("target"), f" must be a column of the table, got {target!r}.{nearest(target, names)}"]
-            )
+        if not isinstance(target, str) or target not in names:
+            hint = nearest(str(target), names)
+            raise wrong_option("target", f"must be a column of the table, got {target!r:.80}.{hint}")
         target = names[target]
     if table.n_rows < folds:
         raise GomeaBnError(

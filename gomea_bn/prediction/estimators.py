@@ -419,7 +419,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
-            raise GomeaBnError(f"y must have at least two classes, got the single class {classes[0]!r}.")
+            raise GomeaBnError(
+                f"y must have at least two classes, got the single class {classes.tolist()[0]!r}."
+            )
         codes = np.searchsorted(classes, labels)
         column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
         self._learn(frame, column, _target_name(y, frame), weights, len(classes))

@@ -242,9 +242,9 @@ def pooling_gain(
 
     A table of J configurations has a pseudo-count per cell, which together draw the column towards equal probabilities
     as J pseudo-counts per level do. A column that is nearly uniform gains by that, whatever the parents. The column
-    alone may therefore have 1, 2, 4, ... or J pseudo-counts per level, whichever scores best. Counts, (n_observed, r),
-    are multiplied by a weight. The bins of a column without levels count as equally frequent, which gains most, so that
-    the gain does not depend on where the cuts are.
+    alone may therefore have 1, 2, 4, ... or J pseudo-counts per level, at most as many as rows, whichever scores best.
+    Counts, (n_observed, r), are multiplied by a weight. The bins of a column without levels count as equally frequent,
+    which gains most, so that the gain does not depend on where the cuts are.
     """
     gain, before = 0.0, 1.0
     n_rows = 0.0
@@ -252,9 +252,11 @@ def pooling_gain(
         return gain
     for cell in range(n_observed * r):
         n_rows += weight * counts[cell]
+    # no more configurations than rows have any rows
+    most = min(configurations, n_rows)
     # the score has one maximum over the numbers of pseudo-counts (Levin & Reeds, 1977)
-    while before < configurations:
-        after = min(2.0 * before, configurations)
+    while before < most:
+        after = min(2.0 * before, most)
         change = r * (lgamma(before) - lgamma(after))
         if has_levels:
             for k in range(r):

@@ -126,6 +126,21 @@ def test_the_table_of_a_run_or_front_is_no_target(folder, searched, command):
 
 
 @pytest.mark.parametrize(
+    ("searched", "file"), [("learn", "out/network.json"), ("front", "out/networks/0000.json")]
+)
+def test_the_table_behind_a_file_of_a_run_or_front_is_no_target(folder, searched, file):
+    Path("table.csv").write_bytes(Path("rows.csv").read_bytes())
+    more = ["--networks", "1"] if searched == "front" else []
+    arguments = [searched, "table.csv", "--out", "out", "--max-evaluations", "50", "--quiet", *more]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    before = contents(folder)
+    result = CliRunner().invoke(main, ["impute", file, "rows.csv", "-o", "table.csv"])
+    assert result.exit_code == 2, result.stderr
+    assert "cannot write 'table.csv', since it is an input (the table of NETWORK)" in result.stderr
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
     ("command", "endings"),
     [
         ("export run --to bif -o rows.txt", ".bif"),

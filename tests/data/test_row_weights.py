@@ -305,6 +305,8 @@ def test_too_many_repeats_are_refused():
     rows = pd.DataFrame({"k": ["a", "b"] * 5})
     with pytest.raises(GomeaBnError, match=r"must sum to at most 50,000,000, got 100,000,000\. Divide"):
         BayesNetLearner(max_evaluations=10).fit(rows, sample_weight=np.full(10, 1e7))
+    with pytest.raises(GomeaBnError, match=r"at most 50,000,000, got weights of up to 1e\+308\. Divide"):
+        BayesNetLearner(max_evaluations=10).fit(rows, sample_weight=np.full(10, 1e308))
 
 
 @pytest.mark.sample(1)

@@ -120,6 +120,29 @@ def test_an_unknown_level_may_count_as_the_nearest(network):
     np.testing.assert_array_equal(density, of_sizes.log_density(sizes))
 
 
+@pytest.mark.parametrize(("far", "level"), [(np.inf, 4), (-np.inf, 0), ("9", 4), (" -1e3 ", 0), (2**70, 4)])
+def test_the_nearest_level_of_a_number_is_that_of_its_text_and_of_the_infinite(network, far, level):
+    frame = table(None).dropna()
+    chosen = frame["count"] == level
+    odd = frame.assign(count=frame["count"].astype(object).where(~chosen, far))
+    with pytest.warns(GomeaBnWarning, match=f"of 'count' in {chosen.sum()} row"):
+        density = network.log_density(odd, unknown="nearest")
+    np.testing.assert_array_equal(density, network.log_density(frame))
+
+
+@pytest.mark.parametrize("unknown", ["missing", "nearest"])
+@pytest.mark.parametrize("has_gap", [True, False])
+def test_imputed_rows_keep_unknown_levels_with_and_without_gaps(network, unknown, has_gap):
+    frame = table(None).dropna().reset_index(drop=True)
+    odd = frame.assign(count=frame["count"].replace(4, 9).astype("Int64"))
+    if has_gap:
+        odd.loc[0, "count"] = pd.NA
+    with pytest.warns(GomeaBnWarning, match="9 of 'count'"):
+        filled = network.impute(odd, "mode", unknown=unknown)
+    expected = odd["count"].fillna(filled.loc[0, "count"])
+    pd.testing.assert_series_equal(filled["count"], expected)
+
+
 def test_an_unknown_level_may_be_refused(network):
     odd = table(None).assign(c="w")
     for method in (network.log_density, network.score, network.update, network.impute):

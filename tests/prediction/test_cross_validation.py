@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, GomeaBnError, read_table
 from gomea_bn.data.weights import weighted_table
@@ -152,3 +153,21 @@ def test_equal_weights_are_none_and_weights_of_zero_removed_rows():
     pd.testing.assert_frame_equal(removed, weighted)
     with pytest.raises(GomeaBnError, match="sample_weight must have one weight for each of 40 rows"):
         cross_validate(frame, sample_weight=[1.0], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"compare": 3}, "compare must be a name or a sequence of names, got 3"),
+        ({"compare": [["learner"]]}, "compare must name methods among"),
+        ({"compare": [1]}, "compare must name methods among"),
+        ({"target": 3}, "target must be a column of the table, got 3"),
+        ({"target": ["a"]}, "target must be a column of the table, got"),
+        ({"learner": "x"}, "learner must be a BayesNetLearner or None, got 'x'"),
+        ({"learner": 0}, "learner must be a BayesNetLearner or None, got 0"),
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(options, words):
+    rows = pd.DataFrame({"a": ["x", "y"] * 10, "b": np.arange(20) % 3 / 7})
+    with pytest.raises(GomeaBnError, match=words):
+        cross_validate(rows, folds=2, **untyped({"compare": "histogram", **options}))

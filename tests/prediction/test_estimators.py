@@ -307,6 +307,8 @@ def test_wrong_targets_are_refused():
     x, y = numbers(30)
     with pytest.raises(GomeaBnError, match="single class"):
         BayesNetClassifier().fit(x, ["a"] * 30)
+    with pytest.raises(GomeaBnError, match=r"got the single class 0\.0\."):
+        BayesNetClassifier().fit(x, np.zeros(30))
     with pytest.raises(ValueError, match="continuous"):
         BayesNetClassifier().fit(x, y)
     days = pd.date_range("2024-01-01", periods=3).repeat(10)

@@ -110,7 +110,8 @@ def slow_family_score(
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
     if pooled:
         has_levels = bool(variables[family.child[0]].n_levels) if has_levels is None else has_levels
-        amounts = [*(2**k for k in range(40) if 2**k < q), q]
+        most = max(min(q, n), 1)
+        amounts = [*(2**k for k in range(40) if 2**k < most), most]
         alone = [slow_dirichlet(codes, r, amount, has_levels=has_levels) for amount in amounts]
         parts.append(alone[0] - max(alone))
     return math.fsum(parts)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import prod
+from math import log, prod
 from typing import Any
 
 import numpy as np
@@ -628,7 +628,11 @@ class Averaging:
         ends = scale.ends_of_points(values)
         steps = log_steps(values, scale)
         least = least_scale(steps)
-        rows = LineRows(z, positions, groups, prod(n_levels), scale, least, ends, steps.max(axis=1))
+        of_rows = steps.max(axis=1)
+        if ends is not None:
+            # a probability gains nothing from a narrow component
+            of_rows = np.where(ends.is_point, log(least), of_rows)
+        rows = LineRows(z, positions, groups, prod(n_levels), scale, least, ends, of_rows)
         return rows, scale.log_slope(values, z)
 
 

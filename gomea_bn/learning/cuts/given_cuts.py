@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.errors import GomeaBnError, check_choice, pairs_in
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, silent
@@ -80,7 +80,7 @@ def network_from_pieces(
         with about_sample(len(sample.rows), n_rows, sample.named):
             table = table_of(sample.rows)
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
-        edges = list(edges)
+        edges = pairs_in("edges", edges)
         parents, parts = parts_without_tables(
             table,
             edges,

@@ -21,6 +21,7 @@ from gomea_bn.errors import (
     GomeaBnWarning,
     Option,
     Setting,
+    check_callable,
     check_choice,
     check_integer,
     check_number,
@@ -174,9 +175,11 @@ def refine_boundaries(
     if by_discretizer:
         _check_for_discretizer(bin_counts, starts, callback)
     bin_counts = bin_counts or ("free" if by_discretizer else "fixed")
+    check_callable("callback", callback)
     # a score that the user names has its usual prior
     prior = None if scoring_method is None else "dirichlet"
-    scoring_method = scoring_method or recorded_method(network.metadata, "density-bic")
+    if scoring_method is None:
+        scoring_method = recorded_method(network.metadata, "density-bic")
     if pseudo_count is None:
         pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
     table = table_for(network, data, allow_missing=True)

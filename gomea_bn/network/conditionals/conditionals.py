@@ -349,8 +349,6 @@ def families_of(network: WithDensities) -> dict[str, Family]:
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name."""
-    if not isinstance(frame, pd.DataFrame):
-        raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
     chosen = [name for name in network.names if name in of]
     positions = column_positions(frame, chosen)
     levels = network.levels

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, is_integer, is_real, mapping_in
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
@@ -39,7 +39,7 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, the nats that each of
     its cuts gains if they are given, and the parents.
     """
-    edges = network.edges
+    edges, of_cuts = network.edges, mapping_in("cut_gains", cut_gains)
     lines = [counts_text(network), ""]
     shown_names = {name: shown_name(name) for name in network.names}
     width = max(map(len, shown_names.values()))
@@ -54,7 +54,7 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
             inside = "uniform inside" if shape is None else "shape of its column inside"
             points = f"; {points_text(shape.points)}" if shape is not None and shape.points else ""
             details = [f"{inside}{points}"]
-        gains = None if cut_gains is None else cut_gains.get(name)
+        gains = of_cuts.get(name)
         if gains is not None or name in network.cut_points:
             details += _of_cuts(network, name, gains)
         if network.conditionals is not None and (line := network.conditionals.lines.get(name)):

@@ -18,6 +18,8 @@ from gomea_bn.errors import (
     check_choice,
     check_probabilities,
     give_warning,
+    mapping_in,
+    names_in,
     row_list,
 )
 from gomea_bn.lazy import pd
@@ -66,7 +68,7 @@ def query(
         if joint.resolution is not None:
             note_errors(answers, {", ".join(chosen): joint.resolution.errors})
         return answers
-    observed = dict(evidence or {})
+    observed = mapping_in("evidence", evidence)
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
     reader.warn_of_outside(stated.outside)
@@ -180,11 +182,11 @@ def log_density(
 ) -> NDArray[np.float64]:
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
-    conditions = reader.variables([given] if isinstance(given, str) else list(given), "given")
+    conditions = reader.variables(names_in("given", given), "given")
     if of is None:
         chosen = [name for name in reader.names if name not in conditions]
     else:
-        chosen = reader.variables([of] if isinstance(of, str) else dict.fromkeys(of), "of")
+        chosen = list(dict.fromkeys(reader.variable(name, "of") for name in names_in("of", of)))
     if both := [name for name in chosen if name in conditions]:
         raise GomeaBnError(f"'{both[0]}' is both in of and in given; remove it from one.")
     read = reader.frame(frame, [*chosen, *conditions])
@@ -256,8 +258,7 @@ def warn_of_base_rates(network: NetworkLike, targets: Iterable[object], given: I
 
 def target_names(reader: EvidenceReader, targets: str | Sequence[str]) -> list[str]:
     """Return the names of the targets; raises for unknown and repeated ones, and for none."""
-    names = [targets] if isinstance(targets, str) else targets
-    chosen = [reader.variable(name, "target") for name in names]
+    chosen = [reader.variable(name, "target") for name in names_in("targets", targets)]
     if not chosen or len(set(chosen)) < len(chosen):
         raise GomeaBnError(f"targets must be one or more different variables, got {targets!r}.")
     return chosen

@@ -114,18 +114,15 @@ def impute(
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
-            if name in given.unknown:
-                filled_column = _with_cells(
-                    filled_column, original.iloc[:, places[name]], given.unknown[name]
-                )
             result.isetitem(places[name], filled_column)
+        if name in given.unknown:
+            before, after = (of.iloc[:, places[name]] for of in (original, result))
+            result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
     note_errors(result, errors)
     return result
 
 
-def _with_cells(
-    filled: pd.Series[Any], original: pd.Series[Any], chosen: NDArray[np.bool_]
-) -> pd.Series[Any]:
+def _with_cells(filled: pd.Series[Any], original: pd.Series[Any], chosen: NDArray[np.bool_]) -> Any:
     """Return a filled column with some cells as they were, of the storage of the original where it can hold them."""
     values = filled.astype(object).to_numpy(copy=True)
     values[chosen] = original.astype(object).to_numpy()[chosen]
@@ -276,12 +273,16 @@ def _with_numbers(
         return whole_numbers(filled) if is_whole else filled
     if source_name(name) == name or str(column.name) == name:
         return numbers
-    cells = column_values(network, name, numbers, is_mean=True)
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+    types = pd.api.types
+    if types.is_datetime64_any_dtype(column.dtype):
+        filled_cells = in_time_zone(filled_cells, column.dt.tz)
+    if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
         # observed cells stay as they are
-        cells, filled_cells = (in_time_zone(dates, column.dt.tz) for dates in (cells, filled_cells))
-    result = pd.Series(cells, index=column.index, name=column.name)
+        result = column.copy()
+        result[is_missing] = pd.Series(filled_cells).astype(column.dtype).array
+        return result
+    result = pd.Series(column_values(network, name, numbers, is_mean=True), column.index, name=column.name)
     result[is_missing] = filled_cells
     return result
 

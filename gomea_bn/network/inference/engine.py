@@ -88,8 +88,10 @@ _SIZES_OF_ROWS = (18, 14, 10, 7)
 _FINE_SIZES = _SIZES_OF_ROWS[:2]
 _OWN_DENSITIES = 2**13
 _MOST_OWN_DENSITIES = 2**15
-# weighted draws of a row whose rounds do not settle, and equal draws that they must be worth
-_DRAWS_OF_ROW = 2**14
+# weighted draws of a row whose rounds do not settle: more where the first ones are worth less than enough equal draws
+_DRAWS_OF_ROW = 2**12, 2**14
+_ENOUGH_DRAWS = 2_500.0
+# equal draws that they must be worth
 _LEAST_DRAWS = 625.0
 _MOST_ROUNDS = 8
 # numbers inside the cells of a draw, of which it takes one
@@ -558,8 +560,8 @@ class CellEngine:
             is_answered[rows] = done.errors <= _MOST_DIFFERENCE
         for row in hard[~is_answered[hard]].tolist():
             of_row = evidence.take(np.array([row]))
-            values, logs = self._weighted_draws(of_row, (), _DRAWS_OF_ROW, generator)
-            if _equal_draws(logs) >= _LEAST_DRAWS:
+            values, logs, worth = self._enough_draws(of_row, (), generator)
+            if worth >= _LEAST_DRAWS:
                 weights = np.exp(logs - logs.max())
                 chosen = generator.choice(len(logs), n_draws, p=weights / weights.sum())
                 drawn[row] = np.where(is_unknown[row], FREE, evidence.codes[row])
@@ -879,8 +881,7 @@ class CellEngine:
         """Return the answer of a single row by weighted draws, or None if they are worth too little."""
         wanted = [] if target is None else [target]
         generator = np.random.default_rng(_SEED)
-        values, logs = self._weighted_draws(evidence, wanted, _DRAWS_OF_ROW, generator)
-        worth = _equal_draws(logs)
+        values, logs, worth = self._enough_draws(evidence, wanted, generator)
         if worth < _LEAST_DRAWS:
             return None
         weights = np.exp(logs - logs.max())
@@ -908,6 +909,17 @@ class CellEngine:
             blanket=None,
         )
         return RowAnswer(np.array([row]), log_evidence, errors, cells, None)
+
+    def _enough_draws(
+        self, evidence: Evidence, wanted: Sequence[int], generator: np.random.Generator
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], float]:
+        """Return what `_weighted_draws` does, of as many as are enough, and how many equal draws they are worth."""
+        worth = 0.0
+        for n in _DRAWS_OF_ROW:
+            if worth < _ENOUGH_DRAWS:
+                values, logs = self._weighted_draws(evidence, wanted, n, generator)
+                worth = _equal_draws(logs)
+        return values, logs, worth
 
     def _weighted_draws(
         self, evidence: Evidence, wanted: Sequence[int], n: int, generator: np.random.Generator

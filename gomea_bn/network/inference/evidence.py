@@ -74,14 +74,14 @@ class EvidenceReader:
         self.names = network.names
         self.levels = network.levels
         self.support = network.support
-        self.network = self._network = network
+        self.network = network
         self._shown = shown_network(network)
         self._spellings = spellings(network.names)
 
     @cached_property
     def bins(self) -> dict[str, BinDistributions]:
         """Distributions inside the bins by continuous variable."""
-        return {name: BinDistributions(self._network, name) for name in self.support}
+        return {name: BinDistributions(self.network, name) for name in self.support}
 
     @cached_property
     def continuous(self) -> list[tuple[int, str, BinDistributions]]:
@@ -94,7 +94,7 @@ class EvidenceReader:
         A variable of dates, durations or times of day may be named as its column, without the unit.
         """
         if not isinstance(name, str) or name not in self._spellings:
-            raise GomeaBnError(f"{option}: {unknown_variable(name, self.names, self._network.metadata)}")
+            raise GomeaBnError(f"{option}: {unknown_variable(name, self.names, self.network.metadata)}")
         return self._spellings[name]
 
     def variables(self, names: Iterable[object], option: str) -> list[str]:
@@ -107,8 +107,6 @@ class EvidenceReader:
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
         """Return the values of some columns of a frame; missing cells are unknown."""
-        if not isinstance(frame, pd.DataFrame):
-            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         names = list(names)
         places = column_positions(frame, names)
         codes = np.full((len(frame), len(self.names)), -1, np.int32)
@@ -126,8 +124,8 @@ class EvidenceReader:
 
     def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
         """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
-        # other tables, and names of several levels, are refused where they are read
-        if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        # names of several levels are refused where they are read
+        if frame.columns.nlevels > 1:
             return list(names)
         labels = list(map(str, frame.columns))
         absent = [name for name in names if not {name, source_name(name)} & {*labels}]
@@ -189,7 +187,7 @@ class EvidenceReader:
         weights = pieces.likelihood
         bins = np.flatnonzero(weights)
         # evidence for a single bin is that bin, up to a factor, if the network knows no more than bins
-        if len(bins) == 1 and self._shown is self._network:
+        if len(bins) == 1 and self._shown is self.network:
             return Statement(int(bins[0]), pieces=pieces, outside=outside)
         return Statement(weights=weights, pieces=pieces, outside=outside)
 
@@ -272,7 +270,7 @@ class EvidenceReader:
 
     def first_cells(self, name: str) -> NDArray[np.int64]:
         """Return the first bin of the network in every shown bin of a continuous variable, int64 (n_shown,)."""
-        cells, shown = self._network.cut_points[name], self._shown.cut_points[name]
+        cells, shown = self.network.cut_points[name], self._shown.cut_points[name]
         return np.concatenate(([0], np.searchsorted(cells, shown) + 1))
 
     def inside(self, name: str, value: float) -> float:
@@ -296,7 +294,7 @@ class EvidenceReader:
                 parts.append(f"{counted(len(given), 'value')} of '{name}' (support {low:g} to {high:g})")
                 examples.append(_in_words(name, given[0]))
         if parts:
-            nearest_part = "in the nearest bin" if self._shown is self._network else "its nearest end"
+            nearest_part = "in the nearest bin" if self._shown is self.network else "its nearest end"
             give_warning(
                 f"Values outside the support count as {nearest_part}: {listed(parts, 5)}; for example "
                 f"{listed(examples, 5)}."

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.errors import GomeaBnError, check_integer, mapping_in
 from gomea_bn.lazy import pd
 from gomea_bn.network.inference.answers import offering_bins, refuse_both, states_of, target_names
 from gomea_bn.network.inference.engine import (
@@ -58,7 +58,7 @@ def most_probable(
     if isinstance(engine, CellEngine) and cells is None:
         engine = CellEngine(network, OF_EXPLANATIONS)
     reader = EvidenceReader(engine.network)
-    observed = dict(evidence or {})
+    observed = mapping_in("evidence", evidence)
     stated = reader.stated(observed)
     known = [name for name, (row,) in stated.statements.items() if row.code >= 0 or row.weights is not None]
     if targets is None:

@@ -119,3 +119,24 @@ def test_turned_columns_and_rows_in_another_order_have_the_same_mixture(seed: in
     assert max(densities) - min(densities) < 0.02
     # a single line has less than 0
     assert min(densities) > 0.4
+
+
+@pytest.mark.filterwarnings("ignore::gomea_bn.errors.GomeaBnWarning")
+def test_a_value_of_half_of_the_rows_keeps_its_share():
+    """A component around a point mass may be as narrow as its probability needs."""
+    x = np.random.default_rng(4).gamma(1, 1, 400)
+    x = np.concatenate((x, np.full(400, x[3])))
+    frame = pd.DataFrame({"x": x, "y": x**2})
+    learner = BayesNetLearner(
+        max_evaluations=100,
+        max_seconds=None,
+        random_state=1,
+        knowledge=ExpertKnowledge(required_edges=[("x", "y")]),
+    )
+    network = learner.fit(frame).network_
+    assert isinstance(line_of(network), FamilyMixture)
+    drawn = network.sample(4000, random_state=1)
+    is_point = drawn["x"] == x[3]
+    assert abs(is_point.mean() - 0.5) < 0.05
+    assert np.isclose(drawn["y"][is_point], x[3] ** 2).mean() > 0.99
+    assert network.log_density_terms(frame[3:4])["y"][0] > -0.01

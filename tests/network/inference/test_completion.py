@@ -8,7 +8,7 @@ from network_examples import network_with, simple_network, slow_code, small_netw
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.inference import completion
 
@@ -255,3 +255,23 @@ def test_variables_without_evidence_below_them_follow_their_parents(missing):
         pd.testing.assert_frame_equal(again, filled[0])
     drawn = filled[0].loc[100:]
     assert ((drawn["level"] == "high") == (drawn["y"] > 0)).mean() > 0.95
+
+
+@pytest.mark.parametrize("how", ["draw", "mode", "mean"])
+@pytest.mark.parametrize("unit", ["s", "ns"])
+@pytest.mark.filterwarnings("ignore::gomea_bn.errors.GomeaBnWarning")
+def test_observed_dates_and_durations_stay_to_the_last_digit(how, unit):
+    rng = np.random.default_rng(0)
+    steps = pd.Series(rng.integers(10**15, 10**17, 80))
+    durations = pd.to_timedelta(steps, unit="ns").astype(np.dtype(f"timedelta64[{unit}]"))
+    dates = pd.Timestamp("2020-01-01") + pd.to_timedelta(steps, unit="ns")
+    dates = dates.astype(np.dtype(f"datetime64[{unit}]"))
+    frame = pd.DataFrame({"x": rng.normal(size=80), "duration": durations, "date": dates})
+    gaps = frame.mask(rng.random(frame.shape) < 0.1)
+    network = BayesNetLearner(max_evaluations=20, max_seconds=None, random_state=1).fit(gaps).network_
+    filled = network.impute(gaps, how, random_state=1)
+    for name in ("duration", "date"):
+        assert filled[name].notna().all()
+        assert filled[name].dtype == frame[name].dtype
+        observed = gaps[name].notna()
+        pd.testing.assert_series_equal(filled.loc[observed, name], frame.loc[observed, name])
