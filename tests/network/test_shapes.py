@@ -204,7 +204,7 @@ def test_copies_are_equal_and_read_only():
             {"height": Shape([0, 5], [1], [1])},
             r"shapes\['height'\] must have the support of the variable \(0.0, 4.0\), got \(0.0, 5.0\)",
         ),
-        ([SHAPE], "shapes must map variable names to values, got list"),
+        ([SHAPE], "shapes must map variable names to values, got"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(shapes, message):

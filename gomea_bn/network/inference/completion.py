@@ -45,6 +45,9 @@ _WAYS = ("draw", "mode", "mean", "joint")
 _BLOCK = 2**15
 _MOST_NUMBERS = 2**25
 
+# units of dates and durations in pandas, from coarse to fine
+_UNITS_OF_TIME = ("s", "ms", "us", "ns")
+
 
 def impute(
     engine: Engine,
@@ -278,9 +281,11 @@ def _with_numbers(
     if types.is_datetime64_any_dtype(column.dtype):
         filled_cells = in_time_zone(filled_cells, column.dt.tz)
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
-        # observed cells stay as they are
-        result = column.copy()
-        result[is_missing] = pd.Series(filled_cells).astype(column.dtype).array
+        # observed cells stay as they are, and no cell loses its fractions of a second
+        times = pd.Series(filled_cells)
+        unit = max(column.dt.unit, times.dt.unit, key=_UNITS_OF_TIME.index)
+        result = column.dt.as_unit(unit).copy()
+        result[is_missing] = times.dt.as_unit(unit).array
         return result
     result = pd.Series(column_values(network, name, numbers, is_mean=True), column.index, name=column.name)
     result[is_missing] = filled_cells

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import plain_line
+from averaged_examples import conditionals_of, plain_line
 from numpy.typing import NDArray
 from scipy.stats import norm
 
@@ -179,5 +179,6 @@ def test_a_column_with_a_point_mass_follows_the_same_in_all_units(unit: float) -
     x = rng.normal(size=600)
     y = np.where(x < 0, 0.0, x + 0.1 * rng.normal(size=600) ** 2)
     plain, scaled = averaged_of(x, y), averaged_of(x, unit * y)
-    assert plain_line(plain, "y").weight > 0.2
-    assert plain_line(scaled, "y").weight == pytest.approx(plain_line(plain, "y").weight, abs=1e-3)
+    of_plain, of_scaled = (conditionals_of(network).lines["y"] for network in (plain, scaled))
+    assert of_plain.weight > 0.2
+    assert of_scaled.weight == pytest.approx(of_plain.weight, abs=1e-3)
