@@ -26,7 +26,7 @@ PARENTS = ("x", "w", "g")
 
 
 def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> DiscretizedBayesNet:
-    """Return a network whose column "y" has random sets of tables, and follows a kind besides.
+    """Return a network whose column "y" has random sets of tables, and may also follow a kind.
 
     Without a kind it is a line, or nothing. A line is on probability scales or in own units, with knots or products or
     both or neither, in one group per level of "g". The shape of "y" may have point masses, which are then those of its

@@ -149,7 +149,7 @@ class FurtherRows:
 
 
 class Fitted(Parts):
-    """What a column follows besides its tables, as fitted to rows: a weight, the parents, and more.
+    """What a column follows in addition to its tables, as fitted to rows: a weight, the parents, and more.
 
     A subclass is a kind of conditional. All that others need to know about it are the members of this class.
     """

@@ -1,4 +1,4 @@
-"""The kinds of what a column follows besides its tables."""
+"""The kinds of what a column follows in addition to its tables."""
 
 from __future__ import annotations
 

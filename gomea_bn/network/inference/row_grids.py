@@ -18,7 +18,7 @@ _MIDDLE = 0.5 + 2.0**-23
 _FEW_POINTS = 8
 # the probabilities of inner cells are those of equal steps of a normal distribution between these deviations
 _FARTHEST = 2.6
-# further cells end so many deviations beyond the inner ones
+# numbers of deviations beyond the inner cells at which further cells end
 _BEYOND = np.array([1.0, 3.0, 9.0, 27.0, 81.0])
 
 
