@@ -997,7 +997,7 @@ class CellEngine:
         *,
         of_evidence: bool = False,
     ) -> Iterator[RowRound]:
-        """Yield hard rows over cells of their own, with the first of some numbers of cells that needs few enough densities.
+        """Yield hard rows over cells of their own, of the first of some numbers that need few enough densities.
 
         Every round has its cells where the columns lie by the round before, until their distributions stay, or with
         `of_evidence` the log probability of what is known. Variables that are `wanted` are answered also where no
