@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import log, pi
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, SMOOTH, CurveData, CurveScratch
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
@@ -126,6 +126,12 @@ class LevelFunctions:
         self._used = np.flatnonzero((share > 0) & (share < 1))
         self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
         self.roughness = np.zeros(len(self._used))
+        self._n_levels = n_levels
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The functions of every level, float64 (n_levels, n_functions)."""
+        return np.asarray(np.eye(self._n_levels)[:, self._used] * self._scale)
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
@@ -163,6 +169,20 @@ class SmoothFunctions:
         self._curves = (orthonormal @ rotation)[:, chosen]
         relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
         self.roughness = np.concatenate([[0.0], relative])
+
+    @property
+    def knots(self) -> NDArray[np.float64]:
+        """Knots of the cubic splines, the outer ones repeated, float64 (n_splines + 4,)."""
+        return self._knots
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The functions as sums of cubic B-splines, float64 (n_splines, n_functions)."""
+        n_splines = len(self._knots) - _DEGREE - 1
+        # a spline whose coefficients are the means of its inner knots is the line (Greville, 1967)
+        places = np.array([self._knots[i + 1 : i + 1 + _DEGREE].mean() for i in range(n_splines)])
+        line = (places - self._mean) / self._deviation
+        return np.column_stack([line, self._curves])
 
     def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(
@@ -237,35 +257,49 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
     rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
+    sizes = curve_sizes(variables)
+    return no_curves() if sizes is None else family_curve_data(variables, sizes)
+
+
+class CurveSizes(NamedTuple):
+    """How many functions columns of a table have."""
+
+    per_column: int  # most functions of a continuous column
+    per_pair: int  # functions of either column in the products of two columns, 0 without products
+
+
+def curve_sizes(variables: Sequence[ScoredVariable]) -> CurveSizes | None:
+    """Return how many functions the columns of a table have; None if not even lines are affordable, or of no use."""
     n_rows = len(variables[0].values)
     n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
     most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
     wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
     wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
     per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
-    # not even lines are affordable, or of no use
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
-        return no_curves()
+        return None
+    return CurveSizes(per_column, _per_pair(variables, per_column))
+
+
+def family_curve_data(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveData:
+    """Return what kernels need to score some columns of a table as sums of curves of others."""
     with one_blas_thread():
-        return _of_rows(variables, per_column)
+        return _of_rows(variables, sizes)
 
 
-def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
-    """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
+def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveData:
+    """Return the moments of all rows."""
+    per_column, per_pair = sizes
     n_rows, n = len(variables[0].values), len(variables)
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
     for v, variable in enumerate(variables):
         if not variable.n_levels:
             scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
-    functions: list[_Functions] = [
-        SmoothFunctions(scores[v], per_column)
-        if v in scores
-        else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-        for v, variable in enumerate(variables)
-    ]
+    functions = _functions(variables, per_column)
     first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
-    per_pair, pairs = _pairs(functions, sorted(scores), n_rows)
+    members = [v for v in sorted(scores) if per_pair and len(functions[v].roughness) >= per_pair]
+    pairs = list(combinations(members, 2))
     pair = np.full((n, n), -1, np.int64)
     for place, (i, j) in enumerate(pairs):
         pair[i, j] = pair[j, i] = first[-1] + place * per_pair**2
@@ -471,18 +505,27 @@ def no_logits(n_variables: int) -> LogitData:
     )
 
 
-def _pairs(
-    functions: Sequence[_Functions], continuous: Sequence[int], n_rows: int
-) -> tuple[int, list[tuple[int, int]]]:
-    """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
-    n_functions = sum(len(column.roughness) for column in functions)
+def _functions(variables: Sequence[ScoredVariable], per_column: int) -> list[_Functions]:
+    """Return the functions of every column, at most `per_column` of a continuous one."""
+    return [
+        LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        if variable.n_levels
+        else SmoothFunctions(normal_scores(np.asarray(variable.values, np.float64))[0], per_column)
+        for variable in variables
+    ]
+
+
+def _per_pair(variables: Sequence[ScoredVariable], per_column: int) -> int:
+    """Return how many functions of a column are multiplied, as many as are affordable for all pairs of columns."""
+    functions = _functions(variables, per_column)
+    n_rows, n_functions = len(variables[0].values), sum(len(column.roughness) for column in functions)
+    sizes = [len(f.roughness) for f, variable in zip(functions, variables, strict=True) if not variable.n_levels]
     most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
-        members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
-        pairs = list(combinations(members, 2))
-        if n_functions + len(pairs) * per_pair**2 <= most:
-            return per_pair, pairs
-    return 0, []
+        n_members = sum(size >= per_pair for size in sizes)
+        if n_functions + n_members * (n_members - 1) // 2 * per_pair**2 <= most:
+            return per_pair
+    return 0
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
@@ -502,6 +545,15 @@ def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: floa
     precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
     if of_curve == np.inf:
         precisions[n_functions:] = np.inf
+    return precisions
+
+
+def curve_precisions(roughness: NDArray[np.float64], prior: int, n_rows: int) -> NDArray[np.float64]:
+    """Return the prior precision of every function of a column, in rows, under a prior of `CurveData`; inf: none."""
+    of_curve = (*_CURVE_PRECISIONS, _FEW_ROWS / n_rows)[prior]
+    precisions = _precisions(roughness, len(roughness), of_curve)
+    if prior == SMOOTH:
+        precisions[_MOST_PER_COLUMN:] = np.inf
     return precisions
 
 
@@ -612,4 +664,5 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
         np.zeros(1, np.int64),
+        np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM + 1),
     )

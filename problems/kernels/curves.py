@@ -96,6 +96,8 @@ class CurveScratch(NamedTuple):
     candidates: NDArray[np.float64]  # (4 * n_priors, COEFFICIENTS + K) models of a family
     tails: TailScratch
     n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
+    # (COEFFICIENTS + K + 1,) the candidate that was scored last, and the degrees of freedom of its noise, inf if normal
+    best: NDArray[np.float64]
 
 
 @kernel
@@ -246,12 +248,14 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     if of_curves > of_lines - _LEAST_LEAD:
         best = _gain(curves, scratch, child, size, CONTINUED)
         scratch.n_parameters[0] = (size + 1) * n_odds
+        scratch.best[PRIOR] = SMOOTH
     if of_lines > of_curves - _LEAST_LEAD:
         size = _regress_levels(curves, scratch, views, n_views, LINES)
         whole = _gain(curves, scratch, child, size, WHOLE)
         if whole > best:
             best = whole
             scratch.n_parameters[0] = (size + 1) * n_odds
+            scratch.best[PRIOR] = LINES
     return curves.logits.alone[child] + best
 
 
@@ -336,16 +340,19 @@ def _refit_to_tails(
 @kernel
 def _tail_gain(
     curves: CurveData, scratch: CurveScratch, child: int, size: int, candidate: NDArray[np.float64]
-) -> float:
-    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats."""
+) -> tuple[float, float]:
+    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats.
+
+    With it come the degrees of freedom of the tails.
+    """
     least = _set_residuals(curves, scratch, child, size, candidate)
     n_rows = 2.0 * curves.half_rows
     gain, freedom = fit_tails(scratch.tails, least)
     price = 0.5 * log(n_rows)
     if n_rows * gain < price:
-        return 0.0
+        return 0.0, freedom
     _refit_to_tails(curves, scratch, np.int64(candidate[SOLVED]), np.int64(candidate[PRIOR]), freedom)
-    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price
+    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price, freedom
 
 
 @kernel
@@ -409,6 +416,15 @@ def _n_parameters(curves: CurveData, child: int, candidate: NDArray[np.float64])
 
 
 @kernel
+def _keep(scratch: CurveScratch, candidate: NDArray[np.float64], freedom: float) -> None:
+    """Keep a candidate and the degrees of freedom of its noise as the best one."""
+    last = scratch.best.shape[0] - 1
+    for i in range(last):
+        scratch.best[i] = candidate[i]
+    scratch.best[last] = freedom
+
+
+@kernel
 def _with_tails(
     curves: CurveData,
     scratch: CurveScratch,
@@ -431,6 +447,7 @@ def _with_tails(
             in_units = number
     best = candidates[chosen, SCORE]
     scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
+    _keep(scratch, candidates[chosen], np.inf)
     if curves.tails.cells.shape[1] == 0:
         return best
     with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
@@ -446,13 +463,14 @@ def _with_tails(
             size = _gather_products(curves, scratch, views, n_views, prior, size)
             _solve(curves, scratch, child, size, prior)
             last_prior = prior
-        gain = _tail_gain(curves, scratch, child, size, candidate)
+        gain, freedom = _tail_gain(curves, scratch, child, size, candidate)
         if gain == 0.0 and place == 0:
             break
         if candidate[SCORE] + gain > with_tails:
             with_tails = candidate[SCORE] + gain
             # the freedom of the tails is one more
             scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + 1
+            _keep(scratch, candidate, freedom)
     return with_tails
 
 

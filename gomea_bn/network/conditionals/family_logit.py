@@ -11,9 +11,17 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import LineTerms, sum_of_terms
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, symmetric
-from gomea_bn.network.conditionals.scales import Columns, LineScale
+from gomea_bn.network.conditionals.family_effects import effect_parts, effects_of_line, finite_numbers
+from gomea_bn.network.conditionals.kind import (
+    ColumnFacts,
+    Density,
+    Fitted,
+    FurtherRows,
+    LineDensity,
+)
+from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
+from gomea_bn.network.parts import WithTables
 
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40
@@ -23,9 +31,8 @@ _LEAST_GAIN = 1e-9
 _RIDGE = 1e-9
 # more than rounding takes from the information of sure rows
 _LEAST_RIDGE = 1e-12
-# the same without some rows, as a share of the trace
-_RIDGE_LEFT_OUT = 1e-9
 _LEAST_PROBABILITY = 1e-300
+_NUMBERS = ("coefficients", "constants", "positions")
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
@@ -40,20 +47,14 @@ class FamilyLogit(Fitted):
 
     Attributes
     ----------
-    weight : float
-        Share of the logit in the probabilities of the family, above 0 and below 1; the tables have the rest.
     parents, groups : tuple of str
-        Continuous and discrete parents, in the order of the coefficients and of the amounts.
-    coefficients : ndarray of shape (n_terms,), float64
-        Coefficients of the functions of the continuous parents.
-    amounts : tuple of ndarray of shape (n_levels of the parent,), float64
-        Amounts of the levels of every discrete parent.
+        Continuous and discrete parents.
+    terms : Terms
+        Functions of the parents, of which the index is made.
+    coefficients : ndarray of shape (n_terms + 1,), float64
+        Intercept and coefficients of the terms.
     constants, positions : ndarray of shape (n_levels,), float64
         The numbers a and b of the levels of the column.
-    information : ndarray of shape (n_levels + n_terms + n_amounts,) * 2, float64
-        Minus the second derivatives of the log posterior by constants, coefficients and amounts.
-    knots, has_products, product_knots
-        As of `LineTerms`; by default the functions are the positions of the parents.
 
     Raises
     ------
@@ -62,82 +63,58 @@ class FamilyLogit(Fitted):
     """
 
     of_levels = True
-    can_leave_out = True
     what = "a logit"
     kind = "logit"
-    required = (
-        "weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information",
-    )  # fmt: skip
-    halves = ("information",)
 
-    weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
+    terms: Terms
     coefficients: NDArray[np.float64]
-    amounts: tuple[NDArray[np.float64], ...]
     constants: NDArray[np.float64]
     positions: NDArray[np.float64]
-    information: NDArray[np.float64]
-    knots: tuple[NDArray[np.float64], ...] = ()
-    has_products: bool = False
-    product_knots: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "knots", self.knots or ((),) * len(self.parents))
-        is_finite = self._fix()
-        n = len(self.constants) + len(self.coefficients) + sum(map(len, self.amounts))
+        for name in ("coefficients", "constants", "positions"):
+            object.__setattr__(self, name, finite_numbers(getattr(self, name), name, self.what))
         is_valid = (
-            is_finite
-            and 0 < self.weight < 1
-            and len(self.parents) + len(self.groups) > 0
-            and len(self.knots) == len(self.parents)
-            and len(self.product_knots) in (0, self.has_products * len(self.parents))
-            and self.coefficients.shape == (self.terms.n_terms,)
-            and len(self.amounts) == len(self.groups)
+            len(self.parents) + len(self.groups) > 0
+            and self.coefficients.shape == (self.terms.n_terms + 1,)
             and self.constants.ndim == 1
             and len(self.constants) > 1
             and self.positions.shape == self.constants.shape
-            and self.information.shape == (n, n)
         )
         if not is_valid:
             raise GomeaBnError(
-                "A logit must have a weight between 0 and 1, at least one parent, one coefficient per term, amounts of "
-                "all levels of its discrete parents, and a constant and a position of each level, all finite."
+                "A logit must have at least one parent, an intercept and one coefficient per term, and a constant and a "
+                "position of each level, all finite."
             )
-
-    @property
-    def terms(self) -> LineTerms:
-        """The functions of the continuous parents that have coefficients."""
-        return LineTerms(self.knots, self.has_products, self.product_knots)
 
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
-        return f"a logit of {self.terms.words}" if self.parents else "a logit"
+        return f"a logit of {self.terms.words}"
 
     @property
     def n_parameters(self) -> int:
         """Number of parameters that were estimated."""
-        n_amounts = sum(len(of_parent) - 1 for of_parent in self.amounts)
-        return len(self.coefficients) + n_amounts + 2 * len(self.constants) - 3
+        return self.terms.n_free + 2 * len(self.constants) - 3
 
-    def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
-        sizes = [len(self.constants), *map(len, self.amounts)]
-        wanted = [n_levels[name], *(n_levels[group] for group in self.groups)]
-        if sizes != wanted:
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
+        """Raise `GomeaBnError` unless the logit fits the family of a column, and its parents have a scale."""
+        self.terms.check(network, name, self.parents, self.groups, scales)
+        n_levels = len(network.levels[name])
+        if len(self.constants) != n_levels:
             raise GomeaBnError(
-                f"The logit of '{name}' must have constants and amounts of {wanted} levels, got {sizes}."
+                f"The logit of '{name}' must have constants of {n_levels} levels, got {len(self.constants)}."
             )
 
-    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+    def density(self, name: str, facts: ColumnFacts) -> Density:
         """Return the probabilities of the levels of a column that follows the logit."""
-        return _OfLevels(name, self, scales, n_levels)
+        return _OfLevels(name, self, facts)
 
     def _design(self, rows: FurtherRows) -> NDArray[np.float64]:
-        """Return the `logit_design` of rows, float64 (n_rows, n_slopes)."""
-        terms = self.terms.of_rows(rows.positions(self.parents))
-        groups = [rows.levels(group) for group in self.groups]
-        return logit_design(terms, groups, [len(of_parent) for of_parent in self.amounts])
+        """Return the terms of rows, float64 (n_rows, n_terms)."""
+        return self.terms.of_rows(rows.columns, rows.facts.scales, rows.facts.n_levels)
 
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyLogit:
         """Return the logit with further rows; positions of levels stay.
@@ -155,7 +132,7 @@ class FamilyLogit(Fitted):
             len(self.constants),
         )
         former, further = self._design(rows.like_former()), self._design(rows)
-        parameters = np.concatenate([self.constants, self.coefficients, *self.amounts])
+        parameters = np.concatenate([self._moved_constants, self.coefficients[1:]])
         # forgotten rows still keep the parameters finite
         of_former = np.full(len(former), max(n_former, len(parameters)) / len(former))
         counts = np.concatenate([of_former, weights])
@@ -185,64 +162,79 @@ class FamilyLogit(Fitted):
             else:
                 break
             parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
-        _, information = derivatives(design, logs, self.positions, targets, counts)
-        constants, coefficients, *amounts = np.split(
-            parameters, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
-        )
-        return replace(
-            self,
-            constants=constants,
-            coefficients=coefficients,
-            amounts=tuple(amounts) if self.groups else (),
-            information=information,
-        )
+        return self._with_parameters(parameters)
 
-    def left_out(self, name: str, rows: FurtherRows) -> NDArray[np.float64]:
-        """Return the probabilities of all levels, the rows left out by one step of Newton's method, (n_rows, n_levels).
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether `left_out` knows it without some rows: it does."""
+        return True
+
+    def left_out(self, name: str, rows: FurtherRows) -> FamilyLogit:
+        """Return the logit without some rows, by one step of Newton's method.
 
         This is the approximation of cross-validation by Beirami, Razaviyayn, Shahrampour & Tarokh, "On optimal
         generalizability in parametric learning" (2017).
         """
-        design = self._design(rows)
-        slopes = np.concatenate([self.coefficients, *self.amounts])
-        logs = log_levels(design @ slopes, self.constants, self.positions)
-        targets = np.eye(len(self.constants))[rows.levels(name)]
-        gradient, information = derivatives(design, logs, self.positions, targets, rows.weights)
-        tied = self._ties()
-        left = tied.T @ (rows.old * self.information - information) @ tied
-        left += _RIDGE_LEFT_OUT * np.trace(left) * np.eye(len(left))
-        step = tied @ np.clip(np.linalg.solve(left, -(tied.T @ gradient)), -1.0, 1.0)
-        constants = self.constants + step[: len(self.constants)]
-        index = design @ (slopes + step[len(self.constants) :])
-        return np.exp(log_levels(index, constants, self.positions))
+        former, design = self._design(rows.like_former()), self._design(rows)
+        slopes, n_levels = self.coefficients[1:], len(self.constants)
+        weights = np.full(len(former), rows.old * rows.n_former / len(former))
+        parts = []
+        for terms, targets, counts in (
+            (former, np.zeros((len(former), n_levels)), weights),
+            (design, np.eye(n_levels)[rows.levels(name)], rows.weights),
+        ):
+            logs = log_levels(terms @ slopes, self._moved_constants, self.positions)
+            parts.append(derivatives(terms, logs, self.positions, targets, counts))
+        (_, of_all), (gradient, of_rows) = parts
+        left = of_all - of_rows
+        # what about one row says keeps parameters where they are that no other row tells of
+        left += np.trace(of_all) / len(of_all) / max(float(weights.sum()), 1.0) * np.eye(len(left))
+        step = np.clip(np.linalg.solve(left, -gradient), -1.0, 1.0)
+        return self._with_parameters(np.concatenate([self._moved_constants, slopes]) + step)
 
-    def _ties(self) -> NDArray[np.float64]:
-        """Return which parameters are one: equal amounts of levels of a parent, (n, n_different)."""
-        blocks = [np.eye(len(self.constants) + len(self.coefficients))]
-        for amounts in self.amounts:
-            different, number = np.unique(amounts, return_inverse=True)
-            blocks.append((number[:, None] == np.arange(len(different))).astype(np.float64))
-        return np.asarray(scipy.linalg.block_diag(*blocks))
+    @property
+    def _moved_constants(self) -> NDArray[np.float64]:
+        """Constants of an index without intercept."""
+        return self.constants + self.positions * self.coefficients[0]
+
+    def _with_parameters(self, parameters: NDArray[np.float64]) -> FamilyLogit:
+        """Return the logit with other constants and coefficients, in this order, and no intercept."""
+        constants, coefficients = np.split(parameters, [len(self.constants)])
+        return replace(self, constants=constants, coefficients=np.concatenate([[0.0], coefficients]))
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the logit as values that JSON can hold."""
+        numbers = {name: getattr(self, name).tolist() for name in _NUMBERS}
+        names = {"parents": list(self.parents), "groups": list(self.groups)}
+        return {"kind": self.kind, **names, **self.terms.to_content(), **numbers}
 
     @classmethod
     def parts_of(cls, content: Any) -> dict[str, Any]:
         """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
-        parts = super().parts_of(content)
-        half, n = parts["information"], parts["constants"].size + parts["coefficients"].size
-        n += sum(map(len, parts["amounts"]))
-        if half.shape != (n * (n + 1) // 2,):
-            raise GomeaBnError(
-                f"The information of a logit with {n} parameters must be {n * (n + 1) // 2} numbers, got {half.size}."
-            )
-        return {**parts, "information": symmetric(half, n)}
+        parts = effect_parts(content, cls.what, _NUMBERS)
+        return {**parts, **{name: content[name] for name in _NUMBERS}}
 
 
-def logit_design(
-    terms: NDArray[np.float64], groups: Sequence[NDArray[np.int64]], n_levels: Sequence[int]
-) -> NDArray[np.float64]:
-    """Return terms of rows (n, n_terms), and indicators of the levels of discrete parents, float64 (n, n_slopes)."""
-    indicators = [of_parent[:, None] == np.arange(n) for of_parent, n in zip(groups, n_levels, strict=True)]
-    return np.column_stack([terms, *indicators]).astype(np.float64)
+def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels."""
+    line = {
+        **content,
+        "coefficients": [[0.0, *content["coefficients"]]],
+        "scales": [],
+        "freedom": [],
+    }
+    effects = effects_of_line(line)
+    amounts = [indicators([group], [len(of)]) for group, of in zip(content["groups"], content["amounts"], strict=True)]
+    n_first = len(effects["functions"])
+    sizes = [part["size"] if "size" in part else len(part["matrix"][0]) for part in effects["functions"]]
+    place = 1 + sum(sizes)
+    coefficients = effects["coefficients"]
+    levels = [amount for of_parent in content["amounts"] for amount in of_parent]
+    effects["functions"] = effects["functions"][:n_first] + [part.to_content() for part in amounts]
+    effects["coefficients"] = [*coefficients[:place], *levels, *coefficients[place:]]
+    kept = ("parents", "groups", "functions", "factors", "products", "coefficients")
+    numbers = {name: content[name] for name in ("constants", "positions")}
+    return {"kind": FamilyLogit.kind, **{name: effects[name] for name in kept if name in effects}, **numbers}
 
 
 def log_levels(
@@ -280,15 +272,13 @@ def derivatives(
 class _OfLevels(LineDensity):
     """The probabilities of levels under a logit."""
 
-    def __init__(
-        self, name: str, line: FamilyLogit, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        super().__init__(name, line, scales, n_levels)
+    def __init__(self, name: str, line: FamilyLogit, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
         self._line = line
-        self._coefficients = np.concatenate([[0.0], line.coefficients])[None]
+        self._sum = SumOfTerms(line.terms, line.coefficients, facts.scales, facts.n_levels)
 
     def log_density(
-        self, values: Columns, support: tuple[float, float] | None
+        self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
         codes = np.asarray(values[self.name]).astype(np.int64)
         if (bounds := values.bounds()) is None:
@@ -308,7 +298,7 @@ class _OfLevels(LineDensity):
         return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        return self._knots(self._line.terms, parent)
+        return self._sum.bends(parent)
 
     def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
@@ -321,10 +311,8 @@ class _OfLevels(LineDensity):
     def _probabilities(self, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
         line = self._line
-        index: Any = sum_of_terms(line.terms, self._coefficients, np.int64(0), self._positions(values))
-        for group, amounts in zip(self._group_columns, line.amounts, strict=True):
-            index = index + amounts[np.asarray(values[group]).astype(np.int64)]
-        moved = list(self._moved(line.terms, self._coefficients, np.int64(0), values))
+        index = self._sum.of(values)
+        moved = list(self._sum.moved(values))
         if not moved:
             return np.exp(log_levels(index, line.constants, line.positions))
         # parents move independently

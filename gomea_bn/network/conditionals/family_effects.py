@@ -1,0 +1,462 @@
+"""A continuous column that is a sum of effects of its parents and of noise: a curve, or an amount for every level.
+
+The noise has Student's t distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
+from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds, TransformedScale
+from gomea_bn.network.conditionals.basis import LEAST_SPREAD
+from gomea_bn.network.conditionals.student import (
+    below_student,
+    log_student,
+    student_distribution,
+    student_masses,
+)
+from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
+from gomea_bn.network.parts import WithTables
+from gomea_bn.problems.cuts.shape import Shape
+
+# the probability of the range of a column is never rounded to 0
+_LEAST_MASS = 1e-12
+# the probability of a point mass far from its centre
+_LEAST_PROBABILITY = 1e-300
+# share of the mean information that keeps the sums of rows regular: splines of a parent add up to a constant
+_RIDGE = 1e-9
+# rows that a group has of all others where its scale takes further rows
+_LEAST_ROWS = 1e-9
+
+
+def log_density_around(
+    z: NDArray[np.float64],
+    means: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    freedom: NDArray[np.float64] | float,
+    scale: LineScale,
+    ends: PointEnds | None = None,
+    spread: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
+
+    `z` are places on the scale of the column. A centre (`means`) beyond the range is moved to its end, so that the
+    range never loses its probability to rounding. A value that is a point mass has the log of the probability between
+    the ends of its positions. `spread` is the width of an interval around each centre over which the density is
+    averaged.
+    """
+    means = np.clip(means, scale.low, scale.high)
+    below = below_student(freedom, (scale.low - means) / scales)
+    mass = below_student(freedom, (scale.high - means) / scales) - below
+    distances = (z - means) / scales
+    logs = log_student(distances, freedom)
+    widths: Any = None
+    if spread is not None and (spread > LEAST_SPREAD * scales).any():
+        widths = np.where(spread > LEAST_SPREAD * scales, spread / scales, 0.0)
+        shape = np.broadcast_shapes(widths.shape, logs.shape)
+        logs = np.array(np.broadcast_to(logs, shape))
+        places = np.nonzero(np.broadcast_to(widths > 0, shape))
+        distance, width, of_places = (
+            np.broadcast_to(part, shape)[places] for part in (distances, widths, freedom)
+        )
+        masses = student_masses(distance - width / 2, distance + width / 2, of_places)
+        # the nearest centre where the interval has no probability
+        nearest = log_student(np.maximum(np.abs(distance) - width / 2, 0.0), of_places)
+        averaged = np.log(np.maximum(masses, _LEAST_PROBABILITY) / width)
+        logs[places] = np.where(masses > 0, averaged, nearest)
+    logs = logs - np.log(scales)
+    if ends is not None:
+        low, high = (ends.lows - means) / scales, (ends.highs - means) / scales
+        of_points = student_masses(low, high, freedom)
+        if widths is not None:
+            averaged = student_distribution(high, freedom, widths) - student_distribution(
+                low, freedom, widths
+            )
+            of_points = np.where(widths > 0, averaged, of_points)
+        logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
+    return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyEffects(Fitted):
+    """The effects of the parents of a continuous column: it is Student-t around their sum.
+
+    Continuous parents have curves, or lines, on their probability scales or in their own units, discrete ones an amount
+    for every level. Products of functions of two parents are effects that depend on each other. The column is on its
+    probability scale, after an increasing transformation or not, or in its own units. The density is restricted to the
+    range of the column, and a centre beyond the range is moved to its end.
+
+    Attributes
+    ----------
+    parents, groups : tuple of str
+        Continuous and discrete parents.
+    terms : Terms
+        Functions of the parents, of which the sum is made.
+    coefficients : ndarray of shape (n_terms + 1,), float64
+        Intercept and coefficients of the terms.
+    scales, freedom : ndarray of shape (1,) or (n_configurations,), float64
+        Scale and degrees of freedom of Student's t distribution, above 0: one for all rows, or one for every
+        configuration of the discrete parents, the last one fastest.
+    least_scale : float
+        Smallest scale that further rows may give.
+    in_units : bool
+        Whether the column is in its own units, and not on its probability scale.
+    transform : ndarray of shape (2, n_points), float64, optional
+        Positions of the column on its scale, and where an increasing transformation moves them, both increasing.
+
+    Raises
+    ------
+    GomeaBnError
+        For parts of other shapes or outside their ranges.
+    """
+
+    what = "a sum of effects"
+    kind = "effects"
+
+    parents: tuple[str, ...]
+    groups: tuple[str, ...]
+    terms: Terms
+    coefficients: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+    least_scale: float = 0.0
+    in_units: bool = False  # type: ignore[assignment]
+    transform: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("coefficients", "scales", "freedom"):
+            object.__setattr__(self, name, finite_numbers(getattr(self, name), name, self.what))
+        if self.transform is not None:
+            points = finite_numbers(self.transform, "transform", self.what)
+            object.__setattr__(self, "transform", points)
+            if points.ndim != 2 or len(points) != 2 or points.shape[1] < 2 or not (np.diff(points) > 0).all():
+                raise GomeaBnError(
+                    "The transform of a sum of effects must have two lists of equal length, of at least two increasing "
+                    "numbers."
+                )
+        is_valid = (
+            len(self.parents) + len(self.groups) > 0
+            and self.coefficients.shape == (self.terms.n_terms + 1,)
+            and self.scales.ndim == 1
+            and len(self.scales) > 0
+            and self.freedom.shape == self.scales.shape
+            and bool((self.scales > 0).all())
+            and bool((self.freedom > 0).all())
+            and self.least_scale >= 0
+        )
+        if not is_valid:
+            raise GomeaBnError(
+                "A sum of effects must have at least one parent, an intercept and one coefficient per term, and scales "
+                "and degrees of freedom above 0, all finite."
+            )
+
+    @property
+    def words(self) -> str:
+        """What the column follows, for a sentence."""
+        return self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients, scales and points of a transformation."""
+        n_points = 0 if self.transform is None else self.transform.shape[1]
+        return self.terms.n_free + 1 + len(self.scales) + n_points
+
+    def own_scale(self, scale: LineScale) -> LineScale:
+        """Return the scale that the column has around the sum, given the one that all columns may have."""
+        if self.transform is None or isinstance(scale, TransformedScale):
+            return scale
+        return TransformedScale(scale, *self.transform)
+
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
+        """Raise `GomeaBnError` unless the effects fit the family of a column, and its columns have a scale."""
+        self.terms.check(network, name, self.parents, self.groups, scales)
+        if name not in scales[self.in_units]:
+            option = "units" if self.in_units else "scales"
+            raise GomeaBnError(f"{option} must have an entry for '{name}', which is a sum of effects.")
+        n_groups = prod(len(network.levels[group]) for group in self.groups)
+        if len(self.scales) not in (1, n_groups):
+            raise GomeaBnError(
+                f"The effects on '{name}' must have 1 or {n_groups} scales, got {len(self.scales)}."
+            )
+        if self.transform is not None and isinstance(scales[False].get(name), Shape) and scales[False][name].points:
+            raise GomeaBnError(
+                f"The effects on '{name}' have a transform, but scales['{name}'] has point masses, whose places are "
+                "fixed."
+            )
+
+    def density(self, name: str, facts: ColumnFacts) -> Density:
+        """Return the density of a column that is a sum of effects and noise."""
+        return _AroundSum(name, self, facts)
+
+    def with_rows(self, name: str, rows: FurtherRows) -> FamilyEffects:
+        """Return the effects after further rows; functions, degrees of freedom and the transformation stay.
+
+        The rows so far are replaced by drawn ones whose parents are like theirs and which have the present sums
+        (pseudo-rehearsal: Robins, "Catastrophic forgetting, rehearsal and pseudorehearsal", 1995). Rows far from the
+        sum count less if the noise has heavy tails (Lange, Little & Taylor, "Robust statistical modeling using the t
+        distribution", 1989).
+        """
+        facts = rows.facts
+        former = rows.like_former()
+        design, of_former = (
+            np.column_stack([np.ones(len(part.weights)), self.terms.of_rows(part.columns, facts.scales, facts.n_levels)])
+            for part in (rows, former)
+        )
+        z = rows.columns.positions(name, self.own_scale(facts.scales[self.in_units][name]))
+        groups = rows.groups(self.groups) if len(self.scales) > 1 else np.zeros(len(z), np.int64)
+        scales, freedom = self.scales[groups], self.freedom[groups]
+        counts = rows.weights * (freedom + 1) / (freedom + ((z - design @ self.coefficients) / scales) ** 2)
+        # forgotten rows still keep the coefficients finite
+        n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
+        weights = np.full(len(of_former), n_former / len(of_former))
+        information = of_former.T @ (of_former * weights[:, None]) + design.T @ (design * counts[:, None])
+        ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
+        residuals = z - design @ self.coefficients
+        step = scipy.linalg.solve(information + ridge, design.T @ (counts * residuals), assume_a="pos")
+        coefficients = self.coefficients + step
+        left = (z - design @ coefficients) ** 2
+        # what the former rows are further away from the new sums than from their own
+        moved = of_former @ step
+        n_groups = len(self.scales)
+        of_groups = former.groups(self.groups) if n_groups > 1 else np.zeros(len(of_former), np.int64)
+        old = np.bincount(of_groups, weights, minlength=n_groups) + _LEAST_ROWS
+        squares = old * self.scales**2 + np.bincount(of_groups, weights * moved**2, minlength=n_groups)
+        squares += np.bincount(groups, counts * left, minlength=n_groups)
+        n_rows = old + np.bincount(groups, rows.weights, minlength=n_groups)
+        scales = np.maximum(np.sqrt(squares / n_rows), max(self.least_scale, np.finfo(float).tiny))
+        return replace(self, coefficients=coefficients, scales=scales)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the effects as values that JSON can hold."""
+        content: dict[str, Any] = {
+            "kind": self.kind,
+            "parents": list(self.parents),
+            "groups": list(self.groups),
+            **self.terms.to_content(),
+            "coefficients": self.coefficients.tolist(),
+            "scales": self.scales.tolist(),
+            "freedom": self.freedom.tolist(),
+            "least_scale": self.least_scale,
+        }
+        if self.in_units:
+            content["in_units"] = True
+        if self.transform is not None:
+            content["transform"] = self.transform.tolist()
+        return content
+
+    @classmethod
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        numbers = ("coefficients", "scales", "freedom")
+        parts = effect_parts(content, cls.what, numbers)
+        in_units, least = content.get("in_units", False), content.get("least_scale", 0.0)
+        if not isinstance(in_units, bool) or not is_real(least):
+            raise GomeaBnError("in_units of a sum of effects must be true or false, and least_scale a number.")
+        return {
+            **parts,
+            **{name: content[name] for name in numbers},
+            "least_scale": float(least),
+            "in_units": in_units,
+            "transform": content.get("transform"),
+        }
+
+
+def effect_parts(content: Any, what: str, further: Sequence[str]) -> dict[str, Any]:
+    """Return parents, groups and terms that JSON values describe, which also have `further` fields.
+
+    Raises `GomeaBnError` for values of other types.
+    """
+    required = ("parents", "groups", "functions", *further)
+    if not isinstance(content, Mapping) or any(field not in content for field in required):
+        raise GomeaBnError(
+            f"{what[0].upper()}{what[1:]} must be an object with the fields {', '.join(required)}."
+        )
+    for field in ("parents", "groups"):
+        names = content[field]
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+            raise GomeaBnError(f"The {field} of {what} must be a list of names, got {names!r:.80}.")
+    return {
+        "parents": tuple(content["parents"]),
+        "groups": tuple(content["groups"]),
+        "terms": Terms.from_content(content),
+    }
+
+
+def finite_numbers(numbers: ArrayLike, part: str, what: str) -> NDArray[np.float64]:
+    """Return finite numbers as a read-only array; raises `GomeaBnError` for others."""
+    try:
+        fixed = np.array(numbers, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError(f"The {part} of {what} must be numbers: {error}.") from error
+    if not np.isfinite(fixed).all():
+        raise GomeaBnError(f"The {part} of {what} must be finite numbers.")
+    fixed.flags.writeable = False
+    return fixed
+
+
+# ends of lines of earlier versions, far beyond the places of all values
+_FAR = 1e6
+
+
+def effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a sum of effects that is a line of earlier versions: hinges, squares and products.
+
+    A line had functions of its continuous parents: their positions; max(position - knot, 0) for the knots of each; all
+    products of two positions; and products of factors, which are positions and hinges at other knots. Its intercept, or
+    all coefficients, differed between the configurations of the discrete parents.
+    """
+    parents, groups = content["parents"], content["groups"]
+    coefficients = np.array(content["coefficients"], np.float64)
+    in_units = bool(content.get("in_units", False))
+    knots = [np.array(k, np.float64) for k in content.get("knots") or [[]] * len(parents)]
+    product_knots = [np.array(k, np.float64) for k in content.get("product_knots") or []]
+    n_groups, n = len(coefficients), len(parents)
+    is_shared = bool((coefficients[:, 1:] == coefficients[0, 1:]).all())
+    ends = [np.concatenate([[-_FAR], np.unique(k), [_FAR]]) for k in knots]
+
+    def heights(of_group: NDArray[np.float64], p: int) -> NDArray[np.float64]:
+        """Return the function of a parent at its ends and knots."""
+        first = 1 + n + sum(len(k) for k in knots[:p])
+        bends = np.maximum(ends[p][:, None] - knots[p], 0.0) @ of_group[first : first + len(knots[p])]
+        return np.asarray(of_group[1 + p] * ends[p] + bends)
+
+    lines = [broken_line(parent, ends[p], in_units=in_units) for p, parent in enumerate(parents)]
+    of_groups = indicators(groups, [n_groups]) if n_groups > 1 else None
+    functions, numbers = [], []
+    if of_groups is not None:
+        functions.append(of_groups)
+        numbers.append(coefficients[:, 0])
+    if is_shared:
+        functions += lines
+        numbers += [heights(coefficients[0], p) for p in range(n)]
+    factors: list[Functions] = []
+    products: list[tuple[int, int]] = []
+    if not is_shared:
+        assert of_groups is not None
+        factors = [of_groups, *lines]
+        for p in range(n):
+            products.append((0, 1 + p))
+            numbers.append(np.concatenate([heights(of_group, p) for of_group in coefficients]))
+    elif content.get("has_products", False):
+        place = 1 + n + sum(map(len, knots))
+        inner = product_knots or [np.empty(0)] * n
+        factors = [_with_hinges(line, k) for line, k in zip(lines, inner, strict=True)]
+        matrices = {
+            (i, j): np.zeros((factors[i].size, factors[j].size)) for i in range(n) for j in range(i, n)
+        }
+        pairs = list(matrices)
+        for i, j in pairs:
+            matrices[i, j][0, 0] = coefficients[0, place]
+            place += 1
+        if product_knots:
+            for i, j in pairs:
+                for a in range(factors[i].size if i < j else 0):
+                    for b in range(factors[j].size):
+                        if a or b:
+                            matrices[i, j][a, b] = coefficients[0, place]
+                            place += 1
+        products = pairs
+        numbers += [matrices[pair].ravel() for pair in pairs]
+    terms = Terms(tuple(functions), tuple(factors), tuple(products))
+    intercept = 0.0 if of_groups is not None else float(coefficients[0, 0])
+    return {
+        "kind": FamilyEffects.kind,
+        "parents": parents,
+        "groups": groups,
+        **terms.to_content(),
+        "coefficients": np.concatenate([[intercept], *numbers]).tolist(),
+        "scales": content["scales"],
+        "freedom": content["freedom"],
+        "in_units": in_units,
+        "transform": content.get("transform"),
+    }
+
+
+def _with_hinges(line: Functions, knots: NDArray[np.float64]) -> Functions:
+    """Return the position of a parent and max(position - knot, 0) for some knots."""
+    ends = np.concatenate([[-_FAR], np.unique(knots), [_FAR]])
+    plain = broken_line(line.of[0], ends, in_units=line.in_units)
+    return plain.combined(np.column_stack([ends, np.maximum(ends[:, None] - knots, 0.0)]))
+
+
+class _AroundSum(ScaledDensity):
+    """Student's t distribution around a sum of effects."""
+
+    def __init__(self, name: str, line: FamilyEffects, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
+        self._line = line
+        self._sum = SumOfTerms(line.terms, line.coefficients, facts.scales, facts.n_levels)
+        self.scale = line.own_scale(self.scale)
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        z = values.positions(self.name, self.scale)
+        means, scales, freedom = self._at(values)
+        if (bounds := values.bounds()) is None:
+            moved = self._spread_at(values)
+            if (own := self.own_ends(values)) is not None:
+                # an interval of numbers around a centre is one of centres around a number
+                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
+                moved = width if moved is None else moved + width
+            logs = log_density_around(z, means, scales, freedom, self.scale, ends, moved)
+            return logs, None
+        at_ends = [self._at(end)[0] for end in bounds]
+        least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
+        low, high = (end.positions(self.name, self.scale) for end in bounds)
+        # an interval of centres around a number is one of numbers around a centre
+        spread = most - least + high - low
+        widths, distances = spread / scales, (z - means) / scales
+        # a bound of the second derivative of the density around the sum, as a share of it
+        bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
+        is_wide = widths > LEAST_SPREAD
+        z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
+        logs = log_density_around(z, means, scales, freedom, self.scale, ends, spread)
+        return logs, bend * widths**2 / 24
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
+        spread = self._spread_at(values)
+        widths = None if spread is None else spread[..., None] / scales
+        below = student_distribution((ends - means) / scales, freedom, widths)
+        masses = np.maximum(np.diff(below, axis=-1), 0.0)
+        total = masses.sum(axis=-1, keepdims=True)
+        return np.asarray(masses / np.maximum(total, _LEAST_MASS), np.float64)
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        means, scales, freedom = self._at(values)
+        low = below_student(freedom, (self.scale.low - means) / scales)
+        high = below_student(freedom, (self.scale.high - means) / scales)
+        shares = low + generator.random(n) * (high - low)
+        z = means + scales * scipy.special.stdtrit(freedom, shares)
+        return np.asarray(np.clip(z, self.scale.low, self.scale.high), np.float64)
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        means, scales, _ = (np.atleast_1d(part) for part in self._at(values))
+        means, scales = np.broadcast_arrays(means, scales)
+        return means.ravel(), scales.ravel()
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        return self._sum.bends(parent)
+
+    def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
+        line, scale = self._line, self.scale
+        group = self._groups(values) if len(line.scales) > 1 else 0
+        means = np.clip(self._sum.of(values), scale.low, scale.high)
+        return np.asarray(means), line.scales[group], line.freedom[group]
+
+    def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
+        """Return how far the centre moves inside the cells of parents; None if no parent has cells.
+
+        Parents move one at a time, and their distances add up, so that no value between the cells is left out.
+        """
+        moved = list(self._sum.moved(values))
+        return None if not moved else np.asarray(sum(np.abs(of_parent) for of_parent in moved))

@@ -1,0 +1,305 @@
+"""Effects of the parents of a column, whose sum is its centre or its log odds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.scales import Columns, LineScale
+from gomea_bn.network.parts import WithTables
+
+Scales = Mapping[bool, Mapping[str, LineScale]]
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Some functions of one parent, or of the levels of some discrete parents together.
+
+    Attributes
+    ----------
+    of : tuple of str
+        One continuous parent, or discrete parents, whose configurations are numbered with the last one fastest.
+    knots : ndarray of shape (m,), float64
+        Knots of B-splines of a continuous parent, with the outer ones repeated by the degree; empty for discrete ones.
+        Beyond the outer knots functions stay as they are at these.
+    matrix : ndarray of shape (n_splines or n_configurations, size), float64
+        Functions as sums of the B-splines, or of indicators of the configurations.
+    in_units : bool
+        Whether a continuous parent is in its own units, and not on its probability scale.
+    """
+
+    of: tuple[str, ...]
+    knots: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+    in_units: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.matrix.shape[1]
+
+    @property
+    def of_levels(self) -> bool:
+        """Whether they are functions of levels."""
+        return not len(self.knots)
+
+    @property
+    def degree(self) -> int:
+        """Degree of the splines."""
+        return len(self.knots) - len(self.matrix) - 1
+
+    @cached_property
+    def _spline(self) -> Any:
+        return scipy.interpolate.BSpline(self.knots, self.matrix, self.degree)
+
+    def at(self, places: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the functions at places on the scale of a parent, or at configurations, float64 (..., size)."""
+        if self.of_levels:
+            return self.matrix[np.asarray(places).astype(np.int64)]
+        inside = np.clip(np.asarray(places, np.float64), self.knots[0], self.knots[-1])
+        return np.asarray(self._spline(inside), np.float64)
+
+    def combined(self, coefficients: NDArray[np.float64]) -> Functions:
+        """Return sums of the functions, given their coefficients, float64 (size, n_sums)."""
+        return Functions(self.of, self.knots, self.matrix @ coefficients, self.in_units)
+
+    def places(self, values: Columns, scales: Scales, n_levels: Mapping[str, int]) -> NDArray[Any]:
+        """Return the places of values, or the numbers of configurations."""
+        if not self.of_levels:
+            return values.positions(self.of[0], scales[self.in_units][self.of[0]])
+        configurations: Any = np.int64(0)
+        for name in self.of:
+            configurations = configurations * n_levels[name] + np.asarray(values[name]).astype(np.int64)
+        return np.asarray(configurations)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the functions as values that JSON can hold."""
+        content: dict[str, Any] = {"of": list(self.of)}
+        is_plain = np.array_equal(self.matrix, np.eye(len(self.matrix)))
+        content |= {"size": self.size} if is_plain else {"matrix": self.matrix.tolist()}
+        if not self.of_levels:
+            content |= {"knots": self.knots.tolist(), "in_units": self.in_units}
+        return content
+
+    @classmethod
+    def from_content(cls, content: Any) -> Functions:
+        """Return the functions that JSON values describe; raises `GomeaBnError` for others."""
+        try:
+            of, knots = tuple(content["of"]), np.array(content.get("knots", []), np.float64)
+            matrix = np.array(content["matrix"] if "matrix" in content else np.eye(content["size"]), np.float64)
+            in_units = content.get("in_units", False)
+            is_valid = (
+                len(of) > 0
+                and all(isinstance(name, str) for name in of)
+                and isinstance(in_units, bool)
+                and knots.ndim == 1
+                and matrix.ndim == 2
+                and matrix.size > 0
+                and bool(np.isfinite(knots).all() and np.isfinite(matrix).all())
+            )
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            raise GomeaBnError(f"The functions of a parent must be an object with of, and matrix or size: {error}.") from error
+        functions = cls(of, knots, matrix, in_units)
+        if is_valid and len(knots):
+            degree = functions.degree
+            is_valid = (
+                degree >= 0
+                and len(of) == 1
+                and bool((np.diff(knots) >= 0).all())
+                # every B-spline has some range
+                and bool((knots[degree + 1 :] > knots[: len(matrix)]).all())
+            )
+        if not is_valid:
+            raise GomeaBnError(
+                "The functions of a parent must have the name of a continuous parent with increasing knots, or names of "
+                "discrete ones, and a matrix of finite numbers with a row for every B-spline or configuration."
+            )
+        return functions
+
+
+def broken_line(name: str, knots: NDArray[np.float64], *, in_units: bool) -> Functions:
+    """Return the B-splines whose sums are linear between some knots, float64 (m,), at least two that increase."""
+    repeated = np.concatenate([knots[:1], knots, knots[-1:]])
+    return Functions((name,), repeated, np.eye(len(knots)), in_units)
+
+
+def indicators(names: Sequence[str], n_levels: Sequence[int]) -> Functions:
+    """Return the indicators of the configurations of discrete parents."""
+    return Functions(tuple(names), np.empty(0), np.eye(prod(n_levels)))
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Functions of parents, and products of functions of two parents.
+
+    `functions` come first, and then, for every pair (i, j) of `products`, the products of every function of factor i
+    with every one of factor j, the latter fastest. The factors of a pair may be the same.
+    """
+
+    functions: tuple[Functions, ...]
+    factors: tuple[Functions, ...] = ()
+    products: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of terms of the functions and of the products, in order."""
+        products = [self.factors[i].size * self.factors[j].size for i, j in self.products]
+        return [functions.size for functions in self.functions] + products
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return sum(self.sizes)
+
+    @property
+    def n_free(self) -> int:
+        """Number of coefficients that change sums: B-splines and indicators of a parent add up to a constant."""
+        return self.n_terms - len(self.functions)
+
+    @property
+    def words(self) -> str:
+        """What the terms are, for a sentence."""
+        if self.products:
+            return "effects that depend on each other"
+        continuous = [functions for functions in self.functions if not functions.of_levels]
+        if any(functions.size > 2 for functions in continuous):
+            return "curves"
+        return "lines" if continuous else "amounts of levels"
+
+    def of_rows(self, values: Columns, scales: Scales, n_levels: Mapping[str, int]) -> NDArray[np.float64]:
+        """Return the terms of rows, float64 (n, n_terms)."""
+        blocks, factors = (
+            [functions.at(functions.places(values, scales, n_levels)) for functions in part]
+            for part in (self.functions, self.factors)
+        )
+        for i, j in self.products:
+            blocks.append((factors[i][:, :, None] * factors[j][:, None, :]).reshape(values.n_rows, -1))
+        return np.concatenate([np.empty((values.n_rows, 0)), *blocks], axis=1)
+
+    def check(
+        self,
+        network: WithTables,
+        name: str,
+        parents: Sequence[str],
+        groups: Sequence[str],
+        scales: Mapping[bool, Mapping[str, Any]],
+    ) -> None:
+        """Raise `GomeaBnError` unless the terms are of parents of a column, with their levels and their scales."""
+        for functions in (*self.functions, *self.factors):
+            of_levels = functions.of_levels
+            for parent in functions.of:
+                if parent not in (groups if of_levels else parents):
+                    kind = "discrete" if of_levels else "continuous"
+                    raise GomeaBnError(f"The effects on '{name}' are of '{parent}', which is no {kind} parent.")
+            if of_levels:
+                n_levels = prod(len(network.levels[parent]) for parent in functions.of)
+                if len(functions.matrix) != n_levels:
+                    raise GomeaBnError(
+                        f"The effects of {functions.of} on '{name}' must have {n_levels} rows, one for every level, got "
+                        f"{len(functions.matrix)}."
+                    )
+            elif functions.of[0] not in scales[functions.in_units]:
+                option = "units" if functions.in_units else "scales"
+                raise GomeaBnError(f"{option} must have an entry for '{functions.of[0]}', which has an effect.")
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the terms as values that JSON can hold."""
+        content: dict[str, Any] = {"functions": [functions.to_content() for functions in self.functions]}
+        if self.products:
+            content["factors"] = [functions.to_content() for functions in self.factors]
+            content["products"] = [list(pair) for pair in self.products]
+        return content
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Terms:
+        """Return the terms that JSON values describe; raises `GomeaBnError` for others."""
+        try:
+            functions, factors = (
+                tuple(Functions.from_content(one) for one in content.get(name, ())) for name in ("functions", "factors")
+            )
+            products = tuple((i, j) for i, j in content.get("products", ()))
+        except (TypeError, ValueError) as error:
+            raise GomeaBnError(f"The terms of a sum must be lists: {error}.") from error
+        places = {place for pair in products for place in pair}
+        if not all(isinstance(place, int) and 0 <= place < len(factors) for place in places):
+            raise GomeaBnError(f"products must be pairs of positions below {len(factors)}, got {products!r:.80}.")
+        return cls(functions, factors, products)
+
+
+class SumOfTerms:
+    """The sum of terms with coefficients, float64 (n_terms + 1,), of which the first is the intercept.
+
+    Functions of a parent are added up first, so that a sum takes one function per parent.
+    """
+
+    def __init__(
+        self, terms: Terms, coefficients: NDArray[np.float64], scales: Scales, n_levels: Mapping[str, int]
+    ) -> None:
+        self._scales, self._n_levels = scales, n_levels
+        self._intercept = float(coefficients[0])
+        parts = np.split(coefficients[1:], np.cumsum(terms.sizes)[:-1]) if terms.sizes else []
+        n = len(terms.functions)
+        self._curves = [f.combined(part[:, None]) for f, part in zip(terms.functions, parts[:n], strict=True)]
+        # every function of the first factor, and what it is multiplied by
+        self._products = [
+            (terms.factors[i], terms.factors[j].combined(part.reshape(-1, terms.factors[j].size).T))
+            for (i, j), part in zip(terms.products, parts[n:], strict=True)
+        ]
+
+    def of(self, values: Columns) -> Any:
+        """Return the sums, of the shape that the values of the parents broadcast to."""
+        total: Any = self._intercept
+        for curve in self._curves:
+            total = total + self._at(curve, values)[..., 0]
+        for first, second in self._products:
+            total = total + (self._at(first, values) * self._at(second, values)).sum(axis=-1)
+        return total
+
+    def moved(self, values: Columns) -> Iterator[Any]:
+        """Yield how far the sum moves inside the cells of each parent that has cells."""
+        names = dict.fromkeys(
+            f.of[0] for f in (*self._curves, *(f for pair in self._products for f in pair)) if not f.of_levels
+        )
+        for name in names:
+            if values.ends(name) is None:
+                continue
+            total: Any = 0.0
+            for curve in self._curves:
+                if curve.of == (name,):
+                    total = total + self._step(curve, values)[..., 0]
+            for first, second in self._products:
+                if first.of == second.of == (name,):
+                    ends = [self._at(first, values, end) * self._at(second, values, end) for end in (0, 1)]
+                    total = total + (ends[1] - ends[0]).sum(axis=-1)
+                elif first.of == (name,):
+                    total = total + (self._step(first, values) * self._at(second, values)).sum(axis=-1)
+                elif second.of == (name,):
+                    total = total + (self._at(first, values) * self._step(second, values)).sum(axis=-1)
+            yield total
+
+    def bends(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the sum has kinks, float64 (n,)."""
+        found = [np.empty(0)]
+        for curve in (*self._curves, *(factor for pair in self._products for factor in pair)):
+            if curve.of == (name,) and curve.degree == 1:
+                scale = self._scales[curve.in_units][name]
+                inner = curve.knots[2:-2]
+                found.append(scale.values_of(inner[(inner > scale.low) & (inner < scale.high)]))
+        return np.unique(np.concatenate(found))
+
+    def _at(self, functions: Functions, values: Columns, end: int | None = None) -> NDArray[np.float64]:
+        if end is None or functions.of_levels or (ends := values.ends(functions.of[0])) is None:
+            return functions.at(functions.places(values, self._scales, self._n_levels))
+        scale = self._scales[functions.in_units][functions.of[0]]
+        return functions.at(scale.of_values(ends[end]))
+
+    def _step(self, functions: Functions, values: Columns) -> NDArray[np.float64]:
+        return self._at(functions, values, 1) - self._at(functions, values, 0)
