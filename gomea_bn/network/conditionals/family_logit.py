@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import LineTerms, sum_of_terms
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, symmetric
-from gomea_bn.network.conditionals.scales import Columns, LineScale
+from gomea_bn.network.conditionals.kind import (
+    ColumnFacts,
+    Density,
+    Fitted,
+    FurtherRows,
+    LineDensity,
+    symmetric,
+)
+from gomea_bn.network.conditionals.scales import Columns
 
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40
@@ -40,8 +47,6 @@ class FamilyLogit(Fitted):
 
     Attributes
     ----------
-    weight : float
-        Share of the logit in the probabilities of the family, above 0 and below 1; the tables have the rest.
     parents, groups : tuple of str
         Continuous and discrete parents, in the order of the coefficients and of the amounts.
     coefficients : ndarray of shape (n_terms,), float64
@@ -62,15 +67,13 @@ class FamilyLogit(Fitted):
     """
 
     of_levels = True
-    can_leave_out = True
     what = "a logit"
     kind = "logit"
     required = (
-        "weight", "parents", "groups", "coefficients", "amounts", "constants", "positions", "information",
+        "parents", "groups", "coefficients", "amounts", "constants", "positions", "information",
     )  # fmt: skip
     halves = ("information",)
 
-    weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
     coefficients: NDArray[np.float64]
@@ -88,7 +91,6 @@ class FamilyLogit(Fitted):
         n = len(self.constants) + len(self.coefficients) + sum(map(len, self.amounts))
         is_valid = (
             is_finite
-            and 0 < self.weight < 1
             and len(self.parents) + len(self.groups) > 0
             and len(self.knots) == len(self.parents)
             and len(self.product_knots) in (0, self.has_products * len(self.parents))
@@ -101,8 +103,8 @@ class FamilyLogit(Fitted):
         )
         if not is_valid:
             raise GomeaBnError(
-                "A logit must have a weight between 0 and 1, at least one parent, one coefficient per term, amounts of "
-                "all levels of its discrete parents, and a constant and a position of each level, all finite."
+                "A logit must have at least one parent, one coefficient per term, amounts of all levels of its "
+                "discrete parents, and a constant and a position of each level, all finite."
             )
 
     @property
@@ -129,13 +131,13 @@ class FamilyLogit(Fitted):
                 f"The logit of '{name}' must have constants and amounts of {wanted} levels, got {sizes}."
             )
 
-    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+    def density(self, name: str, facts: ColumnFacts) -> Density:
         """Return the probabilities of the levels of a column that follows the logit."""
-        return _OfLevels(name, self, scales, n_levels)
+        return _OfLevels(name, self, facts)
 
     def _design(self, rows: FurtherRows) -> NDArray[np.float64]:
         """Return the `logit_design` of rows, float64 (n_rows, n_slopes)."""
-        terms = self.terms.of_rows(rows.positions(self.parents))
+        terms = self.terms.of_rows(rows.positions(self.parents, self.in_units))
         groups = [rows.levels(group) for group in self.groups]
         return logit_design(terms, groups, [len(of_parent) for of_parent in self.amounts])
 
@@ -186,19 +188,15 @@ class FamilyLogit(Fitted):
                 break
             parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
         _, information = derivatives(design, logs, self.positions, targets, counts)
-        constants, coefficients, *amounts = np.split(
-            parameters, np.cumsum([n_levels, len(self.coefficients), *map(len, self.amounts[:-1])])
-        )
-        return replace(
-            self,
-            constants=constants,
-            coefficients=coefficients,
-            amounts=tuple(amounts) if self.groups else (),
-            information=information,
-        )
+        return self._with_parameters(parameters, information)
 
-    def left_out(self, name: str, rows: FurtherRows) -> NDArray[np.float64]:
-        """Return the probabilities of all levels, the rows left out by one step of Newton's method, (n_rows, n_levels).
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether `left_out` knows it without some rows: it does."""
+        return True
+
+    def left_out(self, name: str, rows: FurtherRows) -> FamilyLogit:
+        """Return the logit without some rows, by one step of Newton's method.
 
         This is the approximation of cross-validation by Beirami, Razaviyayn, Shahrampour & Tarokh, "On optimal
         generalizability in parametric learning" (2017).
@@ -212,9 +210,23 @@ class FamilyLogit(Fitted):
         left = tied.T @ (rows.old * self.information - information) @ tied
         left += _RIDGE_LEFT_OUT * np.trace(left) * np.eye(len(left))
         step = tied @ np.clip(np.linalg.solve(left, -(tied.T @ gradient)), -1.0, 1.0)
-        constants = self.constants + step[: len(self.constants)]
-        index = design @ (slopes + step[len(self.constants) :])
-        return np.exp(log_levels(index, constants, self.positions))
+        return self._with_parameters(
+            np.concatenate([self.constants, slopes]) + step, rows.old * self.information - information
+        )
+
+    def _with_parameters(
+        self, parameters: NDArray[np.float64], information: NDArray[np.float64]
+    ) -> FamilyLogit:
+        """Return the logit with other constants, coefficients and amounts, in this order."""
+        sizes = [len(self.constants), len(self.coefficients), *map(len, self.amounts[:-1])]
+        constants, coefficients, *amounts = np.split(parameters, np.cumsum(sizes))
+        return replace(
+            self,
+            constants=constants,
+            coefficients=coefficients,
+            amounts=tuple(amounts) if self.groups else (),
+            information=information,
+        )
 
     def _ties(self) -> NDArray[np.float64]:
         """Return which parameters are one: equal amounts of levels of a parent, (n, n_different)."""
@@ -280,15 +292,13 @@ def derivatives(
 class _OfLevels(LineDensity):
     """The probabilities of levels under a logit."""
 
-    def __init__(
-        self, name: str, line: FamilyLogit, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        super().__init__(name, line, scales, n_levels)
+    def __init__(self, name: str, line: FamilyLogit, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
         self._line = line
         self._coefficients = np.concatenate([[0.0], line.coefficients])[None]
 
     def log_density(
-        self, values: Columns, support: tuple[float, float] | None
+        self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
         codes = np.asarray(values[self.name]).astype(np.int64)
         if (bounds := values.bounds()) is None:
