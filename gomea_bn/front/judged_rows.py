@@ -1,9 +1,9 @@
-"""Predictions of a target by tables that leave the predicted row out, summarised without its rows."""
+"""Predictions of a target by networks that leave the predicted rows out, summarised without its rows."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, TypeGuard
@@ -15,9 +15,11 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
+from gomea_bn.network.conditionals.conditionals import cell_middles
+from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.kind import FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import bin_codes
 
 SCALE = 10_000
@@ -122,33 +124,29 @@ def counts_rows_of(network: DiscretizedBayesNet, table: Table, target: str) -> b
         return False
     if any(columns[name].levels != network.levels.get(name) for name in network.names):
         return False
+    stacks = [network.families[name].stack for name in (target, *network.children(target))]
+    if not all(stack.can_leave_out for stack in stacks):
+        return False
     if (known := network.conditionals) is not None:
-        if _line_alone(network, target) is None:
+        if not _decides_alone(network, target):
             return False
-        counts = known.copies[0].counts[target]
         if known.n_rows < table.n_rows:
             return True
-    elif any(child not in network.counts for child in (target, *network.children(target))):
-        return False
-    else:
-        counts = network.counts[target]
+    counts = stacks[0].value_counts
+    assert counts is not None
     codes = _codes(network, columns[target].values, target)
-    of_rows = np.bincount(codes[codes >= 0], minlength=counts.shape[-1])
-    return bool(np.allclose(of_rows, counts.reshape(-1, counts.shape[-1]).sum(axis=0)))
+    return bool(np.allclose(np.bincount(codes[codes >= 0], minlength=len(counts)), counts))
 
 
-def _line_alone(network: DiscretizedBayesNet, target: str) -> Fitted | None:
-    """Return the line, such as a logit, that alone decides on the target, which single rows can be left out of.
+def _decides_alone(network: DiscretizedBayesNet, target: str) -> bool:
+    """Return whether a function of the parents, such as a logit, alone decides on a target with conditionals.
 
-    Next to it is one counted table of the target without parents. None if others decide too.
+    Next to it is one counted table of the target without parents.
     """
-    known = network.conditionals
-    if known is None or len(known.copies) != 1 or network.children(target):
-        return None
-    [copy], line = known.copies, known.lines.get(target)
-    if copy.parents[target] or target not in copy.counts:
-        return None
-    return line if line is not None and line.can_leave_out else None
+    stack = network.families[target].stack
+    counted = [fitted for _, fitted in stack.members if fitted.counts_cells]
+    is_alone = stack.n_sets == 1 and bool(stack.smooth) and not network.children(target)
+    return is_alone and not any(fitted.parents or fitted.groups for fitted in counted)
 
 
 def _codes(network: DiscretizedBayesNet, values: NDArray[Any], name: str) -> NDArray[np.int32]:
@@ -183,12 +181,8 @@ class JudgedRows:
     def judged(self, network: DiscretizedBayesNet) -> dict[str, Any]:
         """Return the losses and what follows from the probabilities of one network; see `prediction_summary`."""
         columns = {column.name: column.values for column in self.table.columns}
-        codes = {name: _codes(network, columns[name], name) for name in network.names}
-        of_target = codes[self.target]
-        if (line := _line_alone(network, self.target)) is None:
-            probabilities = [_probabilities(network, self.target, codes, part) for part in self.parts]
-        else:
-            probabilities = [_of_line(network, line, self.target, self.table, part) for part in self.parts]
+        of_target = _codes(network, columns[self.target], self.target)
+        probabilities = [_probabilities(network, self.target, self.table, part) for part in self.parts]
         if self.target in network.levels:
             own = [
                 shares[np.arange(len(part)), of_target[part]]
@@ -229,52 +223,45 @@ class JudgedRows:
 
 
 def _probabilities(
-    network: DiscretizedBayesNet, target: str, codes: Mapping[str, NDArray[np.int32]], part: NDArray[np.int64]
+    network: DiscretizedBayesNet, target: str, table: Table, part: NDArray[np.int64]
 ) -> Floats:
-    """Return P(target | the other columns) of some rows by tables that do not count them, float64 (n, n_values).
+    """Return P(target | the other columns) of some rows, which are left out of the network, float64 (n, n_values).
 
-    `codes` are the bins or levels of all rows by variable, and `part` the positions of the rows. A table without
-    smoothing may give 0 to all values, which then are alike.
+    `part` has the positions of the rows in the table. A table without smoothing may give 0 to all values, which then
+    are alike.
     """
-    n_values = network.cardinality(target)
-    logs = np.zeros((len(part), n_values))
+    values = {column.name: column.values[part] for column in table.columns if column.name in network.names}
+    known, facts = network.conditionals, network.families[target].facts
+    n_learned = table.n_rows if known is None else known.n_rows
+    rows = FurtherRows(
+        Columns(values),
+        np.ones(len(part)),
+        # what was learned from some rows stands for all of them
+        table.n_rows / n_learned,
+        table.n_rows,
+        n_learned,
+        facts,
+        network.pseudo_count or 0.0,
+    )
+    cuts = network.cut_points
+    of_target = np.arange(network.cardinality(target), dtype=np.int32)
+    middles = (
+        cell_middles(cuts[target], network.support[target], network.shapes.get(target))
+        if target in cuts
+        else of_target
+    )
+    apart = Columns({**{name: column[:, None] for name, column in values.items()}, target: middles[None]})
+    logs = np.zeros((len(part), len(of_target)))
     for child in (target, *network.children(target)):
-        members = (*network.parents(child), child)
-        of_part = [codes[member][part] for member in members]
-        counts = network.counts[child]
-        place = len(members) - 1
-        left_out = family_counts(of_part, range(place), place, counts.shape, child)
-        shares = table_of_counts(np.maximum(counts - left_out, 0.0), network.pseudo_count or 0.0)
-        of_part[members.index(target)] = np.arange(n_values, dtype=np.int32)
-        cells = [one if member == target else one[:, None] for one, member in zip(of_part, members)]
-        logs += np.log(np.maximum(shares[tuple(cells)], sys.float_info.min))
+        family = Family(child, network.families[child].stack.left_out(child, rows), facts)
+        masses = family.masses(cuts.get(child), apart)
+        codes = of_target[None] if child == target else _codes(network, values[child], child)[:, None]
+        shape = *logs.shape, masses.shape[-1]
+        places = np.broadcast_to(codes, logs.shape)[..., None]
+        masses = np.take_along_axis(np.broadcast_to(masses, shape), places, axis=-1)[..., 0]
+        logs += np.log(np.maximum(masses, sys.float_info.min))
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def _of_line(
-    network: DiscretizedBayesNet, line: Fitted, target: str, table: Table, part: NDArray[np.int64]
-) -> Floats:
-    """Return what `_probabilities` does under a line that the rows are left out of."""
-    known = network.conditionals
-    assert known is not None
-    # a line of some rows stands for all of them
-    times = table.n_rows / known.n_rows
-    rows = FurtherRows(
-        Columns({column.name: column.values[part] for column in table.columns}),
-        np.ones(len(part)),
-        times,
-        table.n_rows,
-        known.n_rows,
-        known.line_scales(network.support)[line.in_units],
-        {name: len(levels) for name, levels in network.levels.items()},
-    )
-    of_line = line.left_out(target, rows)
-    levels = np.bincount(rows.levels(target), minlength=of_line.shape[1])
-    of_table = table_of_counts(
-        np.maximum(times * known.copies[0].counts[target] - levels, 0.0), network.pseudo_count or 0.0
-    )
-    return np.asarray((1 - line.weight) * of_table + line.weight * of_line)
 
 
 def _mean_loss(losses: Floats) -> dict[str, float]:

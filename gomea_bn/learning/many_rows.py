@@ -44,7 +44,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.counting import completes_pieces, network_of_counts
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
@@ -246,7 +246,7 @@ class Improvement:
         except KeyboardInterrupt:
             self.stop.replace_reason("interrupt")
             record = self._record()
-            by_tables = TableSet(network.cut_points, _parents_of(network), network.tables, network.counts)
+            by_tables = TableSet.of_network(network, network.counts)
             of_sample = self._with_lines(network, by_tables).with_metadata(all_rows=record)
             return of_sample, float(network.metadata["score"]), record
 

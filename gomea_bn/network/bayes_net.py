@@ -26,7 +26,8 @@ from gomea_bn.network.conditionals.conditionals import (
     row_values,
     with_cut,
 )
-from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gomea_bn.data.table import Table
-    from gomea_bn.network.bin_distributions import Curve
+    from gomea_bn.network.conditionals.curve import Curve
     from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.problems.cuts.shape import Shape
@@ -433,9 +434,13 @@ class DiscretizedBayesNet(Immutable):
                 f"names must have every variable of the network once: {listed(self._names)}; got {listed(names)}."
             )
         content = self._content()
-        parents = {name: self.parents(name) for name in names}
-        ordered = TableSet(self._cuts, parents, self._tables, self._counts).in_order(names)
-        content |= {"cut_points": ordered.cut_points, "tables": ordered.tables, "counts": ordered.counts}
+        shown = TableSet.of_network(self, self._counts)
+        ordered = {name: shown.of_column(name).in_order(names) for name in names}
+        content |= {
+            "cut_points": {name: self._cuts[name] for name in names if name in self._cuts},
+            "tables": {name: of_name.table for name, of_name in ordered.items()},
+            "counts": {name: of_name.counts for name, of_name in ordered.items() if name in self._counts},
+        }
         if self._conditionals is not None:
             content["conditionals"] = self._conditionals.in_order(names)
         for part in ("support", "levels", "shapes", "value_kinds"):

@@ -85,10 +85,10 @@ class _Column:
         self._network, self._name, self._drawn = network, name, drawn
         known = network.conditionals
         losses = {} if known is None else known.log_losses
-        line = None if known is None else known.lines.get(name)
         card = network.cardinality(name)
         n_table = network.tables[name].size // card * (card - 1)
-        self._n_parameters = n_table + (0 if line is None else line.n_parameters)
+        smooth = network.families[name].stack.smooth
+        self._n_parameters = n_table + sum(fitted.n_parameters for _, fitted in smooth)
         if name in losses:
             self._n_rows, self.mean, self._deviation = losses[name]
         else:

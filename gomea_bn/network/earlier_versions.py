@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, give_warning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, give_warning, is_real
 from gomea_bn.network.parts import check_edges
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.runtime.files import field_of
 
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22
@@ -57,18 +58,60 @@ def with_axes(
 def averaged_member(network: NetworkLike, name: str) -> Any:
     """Return a member that averaged networks had, with a warning; raises AttributeError for any other name."""
     known = network.conditionals
-    members = ("copies", "lines", "scales", "units", "n_rows")
-    if known is None or name not in (*members, "network", "mean_line_weight"):
+    members = ("scales", "units", "n_rows")
+    if known is None or name not in (*members, "network"):
         raise AttributeError(f"{type(network).__name__!r} object has no attribute {name!r}")
-    instead = {"network": "the network itself", "mean_line_weight": "conditionals.lines"}
+    instead = "the network itself" if name == "network" else f"conditionals.{name}"
     give_warning(
         GomeaBnWarning(
             f"'{name}' is that of an averaged network, which is now the network. The next version drops it.",
-            [f"use {instead.get(name, f'conditionals.{name}')}"],
+            [f"use {instead}"],
         )
     )
-    if name == "network":
-        return network
-    if name == "mean_line_weight":
-        return known.mean_line_weight(network)
-    return getattr(known, name)
+    return network if name == "network" else getattr(known, name)
+
+
+def with_stacks(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON of conditionals with a stack for every column from that of tables of all columns and lines."""
+    where = "the conditionals"
+    sets = field_of(content, "copies", list, where)
+    if not sets:
+        raise GomeaBnError("copies must hold at least one set of cuts, got none.")
+    lines = field_of(content, "lines", dict, where)
+    # the first files have none
+    values = field_of({"set_values": {}, **content}, "set_values", dict, where)
+    of_column: dict[str, list[dict[str, Any]]] = {}
+    for k, one in enumerate(sets):
+        if not isinstance(one, dict):
+            raise GomeaBnError(f"copies[{k}] must be an object, got {type(one).__name__}.")
+        cuts, parents, tables = (
+            field_of(one, part, dict, f"copies[{k}]") for part in ("cut_points", "parents", "tables")
+        )
+        counts = field_of({"counts": {}, **one}, "counts", dict, f"copies[{k}]")
+        for name, table in tables.items():
+            of_name = parents.get(name)
+            if not isinstance(of_name, list):
+                raise GomeaBnError(f"copies[{k}]: parents must be lists of names.")
+            entry = {
+                "parents": of_name,
+                "cut_points_of_parents": {parent: cuts[parent] for parent in of_name if parent in cuts},
+                "table": table,
+            }
+            entry |= {"cut_points": cuts[name]} if name in cuts else {}
+            entry |= {"counts": counts[name]} if name in counts else {}
+            of_column.setdefault(name, []).append(entry)
+    stacks = {}
+    for name, of_name in of_column.items():
+        members: list[dict[str, Any]] = [{"weight": 1.0, "kind": "table", "tables": of_name}]
+        if name in lines:
+            line = lines[name]
+            weight: Any = line.get("weight") if isinstance(line, dict) else None
+            if not is_real(weight):
+                raise GomeaBnError(f"The weight of lines['{name}'] must be a number, got {weight!r:.80}.")
+            members[0]["weight"] = 1.0 - weight
+            members.append(line)
+        stacks[name] = members
+    for name, value in values.items():
+        stacks[name] = [{"weight": 1.0, "kind": "fixed value", "value": value}]
+    others = {key: part for key, part in content.items() if key not in ("copies", "lines", "set_values")}
+    return {**others, "stacks": stacks}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, mapping_in, nearest
 from gomea_bn.lazy import pd
-from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
+from gomea_bn.network.bin_distributions import bin_ratios, curve_inside
 from gomea_bn.network.conditionals.conditionals import row_values
-from gomea_bn.network.conditionals.kind import ScaledDensity
+from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
@@ -43,8 +42,7 @@ _LEAST_WEIGHT = 1e-3
 def conditional_density(network: NetworkLike, name: str, given: Mapping[str, object]) -> Curve:
     """Return the density of a continuous variable given values of all of its parents.
 
-    It is the mixture of all sets of cuts and of the line. It is exact except for the line, which is drawn through
-    points.
+    It is exact except for lines, which are drawn through points.
 
     Parameters
     ----------
@@ -80,34 +78,16 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
     family, columns = network.families[name], _columns(network, name, rows)
-    sets_of_cuts = family.sets_of_cuts(network.cut_points[name])
-    curves = []
-    for k, cuts in enumerate(sets_of_cuts):
-        probabilities = np.asarray(family.table_probabilities(k, columns), np.float64)
-        mean_row = probabilities.reshape(-1, probabilities.shape[-1]).mean(axis=0)
-        curves.append(
-            scaled_by_bin(curve_inside(network, name), cuts, bin_ratios(network, name, mean_row, cuts))
-        )
-    breaks = np.unique(np.concatenate([curve.values for curve in curves]))
-    weight = 0.0 if family.line is None else family.line.weight
-    line = family.of_line
-    if isinstance(line, ScaledDensity):
-        bends = line.points(columns)
-        bends = bends[(bends > breaks[0]) & (bends < breaks[-1])]
-        breaks = np.unique(np.concatenate([breaks, bends]))
-    pieces = [piece_ends(curve, breaks) for curve in curves]
-    left, right = (np.mean(ends, axis=0) for ends in zip(*pieces, strict=True))
-    # all copies have the same shape
-    points = np.array(list(curves[0].points), np.float64)
-    of_points = np.mean([list(curve.points.values()) for curve in curves], axis=0)
-    if isinstance(line, ScaledDensity):
-        of_line = partial(line.of_numbers, values=columns)
-        left = (1 - weight) * left + weight * of_line(np.nextafter(breaks[:-1], np.inf))
-        right = (1 - weight) * right + weight * of_line(np.nextafter(breaks[1:], -np.inf))
-        if len(points):
-            of_points = (1 - weight) * of_points + weight * of_line(points)
-    masses = dict(zip(points.tolist(), of_points.tolist(), strict=True))
-    return Curve(np.repeat(breaks, 2)[1:-1], np.column_stack([left, right]).ravel(), masses)
+    inside = curve_inside(network, name)
+    ends = inside.values[[0, -1]]
+    breaks = np.concatenate([ends, family.breaks(columns)])
+    breaks = np.unique(breaks[(breaks >= ends[0]) & (breaks <= ends[1])])
+    left, right = family.pieces(breaks, columns)
+    fixed = family.stack.fixed_value
+    points = np.array(list(inside.points) if fixed is None else [fixed], np.float64)
+    masses = family.of_points(points, columns) if len(points) else points
+    by_value = dict(zip(points.tolist(), masses.tolist(), strict=True))
+    return Curve(np.repeat(breaks, 2)[1:-1], np.column_stack([left, right]).ravel(), by_value)
 
 
 def mean_probabilities(network: NetworkLike, name: str, rows: pd.DataFrame) -> NDArray[np.float64]:

@@ -17,13 +17,13 @@ from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wr
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
+from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.family_table import TableSet
+from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import drawn_values, rows_for
-from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
-from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
@@ -117,39 +117,40 @@ def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesN
     """
     counted = network_of_all_rows(network, table, np.ones(table.n_rows))
     known = counted.conditionals
-    if known is None or not known.lines:
+    smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
+    # nothing else could take the weight
+    smooth = {name: stack for name, stack in smooth.items() if stack.smooth_weight < 1}
+    if known is None or not smooth:
         return counted
     # every row about as often
     rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
     complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(_SEED))
     values = {column.name: column.values[rows] for column in complete.columns}
     by_tables, by_lines = (
-        counted.changed(
-            conditionals=known.changed(
-                lines={name: line.with_weight(weight) for name, line in known.lines.items()}
-            )
-        )
+        {
+            name: Family(name, stack.with_smooth_weight(weight), counted.families[name].facts)
+            for name, stack in smooth.items()
+        }
         for weight in (_LEAST_FACTOR, 1 - _LEAST_FACTOR)
     )
-    lines: dict[str, Fitted] = {}
-    for name, line in known.lines.items():
+    stacks = dict(known.stacks)
+    for name, stack in smooth.items():
         points = np.quantile(values[name], _SHARES, method="inverted_cdf")
         below = [
             np.searchsorted(np.sort(drawn), points, side="right") / len(rows)
             for drawn in (
                 values[name],
                 *(
-                    of.families[name].draw(Columns(values), len(rows), np.random.default_rng(_SEED))
+                    of[name].draw(Columns(values), len(rows), np.random.default_rng(_SEED))
                     for of in (by_tables, by_lines)
                 ),
             )
         ]
-        weights = np.linspace(0.0, line.weight, _N_WEIGHTS)
+        weights = np.linspace(0.0, stack.smooth_weight, _N_WEIGHTS)
         differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
         is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
-        if (weight := float(weights[is_near][-1])) > 0:
-            lines[name] = line.with_weight(weight)
-    return counted.changed(conditionals=known.changed(lines=lines))
+        stacks[name] = stack.with_smooth_weight(float(weights[is_near][-1]))
+    return counted.changed(conditionals=known.changed(stacks=stacks))
 
 
 class _Update:
@@ -167,8 +168,8 @@ class _Update:
         self._network = network
         self._complete = completed_table(network, rows, np.random.default_rng(_SEED))
         self._values = {column.name: column.values for column in self._complete.columns}
-        self._position = {name: v for v, name in enumerate(network.names)}
-        self._former = {name: float(of_name.sum()) for name, of_name in _counts_of(network).items()}
+        self._columns = Columns(self._values)
+        self._former = {name: _n_rows_of(network, name) for name in network.names}
         self._smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
         observed = {column.name: ~column.is_missing for column in rows.columns}
         # rows in which the family of a column has no missing cell
@@ -205,15 +206,26 @@ class _Update:
             "metadata": self._metadata(),
         }
         if known is None:
-            parents = {name: network.parents(name) for name in network.names}
-            counted = self._tables(TableSet(network.cut_points, parents, network.tables, network.counts))
-            return network.changed(tables=counted.tables, **parts).changed(counts=counted.counts)
+            shown, facts = (
+                TableSet.of_network(network, network.counts),
+                network.families[network.names[0]].facts,
+            )
+            counted = {
+                name: shown.of_column(name).with_rows(name, self._rows_of(name, facts, 0))
+                for name in network.names
+            }
+            tables = {name: of_name.table for name, of_name in counted.items()}
+            counts = {name: of_name.counts for name, of_name in counted.items()}
+            return network.changed(tables=tables, **parts).changed(counts=counts)
         # sums of former rows are those of the former scales
         scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
         known = known.changed(scales=scales)
+        facts = known.facts(network)
         conditionals = known.changed(
-            copies=[self._tables(copy) for copy in known.copies],
-            lines=self._lines(known, former),
+            stacks={
+                name: stack.with_rows(name, self._rows_of(name, facts, known.n_rows))
+                for name, stack in known.stacks.items()
+            },
             log_losses=self._log_losses(known),
             # of the former rows alone
             cut_probabilities={},
@@ -243,44 +255,18 @@ class _Update:
             "updates": [*kept.get("updates", ()), self._complete.n_rows],
         }
 
-    def _tables(self, copy: TableSet) -> TableSet:
-        """Return tables over the same cuts with the rows added to their counts."""
-        names = self._network.names
-        codes: list[NDArray[Any]] = [
-            bin_codes(self._values[name], copy.cut_points[name])
-            if name in copy.cut_points
-            else self._values[name]
-            for name in names
-        ]
-        cards = [copy.tables[name].shape[-1] for name in names]
-        counts = {}
-        for v, name in enumerate(names):
-            parents = [self._position[parent] for parent in copy.parents[name]]
-            further = family_counts(codes, parents, v, cards, name, self._weights[name])
-            counts[name] = self._old[name] * copy.counts[name] + further
-        tables = {name: table_of_counts(of_name, self._smoothing) for name, of_name in counts.items()}
-        return TableSet(copy.cut_points, copy.parents, tables, counts)
-
-    def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, Fitted]:
-        network, columns = self._network, Columns(self._values)
-        scales = known.line_scales(network.support)
-        n_levels = {name: len(levels) for name, levels in network.levels.items()}
-        return {
-            name: line.with_rows(
-                name,
-                FurtherRows(
-                    columns,
-                    self._weights[name],
-                    self._old[name],
-                    former[name],
-                    known.n_rows,
-                    scales[line.in_units],
-                    n_levels,
-                    lambda: self._drawn,
-                ),
-            )
-            for name, line in known.lines.items()
-        }
+    def _rows_of(self, name: str, facts: ColumnFacts, n_learned: int) -> FurtherRows:
+        """Return the rows with their weights in the family of a column."""
+        return FurtherRows(
+            self._columns,
+            self._weights[name],
+            self._old[name],
+            self._former[name],
+            n_learned,
+            facts,
+            self._smoothing,
+            lambda: self._drawn,
+        )
 
     @cached_property
     def _drawn(self) -> Columns:
@@ -342,20 +328,17 @@ def shape_with_rows(
     return Shape(shape.edges, shape.left * of_pieces, shape.right * of_pieces, by_value)
 
 
-def _counts_of(network: DiscretizedBayesNet) -> Mapping[str, NDArray[np.float64]]:
-    """Return numbers of rows of cells by variable, of the first set of cuts; empty if they are unknown."""
-    known = network.conditionals
-    return network.counts if known is None else known.copies[0].counts
+def _n_rows_of(network: DiscretizedBayesNet, name: str) -> float:
+    """Return how many rows a column was learned from, by what it counts or by what the network says."""
+    counts, known = network.families[name].stack.value_counts, network.conditionals
+    if counts is not None:
+        return float(counts.sum())
+    return float(network.metadata.get("n_rows", 0 if known is None else known.n_rows))
 
 
 def _check_sums(network: DiscretizedBayesNet) -> None:
-    """Raise `GomeaBnError` for a network that does not hold what its tables and lines were made of."""
-    known = network.conditionals
-    copies = () if known is None else known.copies
-    is_known = bool(_counts_of(network)) and all(copy.counts for copy in copies)
-    if known is not None:
-        is_known = is_known and not known.set_values
-        is_known = is_known and all(line.takes_rows for line in known.lines.values())
+    """Raise `GomeaBnError` for a network that does not hold what its conditionals were made of."""
+    is_known = all(family.stack.takes_rows for family in network.families.values())
     if not is_known:
         raise GomeaBnError(
             "The network does not hold the counts of the rows that it was learned from: it comes from an earlier "

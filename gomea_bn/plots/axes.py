@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gomea_bn.data.dates import date_texts, name_in_words
-from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.conditionals.curve import Curve
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

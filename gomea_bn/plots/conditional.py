@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, nearest
-from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,

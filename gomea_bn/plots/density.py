@@ -15,8 +15,9 @@ from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
+from gomea_bn.network.bin_distributions import points_text, width_of_points
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
+from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
@@ -302,9 +303,12 @@ def _draw_densities(
     if (known := network.conditionals) is None:
         labels.append(_labelled("network", own, "bin"))
     else:
-        line = known.lines.get(variable)
-        share = "" if line is None else f", {percent(line.weight)} {line.words}"
-        labels.append(f"average of {counted(len(known.copies), 'set')} of cuts{share}")
+        stack = known.stacks[variable]
+        parts = [f"average of {counted(stack.n_sets, 'set')} of cuts"] if stack.n_sets else []
+        parts += [
+            f"{percent(weight)} {fitted.words}" for weight, fitted in stack.members if not fitted.n_sets
+        ]
+        labels.append(", ".join(parts))
     cuts = own["high"].iloc[:-1]
     if "network" in curves:
         ax.vlines(cuts, 0.0, highest, color=BLUE, linewidth=0.7, alpha=0.45, zorder=2)

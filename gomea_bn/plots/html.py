@@ -84,8 +84,10 @@ def network_html(network: DiscretizedBayesNet) -> str:
     # further columns of texts by variable
     more: dict[str, dict[str, str]] = {}
     if known is not None:
-        counts += f"; averaged over {counted(len(known.copies), 'set')} of cuts"
-        more = {"weight of its line": {name: f"{line.weight:.2f}" for name, line in known.lines.items()}}
+        if known.n_sets:
+            counts += f"; averaged over {counted(known.n_sets, 'set')} of cuts"
+        smooth = {name: stack.smooth_weight for name, stack in known.stacks.items() if stack.smooth}
+        more = {"weight of its line": {name: f"{weight:.2f}" for name, weight in smooth.items()}}
     rows = [
         (
             name,

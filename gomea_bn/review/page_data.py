@@ -179,12 +179,12 @@ def _average(network: DiscretizedBayesNet, conditionals: Conditionals, name: str
     """
     if name not in network.cut_points:
         return None
-    line = conditionals.lines.get(name)
+    stack = conditionals.stacks[name]
     return {
         **curve_entry(marginal_density(network, name).curve, network.support[name]),
-        "copies": len(conditionals.copies),
-        "line": None if line is None else line.weight,
-        "words": None if line is None else line.words,
+        "copies": stack.n_sets,
+        "line": stack.smooth_weight if stack.smooth else None,
+        "words": stack.smooth_words,
     }
 
 

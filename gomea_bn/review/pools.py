@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_ratios, curve_inside
+from gomea_bn.network.bin_distributions import BinDistributions, bin_ratios, curve_inside
+from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.marginals import exact_marginal, sampled_marginal, shown_parents, shown_table
 from gomea_bn.network.recorded import recorded_edge_probabilities

@@ -231,9 +231,7 @@ def test_importance_weights_undo_a_selection():
     weighted = learner.fit(seen, sample_weight=weights).network_
     assert weighted.score(rows) > plain.score(rows) + 0.1
     assert weighted == learner.fit(seen, sample_weight=8 * weights).network_
-    network = weighted.conditionals
-    assert network is not None
-    for copy in network.copies:
+    for copy in sets_of(weighted):
         assert copy.counts["k"].sum() == pytest.approx(len(seen))
 
 

@@ -1,5 +1,6 @@
 """Networks with conditionals made by hand, with every kind of variable and lines, and rows to learn from."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, Shape, read_table
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyLine, FamilyTable, FixedValue, Stack, TableSet
 from gomea_bn.network.conditionals.conditionals import table_over_grid
+from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape_fit import table_shapes
@@ -49,7 +51,7 @@ def copy_with(seed: int) -> DiscretizedBayesNet:
 def line_of_b(**parts: Any) -> FamilyLine:
     """Return a line of "b" with two continuous parents and two groups."""
     content: dict[str, Any] = {
-        "weight": 0.4, "parents": ("a", "p"), "groups": ("g",),
+        "parents": ("a", "p"), "groups": ("g",),
         "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]), "scales": np.array([0.4, 0.2]),
         "freedom": np.array([61.0, 20.0]), **parts,
     }  # fmt: skip
@@ -59,7 +61,7 @@ def line_of_b(**parts: Any) -> FamilyLine:
 def surface_of_c(**parts: Any) -> FamilyLine:
     """Return a surface of "c" in own units, with two knots and a square."""
     content: dict[str, Any] = {
-        "weight": 0.7, "parents": ("b",), "groups": (),
+        "parents": ("b",), "groups": (),
         "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]), "scales": np.array([0.3]),
         "freedom": np.array([6.0]), "knots": (np.array([-0.5, 0.4]),), "has_products": True, "in_units": True,
         **parts,
@@ -80,11 +82,14 @@ def network_of_tables(network: DiscretizedBayesNet, tables: TableSet) -> Discret
 
 
 def conditionals_example(**parts: Any) -> Conditionals:
-    """Return an average over three sets of cuts, with a line of "b" and a surface of "c"; `parts` replace its parts."""
+    """Return an average over three sets of cuts, with a line of "b" and a surface of "c"; `parts` replace its parts.
+
+    These are `copies`, the sets of cuts; `lines` with their weights; `fixed` values; and keywords of `Conditionals`.
+    """
     cut_points = copy_with(1).cut_points
     content: dict[str, Any] = {
         "copies": [tables_of(copy_with(seed)) for seed in (1, 2, 3)],
-        "lines": {"b": line_of_b(), "c": surface_of_c()},
+        "lines": {"b": (0.4, line_of_b()), "c": (0.7, surface_of_c())},
         "scales": {**SHAPES, "b": SHAPE_OF_B},
         "units": UNITS,
         "n_rows": N_ROWS,
@@ -97,7 +102,9 @@ def conditionals_example(**parts: Any) -> Conditionals:
         },
         **parts,
     }
-    return Conditionals(content.pop("copies"), **content)
+    fixed = {name: Stack.of(FixedValue(value)) for name, value in content.pop("fixed", {}).items()}
+    known = Conditionals.of_tables(content.pop("copies"), content.pop("lines"), **content)
+    return known.changed(stacks={**known.stacks, **fixed}) if fixed else known
 
 
 def averaged_example(**parts: Any) -> DiscretizedBayesNet:
@@ -118,9 +125,47 @@ def conditionals_of(network: DiscretizedBayesNet) -> Conditionals:
     return network.conditionals
 
 
+def sets_of(network: DiscretizedBayesNet) -> list[TableSet]:
+    """Return the tables of all columns by set of cuts."""
+    tables = {}
+    for name, stack in conditionals_of(network).stacks.items():
+        [tables[name]] = [one.tables for _, one in stack.members if isinstance(one, FamilyTable)]
+    sets = []
+    for k in range(conditionals_of(network).n_sets):
+        of_set = {name: of_name[k] for name, of_name in tables.items()}
+        sets.append(
+            TableSet(
+                {name: one.cuts for name, one in of_set.items() if one.cuts is not None},
+                {name: one.parents for name, one in of_set.items()},
+                {name: one.table for name, one in of_set.items()},
+                {name: one.counts for name, one in of_set.items() if one.counts is not None},
+            )
+        )
+    return sets
+
+
+def lines_of(network: DiscretizedBayesNet) -> dict[str, Fitted]:
+    """Return lines, mixtures of lines and logits by column."""
+    stacks = conditionals_of(network).stacks
+    return {name: fitted for name, stack in stacks.items() for _, fitted in stack.smooth}
+
+
+def with_lines(
+    network: DiscretizedBayesNet, lines: Mapping[str, tuple[float, Fitted]]
+) -> DiscretizedBayesNet:
+    """Return a network with the same sets of cuts, and other lines with their weights."""
+    stacks = Conditionals.of_tables(sets_of(network), lines, n_rows=1).stacks
+    return network.changed(conditionals=conditionals_of(network).changed(stacks=stacks))
+
+
+def weight_of(network: DiscretizedBayesNet, name: str) -> float:
+    """Return the weight of the line, or of what takes its place, of a column."""
+    return conditionals_of(network).stacks[name].smooth_weight
+
+
 def plain_line(network: DiscretizedBayesNet, name: str) -> FamilyLine:
     """Return the line, curves or surface of a column that has no mixture of lines."""
-    line = conditionals_of(network).lines[name]
+    line = lines_of(network)[name]
     assert isinstance(line, FamilyLine)
     return line
 
@@ -130,7 +175,7 @@ def breaks_of(network: DiscretizedBayesNet, name: str) -> NDArray[np.float64]:
     known = conditionals_of(network)
     shape = known.scales.get(name)
     ends = [*network.support[name], *(() if shape is None else shape.edges.tolist())]
-    return np.unique(np.concatenate([ends, *(copy.cut_points[name] for copy in known.copies)]))
+    return np.unique(np.concatenate([ends, *(one.cut_points[name] for one in sets_of(network))]))
 
 
 def grid_of(

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of
+from averaged_examples import conditionals_of, lines_of, sets_of
 from network_examples import simple_network
 from shaped_examples import shaped_table
 from sklearn.base import clone
@@ -506,12 +506,12 @@ def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -
     ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
     known = [conditionals_of(network) for network in ensemble.networks_]
     assert {each.n_rows for each in known} == {150}
-    assert [bool(each.lines) for each in known] == [line == "auto"] * 2
+    assert [bool(lines_of(network)) for network in ensemble.networks_] == [line == "auto"] * 2
     densities = np.exp([network.log_density(frame) for network in ensemble.networks_])
     assert np.exp(ensemble.log_density(frame)) == pytest.approx(densities.mean(axis=0))
     again = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
     assert again.networks_ == ensemble.networks_
-    first, second = (each.copies[0].cut_points["x"].tolist() for each in known)
+    first, second = (sets_of(network)[0].cut_points["x"].tolist() for network in ensemble.networks_)
     assert first != second
     drawn = ensemble.sample(4000, random_state=0)
     assert np.corrcoef(drawn["x"], drawn["y"])[0, 1] > 0.8

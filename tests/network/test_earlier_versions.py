@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example, conditionals_of
+from averaged_examples import averaged_example, conditionals_of, sets_of
 from network_examples import network_with
 
 import gomea_bn
@@ -117,7 +117,7 @@ def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD_AVERAGED))
     known = conditionals_of(network)
     assert network.of_tables() == DiscretizedBayesNet.from_json(json.dumps(OLD))
-    assert [tables.parents["c"] for tables in known.copies] == [("a",), ("a",)]
+    assert [tables.parents["c"] for tables in sets_of(network)] == [("a",), ("a",)]
     assert (known.n_rows, known.units, known.cut_intervals) == (40, {}, {})
     assert network.cut_probabilities("c")["probability"].tolist() == [0.9]
     # the density of "c" is that of its two tables, and of the line
@@ -180,7 +180,7 @@ def test_the_former_class_is_the_class_of_networks():
     assert "AveragedBayesNet" not in dir(gomea_bn)
 
 
-@pytest.mark.parametrize("name", ["copies", "lines", "scales", "units", "n_rows"])
+@pytest.mark.parametrize("name", ["scales", "units", "n_rows"])
 def test_members_of_averaged_networks_are_those_of_the_conditionals(name):
     network = averaged_example()
     with pytest.warns(GomeaBnWarning, match=f"'{name}' is that of an averaged network") as caught:
@@ -195,8 +195,6 @@ def test_the_network_of_an_averaged_network_is_itself():
     network: Any = averaged_example()
     with pytest.warns(GomeaBnWarning, match="Use the network itself"):
         assert network.network is network
-    with pytest.warns(GomeaBnWarning, match="'mean_line_weight' is that of an averaged network"):
-        assert network.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         network.nothing  # noqa: B018
 

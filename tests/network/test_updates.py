@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
-from averaged_examples import conditionals_of, plain_line
+from averaged_examples import conditionals_of, lines_of, plain_line, sets_of
 from conditional_oracles import slow_transform
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +61,7 @@ def test_averaged_tables_equal_those_counted_from_all_rows(averaged):
     updated = averaged.update(second)
     frame = pd.concat([rows(400, 0), second])
     position = {name: v for v, name in enumerate(averaged.names)}
-    for before, copy in zip(conditionals_of(averaged).copies, conditionals_of(updated).copies, strict=True):
+    for before, copy in zip(sets_of(averaged), sets_of(updated), strict=True):
         codes = [
             np.searchsorted(copy.cut_points[name], frame[name], side="left").astype(np.int32)
             if name in copy.cut_points
@@ -154,7 +154,7 @@ def test_lines_equal_a_regression_of_all_rows(averaged, n_further):
     if n_further:
         further = rows(250, 4)[:n_further]
         frame, network = pd.concat([frame, further]), averaged.update(further)
-    lines = {name: plain_line(network, name) for name in conditionals_of(network).lines}
+    lines = {name: plain_line(network, name) for name in lines_of(network)}
     assert set(lines) == {"b", "c"}
     # several groups, and a surface or curves
     assert len(lines["b"].scales) == 3
@@ -176,11 +176,11 @@ def test_one_update_equals_two_in_turn(averaged):
     for options in ({}, {"weight": 0.5}, {"forget": 100.0}):
         at_once = averaged.update(further, **options)
         in_turn = averaged.update(further[:50], **options).update(further[50:], **options)
-        of_both = (conditionals_of(network).copies for network in (at_once, in_turn))
+        of_both = (sets_of(network) for network in (at_once, in_turn))
         for first, second in zip(*of_both, strict=True):
             for name in averaged.names:
                 np.testing.assert_allclose(first.tables[name], second.tables[name], atol=1e-9)
-        for name in conditionals_of(at_once).lines:
+        for name in lines_of(at_once):
             line, other = (plain_line(network, name) for network in (at_once, in_turn))
             np.testing.assert_allclose(line.coefficients, other.coefficients, atol=1e-8)
             np.testing.assert_allclose(line.scales, other.scales, rtol=1e-8)
@@ -256,7 +256,7 @@ def test_missing_cells_are_drawn(averaged):
     further.loc[::3, "b"] = np.nan
     updated = averaged.update(further)
     assert updated == averaged.update(further)
-    assert updated.conditionals.copies[0].counts["b"].sum() == 500
+    assert sets_of(updated)[0].counts["b"].sum() == 500
 
 
 def test_a_row_counts_for_the_families_that_its_values_say_something_about(averaged):
@@ -266,7 +266,7 @@ def test_a_row_counts_for_the_families_that_its_values_say_something_about(avera
     further.loc[30:69, "a"] = np.nan
     further.loc[60:79, ["a", "b", "c"]] = np.nan
     updated = averaged.update(further)
-    for copy in conditionals_of(updated).copies:
+    for copy in sets_of(updated):
         counts = {name: of_name.sum() - 400 for name, of_name in copy.counts.items()}
         assert counts == {"group": 100, "a": 80, "b": 80, "c": 40}
     for name, n_rows in (("b", 480), ("c", 440)):
@@ -288,7 +288,7 @@ def test_a_row_counts_for_the_families_that_its_values_say_something_about(avera
 def test_a_family_without_new_values_stays(averaged, forget):
     further = rows(100, 12).assign(c=np.nan)
     updated = averaged.update(further, forget=forget)
-    for before, after in zip(conditionals_of(averaged).copies, conditionals_of(updated).copies, strict=True):
+    for before, after in zip(sets_of(averaged), sets_of(updated), strict=True):
         np.testing.assert_allclose(before.tables["c"], after.tables["c"], atol=1e-12)
         assert not np.array_equal(before.tables["b"], after.tables["b"])
     of_c, former = (plain_line(network, "c") for network in (updated, averaged))

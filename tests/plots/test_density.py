@@ -260,7 +260,7 @@ def test_levels_have_their_averaged_probabilities():
 def test_averaged_densities_of_huge_ranges_have_a_unit():
     network = one_column([0], (-1e300, 1e300), [0.5, 0.5])
     of_cuts: dict[str, Any] = {"cut_probabilities": {"x": [0.5]}, "cut_intervals": {"x": [(-1e299, 2e299)]}}
-    conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)
+    conditionals = Conditionals.of_tables([tables_of(network)], n_rows=10, **of_cuts)
     ax = plot_density(network.changed(conditionals=conditionals), "x")
     ax.figure.canvas.draw()
     assert "1e+300" in ax.get_xlabel()

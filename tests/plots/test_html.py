@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of
+from averaged_examples import lines_of, sets_of
 from front_examples import example_front
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, read_table
@@ -81,8 +81,8 @@ def test_a_network_with_conditionals_shows_its_lines():
     tree = parsed(averaged._repr_html_())
     header, *rows = cells(tree)
     assert header[-1] == "weight of its line"
-    assert {row[0] for row in rows if row[-1]} == set(conditionals_of(averaged).lines)
-    assert f"averaged over {len(conditionals_of(averaged).copies)} sets of cuts" in "".join(tree.itertext())
+    assert {row[0] for row in rows if row[-1]} == set(lines_of(averaged))
+    assert f"averaged over {len(sets_of(averaged))} sets of cuts" in "".join(tree.itertext())
 
 
 def test_a_table_shows_kinds_ranges_and_rules():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example, conditionals_of
+from averaged_examples import averaged_example, lines_of, weight_of
 from review_browser import opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
@@ -15,7 +15,7 @@ from gomea_bn import DiscretizedBayesNet, Front, fit_shape, network_report, read
 from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.front.front import COMPLEXITY, MISFIT
-from gomea_bn.network.bin_distributions import Curve, scaled_by_bin
+from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
 from gomea_bn.plots import marginal_density
 from gomea_bn.review import pools
 
@@ -54,7 +54,7 @@ def test_the_report_of_a_network_with_conditionals_holds_their_densities():
     data = page_data(network_report(averaged))
     plain = page_data(network_report(averaged.of_tables()))
     assert plain["averaged"] is None
-    lines = conditionals_of(averaged).lines
+    lines = lines_of(averaged)
     coarseness = data["coarseness"]
     assert {**data, "averaged": None, "coarseness": None} == plain
     assert 0 < coarseness["median"] <= coarseness["most"] < 1
@@ -68,7 +68,7 @@ def test_the_report_of_a_network_with_conditionals_holds_their_densities():
         np.testing.assert_allclose(average["y"], curve.densities, rtol=1e-5)
         assert dict(average["p"]) == curve.points
         assert average["copies"] == 3
-        assert average["line"] == (lines[name].weight if name in lines else None)
+        assert average["line"] == (weight_of(averaged, name) if name in lines else None)
 
 
 @pytest.mark.long

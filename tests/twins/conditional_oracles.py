@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,10 +14,21 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution, slow_log_density, slow_mass
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, FamilyLogit, FamilyMixture, TableSet
+from gomea_bn.network.conditionals import (
+    Conditionals,
+    FamilyLine,
+    FamilyLogit,
+    FamilyMixture,
+    FamilyTable,
+    FixedValue,
+    Stack,
+    TableSet,
+)
 from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.family_line import LineSums
+from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.tables import table_of_counts
 from gomea_bn.problems.cuts.shape import Shape
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -25,8 +37,28 @@ PARENTS = ("x", "w", "g")
 """Parents of "y" in a random network: two continuous columns, the first with a shape, and a discrete one."""
 
 
-def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> DiscretizedBayesNet:
-    """Return a network whose column "y" has random sets of tables, and may also follow a kind.
+SMOOTHING = 1.0
+"""Pseudo-count of the tables of random networks."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a random conditional of "y" must fit.
+
+    Columns are in own units or not, a scale may be transformed or not, `support` is the range of "y" or None, and
+    `tables` returns random tables of all columns over one set of cuts.
+    """
+
+    in_units: bool
+    may_move: bool
+    support: tuple[float, float] | None
+    tables: Callable[[], TableSet]
+
+
+def random_conditionals_network(
+    seed: int, kind: type[Fitted] | None = None, *, alone: bool = False
+) -> DiscretizedBayesNet:
+    """Return a network whose column "y" has random sets of tables, and may also follow a kind, or this kind alone.
 
     Without a kind it is a line, or nothing. A line is on probability scales or in own units, with knots or products or
     both or neither, in one group per level of "g". The shape of "y" may have point masses, which are then those of its
@@ -44,7 +76,7 @@ def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> 
         of_y = Shape(free.edges, free.left / total, free.right / total)
     else:
         of_y = random_shape(seed + 1)
-    of_levels = kind is not None and kind.of_levels
+    of_levels = kind is not None and bool(rng.integers(2) if kind.of_levels is None else kind.of_levels)
     support = {"x": (shapes["x"].low, shapes["x"].high), "w": (-2.0, 5.0)}
     levels: dict[str, tuple[str, ...]] = {"g": ("k", "l", "m")}
     if of_levels:
@@ -63,28 +95,37 @@ def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> 
         # one parent less in some tables
         of_y = tuple(p for p in PARENTS if p != rng.choice(["w", "none"]))
         of_copy = {**parents, "y": of_y}
-        return TableSet(
-            cuts,
-            of_copy,
-            {n: rng.dirichlet(np.ones(cards[n]), tuple(cards[p] for p in of_copy[n])) for n in names},
-        )
+        counts = {
+            n: rng.integers(0, 9, (*(cards[p] for p in of_copy[n]), cards[n])).astype(np.float64)
+            for n in names
+        }
+        probabilities = {n: table_of_counts(of_n, SMOOTHING) for n, of_n in counts.items()}
+        return TableSet(cuts, of_copy, probabilities, counts)
 
-    lines: dict[str, Fitted] = {}
+    around = Around(in_units, not of_y.points, support.get("y"), tables)
+    fitted = None
     if kind is not None:
-        lines["y"] = RANDOM_KINDS[kind](rng, in_units, not of_y.points)
+        fitted = RANDOM_KINDS[kind](rng, around)
     elif rng.integers(4):
-        lines["y"] = random_line(rng, in_units, not of_y.points)
+        fitted = random_line(rng, around)
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]
     scales = {"x": shapes["x"], "w": Shape([-2.0, 1.0, 5.0], [1.5, 1.2], [0.9, 0.5]), "y": of_y}
     units = {"x": (shapes["x"].low, 2.0), "w": (0.5, 1.5), "y": (of_y.low, (of_y.high - of_y.low) / 2)}
-    conditionals = Conditionals(
+    known = Conditionals.of_tables(
         copies,
-        lines=lines,
         scales={name: scale for name, scale in scales.items() if name in support},
         units={name: unit for name, unit in units.items() if name in support},
         n_rows=50,
     )
+    of_tables = known.stacks["y"]
+    if fitted is None:
+        stack = of_tables
+    elif alone or fitted.fixed_value is not None:
+        stack = Stack.of(fitted)
+    else:
+        stack = Stack.of(of_tables.members[0][1], fitted, float(rng.uniform(0.1, 0.9)))
+    conditionals = known.changed(stacks={**known.stacks, "y": stack})
     cards = {name: len(shown.cut_points[name]) + 1 if name in support else 3 for name in names}
     return DiscretizedBayesNet(
         names,
@@ -95,6 +136,7 @@ def random_conditionals_network(seed: int, kind: type[Fitted] | None = None) -> 
         tables={n: rng.dirichlet(np.ones(cards[n]), tuple(cards[p] for p in parents[n])) for n in names},
         shapes=shapes,
         conditionals=conditionals,
+        pseudo_count=SMOOTHING,
     )
 
 
@@ -106,12 +148,11 @@ def _random_knots(rng: np.random.Generator) -> tuple[tuple[Floats, ...], bool, t
     return knots, has_products, tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2 * curved))
 
 
-def random_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
-    """Return a line of "y" with three groups; its scale may be transformed where `may_move`."""
+def random_line(rng: np.random.Generator, around: Around) -> FamilyLine:
+    """Return a line of "y" with three groups; its scale may be transformed where it may move."""
     knots, has_products, product_knots = _random_knots(rng)
     n_terms = LineTerms(knots, has_products, product_knots).n_terms
     return FamilyLine(
-        float(rng.uniform(0.1, 0.9)),
         ("x", "w"),
         ("g",),
         rng.normal(size=(3, n_terms + 1)) / 2,
@@ -119,15 +160,15 @@ def random_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> Fam
         rng.uniform(2.0, 30.0, 3),
         knots,
         has_products,
-        in_units,
+        around.in_units,
         product_knots=product_knots,
-        transform=None if not may_move or rng.integers(2) else random_transform(rng),
+        transform=None if not around.may_move or rng.integers(2) else random_transform(rng),
     )
 
 
-def random_fitted_line(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLine:
+def random_fitted_line(rng: np.random.Generator, around: Around) -> FamilyLine:
     """Return a line as `random_line` does that holds sums over random rows, by one or by three regressions."""
-    line = random_line(rng, in_units, may_move)
+    line = random_line(rng, around)
     n_rows = 120
     terms, groups = line.terms.of_rows(rng.normal(size=(n_rows, 2))), np.repeat(np.arange(3), 40)
     z = line.coefficients[groups, 0] + (terms * line.coefficients[groups, 1:]).sum(axis=1)
@@ -138,7 +179,7 @@ def random_fitted_line(rng: np.random.Generator, in_units: bool, may_move: bool)
     return line.of_sums(LineSums.of_rows(z, terms, groups, ratios, tails, np.ones(n_regressions), 0.05))
 
 
-def random_mixture(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyMixture:
+def random_mixture(rng: np.random.Generator, around: Around) -> FamilyMixture:
     """Return a mixture of one to three lines of "y" with three groups, from sums over random rows."""
     n_components = int(rng.integers(1, 4))
     moments, counts = [], []
@@ -149,24 +190,22 @@ def random_mixture(rng: np.random.Generator, in_units: bool, may_move: bool) -> 
         moments.append(columns.T @ columns)
         counts.append(rng.multinomial(n_rows, np.full(3, 1 / 3)))
     return FamilyMixture(
-        float(rng.uniform(0.1, 0.9)),
         ("x", "w"),
         ("g",),
         np.array(moments),
         np.array(counts, np.float64),
         rng.uniform(0.05, 0.3, n_components),
-        in_units,
+        around.in_units,
     )
 
 
-def random_logit(rng: np.random.Generator, in_units: bool, may_move: bool) -> FamilyLogit:
+def random_logit(rng: np.random.Generator, around: Around) -> FamilyLogit:
     """Return a logit of "y", whose three levels have positions on a line."""
     knots, has_products, product_knots = _random_knots(rng)
     n_terms = LineTerms(knots, has_products, product_knots).n_terms
     n = 3 + n_terms + 3
     rows = rng.normal(size=(2 * n, n))
     return FamilyLogit(
-        float(rng.uniform(0.1, 0.9)),
         ("x", "w"),
         ("g",),
         rng.normal(size=n_terms) / 2,
@@ -180,12 +219,26 @@ def random_logit(rng: np.random.Generator, in_units: bool, may_move: bool) -> Fa
     )
 
 
-RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, bool, bool], Fitted]] = {
+def random_table(rng: np.random.Generator, around: Around) -> FamilyTable:
+    """Return tables of "y" over one to three sets of cuts."""
+    return FamilyTable(tuple(around.tables().of_column("y") for _ in range(rng.integers(1, 4))))
+
+
+def random_fixed_value(rng: np.random.Generator, around: Around) -> FixedValue:
+    """Return a value of "y"."""
+    return FixedValue(
+        float(rng.integers(3)) if around.support is None else float(rng.uniform(*around.support))
+    )
+
+
+RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, Around], Fitted]] = {
+    FamilyTable: random_table,
+    FixedValue: random_fixed_value,
     FamilyLine: random_fitted_line,
     FamilyMixture: random_mixture,
     FamilyLogit: random_logit,
 }
-"""Functions that return a random conditional of a kind, in own units or not, of a column that may be moved or not."""
+"""Functions that return a random conditional of "y" by kind."""
 
 
 def random_rows(network: DiscretizedBayesNet, n: int, seed: int) -> dict[str, NDArray[Any]]:
@@ -231,25 +284,30 @@ def slow_density(network: DiscretizedBayesNet, name: str, row: Mapping[Any, Any]
     """Return the density, or the probability of a point or a level, of a column given its parents in a row."""
     known = network.conditionals
     assert known is not None
-    density = math.fsum(_of_tables(network, tables, name, row) for tables in known.copies) / len(known.copies)
-    if name not in known.lines:
-        return density
-    weight = known.lines[name].weight
-    return (1 - weight) * density + weight * _of_line(network, known, name, row)
-
-
-def _of_tables(network: DiscretizedBayesNet, tables: TableSet, name: str, row: Mapping[Any, Any]) -> float:
-    codes = {}
-    for member in (*tables.parents[name], name):
-        if member in network.levels:
-            codes[member] = slow_code(network, member, row[member])
+    total = 0.0
+    for weight, fitted in known.stacks[name].members:
+        if isinstance(fitted, FamilyTable):
+            parts = [_of_table(network, table, name, row) for table in fitted.tables]
+            total += weight * math.fsum(parts) / len(parts)
         else:
-            codes[member] = sum(cut < row[member] for cut in tables.cut_points[member].tolist())
-    probability = float(tables.tables[name][tuple(codes.values())])
-    if name in network.levels:
+            assert isinstance(fitted, FamilyLine)
+            total += weight * _of_line(network, known, fitted, name, row)
+    return total
+
+
+def _of_table(network: DiscretizedBayesNet, table: CutTable, name: str, row: Mapping[Any, Any]) -> float:
+    codes = []
+    for member in (*table.parents, name):
+        cuts = table.cuts if member == name else table.cuts_of_parents.get(member)
+        if cuts is None:
+            codes.append(slow_code(network, member, row[member]))
+        else:
+            codes.append(sum(cut < row[member] for cut in cuts.tolist()))
+    probability = float(table.table[tuple(codes)])
+    if table.cuts is None:
         return probability
-    edges = [network.support[name][0], *tables.cut_points[name].tolist(), network.support[name][1]]
-    low, high = edges[codes[name]], edges[codes[name] + 1]
+    edges = [network.support[name][0], *table.cuts.tolist(), network.support[name][1]]
+    low, high = edges[codes[-1]], edges[codes[-1] + 1]
     if name not in network.shapes:
         return probability / (high - low)
     shape = network.shapes[name]
@@ -265,10 +323,10 @@ def slow_place(shape: Shape, value: float, n_rows: int) -> float:
     return _position(slow_distribution(shape, value) - shape.points.get(value, 0.0) / 2, n_rows)
 
 
-def _of_line(network: DiscretizedBayesNet, known: Conditionals, name: str, row: Mapping[Any, Any]) -> float:
-    line, n = known.lines[name], known.n_rows
-    assert isinstance(line, FamilyLine)
-    group = 0
+def _of_line(
+    network: DiscretizedBayesNet, known: Conditionals, line: FamilyLine, name: str, row: Mapping[Any, Any]
+) -> float:
+    n, group = known.n_rows, 0
     for member in line.groups:
         group = group * len(network.levels[member]) + slow_code(network, member, row[member])
     places = {}

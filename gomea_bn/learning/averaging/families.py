@@ -40,7 +40,8 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import TableSet, log_mixture
+from gomea_bn.network.conditionals.family import log_mixture
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.network.conditionals.scales import (
     Columns,
@@ -185,7 +186,7 @@ def with_lines(
     The tables over the shown bins are counted from all rows; one row more or less does not change them. `rows` are
     complete ones, from which lines, their weights and the shown tables are learned.
     """
-    by_tables = network.changed(conditionals=Conditionals([tables], n_rows=rows.n_rows))
+    by_tables = network.changed(conditionals=Conditionals.of_tables([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
     return Averaging(network, rows).network_of([tables], left_out, line)
 
@@ -337,9 +338,9 @@ class Averaging:
             for name, logs in left_out.items()
             if np.isfinite(logs).all()
         }
-        conditionals = Conditionals(
+        conditionals = Conditionals.of_tables(
             copies,
-            lines=lines,
+            lines,
             scales=scales,
             units=units,
             n_rows=self.table.n_rows,
@@ -469,15 +470,15 @@ class Averaging:
 
     def lines(
         self, left_out: dict[str, NDArray[np.float64]], line: str
-    ) -> tuple[dict[str, Fitted], dict[str, Shape], dict[str, tuple[float, float]]]:
-        """Return the lines that predict better than bins alone, and the scales of the columns in them.
+    ) -> tuple[dict[str, tuple[float, Fitted]], dict[str, Shape], dict[str, tuple[float, float]]]:
+        """Return the lines that predict better than bins alone, with weights, and the scales of the columns in them.
 
         Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
         log density of every row under the bins, float64 (n_rows,) by variable; those of columns with lines are replaced
         by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
         own units.
         """
-        lines: dict[str, Fitted] = {}
+        lines: dict[str, tuple[float, Fitted]] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
         names = self.network.names
         # made by the calling thread, which has the spare ones
@@ -487,8 +488,9 @@ class Averaging:
         )
         for name, found in zip(names, found_lines, strict=True):
             if found is not None:
-                lines[name], left_out[name] = found
-                members[lines[name].in_units] |= {name, *lines[name].parents} & set(self._line_shapes)
+                weight, fitted, left_out[name] = found
+                lines[name] = weight, fitted
+                members[fitted.in_units] |= {name, *fitted.parents} & set(self._line_shapes)
         return (
             lines,
             {name: shape for name, shape in scales.items() if name in members[False]},
@@ -531,11 +533,11 @@ class Averaging:
 
     def line_of(
         self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64], line: str
-    ) -> tuple[Fitted, NDArray[np.float64]] | None:
-        """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
+    ) -> tuple[float, Fitted, NDArray[np.float64]] | None:
+        """Return the weight of the line of a column with given parents, the line, and the log density of left-out rows.
 
-        None if no line predicts better than tables alone, whose log density of every row is given. `line` is "auto" or
-        "single", as of `average_families`.
+        The density is that of the mixture. None if no line predicts better than tables alone, whose log density of every
+        row is given. `line` is "auto" or "single", as of `average_families`.
         """
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
@@ -592,11 +594,11 @@ class Averaging:
         options: dict[str, Any] = {"in_units": chosen == _IN_UNITS}
         if isinstance(best, FittedLine):
             options["transform"] = transform if chosen > _IN_UNITS else None
-        return best.of_family(weight, parents, discrete, of_kinds[chosen][0], **options), known
+        return weight, best.of_family(parents, discrete, of_kinds[chosen][0], **options), known
 
     def _logit_of(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]
-    ) -> tuple[Fitted, NDArray[np.float64]] | None:
+    ) -> tuple[float, Fitted, NDArray[np.float64]] | None:
         """Return the logit of a discrete column, and the log probability of left-out rows; None as of `line_of`."""
         from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
 
@@ -614,7 +616,8 @@ class Averaging:
         weight = mixture_weight(left_out, fitted.left_out)
         if mixture_gain(left_out, fitted.left_out, weight) <= _LEAST_GAIN:
             return None
-        return fitted.of_family(weight, parents, discrete), log_mixture(left_out, fitted.left_out, weight)
+        mixed = log_mixture(left_out, fitted.left_out, weight)
+        return weight, fitted.of_family(parents, discrete), mixed
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]

@@ -79,7 +79,6 @@ class FittedLine:
 
     def of_family(
         self,
-        weight: float,
         parents: tuple[str, ...],
         groups: tuple[str, ...],
         rows: LineRows,
@@ -87,7 +86,7 @@ class FittedLine:
         in_units: bool,
         transform: NDArray[np.float64] | None = None,
     ) -> FamilyLine:
-        """Return the line of a family with its weight, its continuous and discrete parents, and the rows of the fit.
+        """Return the line of a family with its continuous and discrete parents, and the rows of the fit.
 
         These are on the transformed scale of the column if it has one.
         """
@@ -96,7 +95,6 @@ class FittedLine:
             rows.z, terms, rows.groups, self.ratios, self.tails, self.widths, rows.min_scale
         )
         return FamilyLine(
-            weight,
             parents,
             groups,
             self.coefficients,

@@ -47,13 +47,12 @@ class FittedLogit:
     n_group_levels: Sequence[int]
     left_out: NDArray[np.float64]
 
-    def of_family(self, weight: float, parents: tuple[str, ...], groups: tuple[str, ...]) -> FamilyLogit:
-        """Return the logit of a family with its weight, its continuous and discrete parents."""
+    def of_family(self, parents: tuple[str, ...], groups: tuple[str, ...]) -> FamilyLogit:
+        """Return the logit of a family with its continuous and discrete parents."""
         coefficients, *amounts = np.split(
             self.slopes, np.cumsum([self.terms.n_terms, *self.n_group_levels[:-1]]) if groups else []
         )
         return FamilyLogit(
-            weight,
             parents,
             groups,
             coefficients,

@@ -52,15 +52,14 @@ class FittedMixture:
 
     def of_family(
         self,
-        weight: float,
         parents: tuple[str, ...],
         groups: tuple[str, ...],
         rows: LineRows,
         *,
         in_units: bool,
     ) -> FamilyMixture:
-        """Return the mixture of a family with its weight, and its continuous and discrete parents."""
-        return FamilyMixture(weight, parents, groups, self.moments, self.counts, self.least_scales, in_units)
+        """Return the mixture of a family with its continuous and discrete parents."""
+        return FamilyMixture(parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
 def fitted_mixture(

@@ -150,7 +150,7 @@ class _Path:
         in_tables = [p for p in self.averaging.session.graph.parents[v] if names[p] in parents]
         _, _, left_out = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
         found = None if self.line == "none" else self.averaging.line_of(name, parents, left_out, self.line)
-        return left_out if found is None else found[1]
+        return left_out if found is None else found[2]
 
 
 def _mean_and_error(differences: NDArray[np.float64]) -> tuple[float, float]:

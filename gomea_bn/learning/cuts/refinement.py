@@ -244,7 +244,7 @@ def refine_boundaries(
     if network.conditionals is not None:
         from gomea_bn.learning.averaging.families import average_families
 
-        line = "auto" if network.conditionals.lines else "none"
+        line = "auto" if any(stack.smooth for stack in network.conditionals.stacks.values()) else "none"
         refined = average_families(refined, session.table, line=line, random_state=random_state or 0)
     return RefinementResult(refined, before, after, history, stopped_by, seconds)
 

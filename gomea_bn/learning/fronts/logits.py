@@ -24,8 +24,9 @@ from gomea_bn.learning.averaging.logit_fit import FittedLogit, LogitRows, logit_
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import TableSet, log_mixture
+from gomea_bn.network.conditionals.family import log_mixture
 from gomea_bn.network.conditionals.family_logit import derivatives, log_levels, logit_design
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import ProbabilityScale
 from gomea_bn.network.tables import PseudoCount, table_and_left_out_cells
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
@@ -308,9 +309,9 @@ def _network_of(
     """Return a network without edges with those of a logit, which has a weight next to the frequencies of the class."""
     target, parents = design.target, design.parents(chosen)
     in_units = chosen.scales()
-    conditionals = Conditionals(
-        [TableSet(alone.cut_points, dict.fromkeys(alone.names, ()), alone.tables, alone.counts)],
-        lines={target: _of_all_levels(design, chosen, fitted).of_family(weight, *parents)},
+    conditionals = Conditionals.of_tables(
+        [TableSet.of_network(alone, alone.counts)],
+        {target: (weight, _of_all_levels(design, chosen, fitted).of_family(*parents))},
         scales={name: design.scales[name, in_units[name]] for name in parents[0]},
         n_rows=design.n_rows,
     )

@@ -24,7 +24,7 @@ from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family import counts_content
+from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.parts import check_metadata, check_pseudo_count
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -160,7 +160,7 @@ class FrontNetworks(PooledNetworks):
         counts = family_counts(codes, range(last), last, cards, name)
         table = table_of_counts(counts, self._head["pseudo_count"]).transpose([*axes, last])
         table.flags.writeable = False
-        entry |= {"counts": counts_content({name: counts.transpose([*axes, last])})[name]}
+        entry |= {"counts": counts_content(counts.transpose([*axes, last]))}
         return StoredVariable(entry, table)
 
 

@@ -1,6 +1,6 @@
 """The conditional densities of all columns of a network, and the cells of its columns, from fine to coarse.
 
-A density is an average of tables over sets of cuts, and lines; over the cells it is one table.
+A density is that of a stack of members; over the cells it is one table.
 """
 
 from __future__ import annotations
@@ -19,17 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
-from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
-from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.parts import (
-    Immutable,
-    WithTables,
-    check_counts,
-    check_cut_points,
-    check_keys,
-    check_table,
-)
+from gomea_bn.network.conditionals.family import Family, Stack
+from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
+from gomea_bn.network.conditionals.fixed_value import FixedValue
+from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, UnitScale
+from gomea_bn.network.parts import Immutable, WithTables, check_keys
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -62,30 +57,25 @@ _WEIGHT_OF_MIDDLES = 1.0
 class Conditionals(Immutable):
     """The conditional densities of a network whose tables over the shown bins are computed from them.
 
-    The density of a column given its parents is (1 - w) times the mean over several sets of cuts with their tables,
-    plus w times a line: the column is Student-t around a sum of functions of its continuous parents. Of a discrete
-    column a logit takes the place of the line: log odds are sums of functions of all parents. The weight w is 0 where
-    neither predicts better. `gomea_bn.average_families` learns conditionals from the rows of a network.
+    The density of a column given its parents is that of its stack: a mean of members by their weights. Members are the
+    mean over tables of several sets of cuts, a line or a mixture of lines of the continuous parents, a logit of a
+    discrete column, or the value that an intervention has set. `gomea_bn.average_families` learns conditionals from
+    the rows of a network.
 
     Parameters
     ----------
-    copies : sequence of TableSet
-        Sets of cuts with their tables, at least one.
-    lines : mapping of str to FamilyLine, FamilyMixture or FamilyLogit, optional
-        Lines, or mixtures of lines, by continuous column, and logits by discrete column. A continuous column and the
-        continuous parents of a line need a scale.
+    stacks : mapping of str to Stack
+        What every column follows.
     scales : mapping of str to Shape, optional
-        Distributions of the columns that are part of lines on probability scales.
+        Distributions of the columns that are part of members on probability scales.
     units : mapping of str to (centre, spread), optional
-        Numbers that are subtracted from, and then divide, the columns that are part of lines in own units.
+        Numbers that are subtracted from, and then divide, the columns that are part of members in own units.
     n_rows : int
         Number of rows that the conditionals were learned from, updates apart.
     cut_probabilities : mapping of str to sequence of float, optional
         For every continuous column the probability that each shown cut is near.
     cut_intervals : mapping of str to sequence of pairs of float, optional
         For every continuous column the 90 % interval of each shown cut.
-    set_values : mapping of str to float, optional
-        Numbers, or codes of levels, that an intervention has set columns to.
     log_losses : mapping of str to (number of rows, mean, standard deviation), optional
         Of -ln p(column | parents) in nats, over rows that were left out of the fit, by column.
 
@@ -96,98 +86,107 @@ class Conditionals(Immutable):
 
     __slots__ = (
         "_frame",
-        "copies",
         "cut_intervals",
         "cut_probabilities",
-        "lines",
         "log_losses",
         "n_rows",
         "scales",
-        "set_values",
+        "stacks",
         "units",
     )
 
-    copies: tuple[TableSet, ...]
     cut_intervals: Mapping[str, Any]
     cut_probabilities: Mapping[str, Any]
     _frame: tuple[Any, ...] | None
-    lines: Mapping[str, Fitted]
     log_losses: Mapping[str, tuple[float, float, float]]
     n_rows: int
     scales: Mapping[str, Shape]
-    set_values: Mapping[str, float]
+    stacks: Mapping[str, Stack]
     units: Mapping[str, tuple[float, float]]
 
     def __init__(
         self,
-        copies: Sequence[TableSet],
+        stacks: Mapping[str, Stack],
         *,
-        lines: Mapping[str, Fitted] | None = None,
         scales: Mapping[str, Shape] | None = None,
         units: Mapping[str, tuple[float, float]] | None = None,
         n_rows: int,
         cut_probabilities: Mapping[str, ArrayLike] | None = None,
         cut_intervals: Mapping[str, ArrayLike] | None = None,
-        set_values: Mapping[str, float] | None = None,
         log_losses: Mapping[str, tuple[float, float, float]] | None = None,
     ) -> None:
         check_integer("n_rows", n_rows, 1)
-        if not copies:
-            raise GomeaBnError("copies must hold at least one set of cuts, got none.")
         parts: dict[str, Mapping[str, Any] | None] = {
-            "lines": lines,
+            "stacks": stacks,
             "scales": scales,
             "units": units,
             "cut_probabilities": cut_probabilities,
             "cut_intervals": cut_intervals,
-            "set_values": set_values,
             "log_losses": {name: _loss(name, of_name) for name, of_name in (log_losses or {}).items()},
         }
         self._set_parts({name: MappingProxyType(dict(part or {})) for name, part in parts.items()})
-        self._set_parts({"copies": tuple(copies), "n_rows": n_rows, "_frame": None})
+        self._set_parts({"n_rows": n_rows, "_frame": None})
+
+    @classmethod
+    def of_tables(
+        cls,
+        sets: Sequence[TableSet],
+        further: Mapping[str, tuple[float, Fitted]] | None = None,
+        **parts: Any,
+    ) -> Conditionals:
+        """Return conditionals of columns that follow the mean of tables, and some a further member with a weight.
+
+        Tables are over the same sets of cuts of all columns; `parts` are further ones of the constructor.
+        """
+        if not sets:
+            raise GomeaBnError("Conditionals of tables must have at least one set of cuts, got none.")
+        weighted = further or {}
+        stacks = {}
+        for name in sets[0].tables:
+            tables = FamilyTable(tuple(one.of_column(name) for one in sets))
+            weight, fitted = weighted.get(name, (0.0, None))
+            stacks[name] = Stack.of(tables, fitted, weight)
+        return cls(stacks, **parts)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of cuts that tables average over; 0 without tables."""
+        return max((stack.n_sets for stack in self.stacks.values()), default=0)
 
     def mean_line_weight(self, network: WithTables) -> float:
         """Return the mean weight of lines over the columns with continuous parents, 0 without such columns."""
         continuous = network.cut_points
         weights = [
-            self.lines[name].weight if name in self.lines else 0.0
+            self.stacks[name].smooth_weight
             for name in continuous
             if any(parent in continuous for parent in network.parents(name))
         ]
         return float(np.mean(weights)) if weights else 0.0
 
-    def line_scales(self, support: Mapping[str, tuple[float, float]]) -> dict[bool, Mapping[str, LineScale]]:
-        """Return the scales of columns by whether they are in own units, given the ranges of continuous columns."""
-        return {
-            False: {name: ProbabilityScale(shape, self.n_rows) for name, shape in self.scales.items()},
-            True: {name: UnitScale(*pair, support[name]) for name, pair in self.units.items()},
-        }
+    def facts(self, network: WithTables) -> ColumnFacts:
+        """Return what the densities need to know of the columns of the network."""
+        support = network.support
+        return ColumnFacts(
+            support,
+            network.shapes,
+            {name: len(of_name) for name, of_name in network.levels.items()},
+            {
+                False: {name: ProbabilityScale(shape, self.n_rows) for name, shape in self.scales.items()},
+                True: {name: UnitScale(*pair, support[name]) for name, pair in self.units.items()},
+            },
+        )
 
     def after_intervention(self, values: Mapping[str, float]) -> Conditionals:
-        """Return the conditionals in which columns have the given numbers or codes of levels with certainty.
-
-        Their tables have no parents any more, and hold nothing but one uniform row.
-        """
-        copies = []
-        for copy in self.copies:
-            cards = {name: copy.tables[name].shape[-1] for name in values}
-            copies.append(
-                TableSet(
-                    copy.cut_points,
-                    {**copy.parents, **dict.fromkeys(values, ())},
-                    {**copy.tables, **{name: np.full(card, 1 / card) for name, card in cards.items()}},
-                )
-            )
+        """Return the conditionals in which columns have the given numbers or codes of levels with certainty."""
+        fixed = {name: Stack.of(FixedValue(value)) for name, value in values.items()}
         return self.changed(
-            copies=copies,
-            set_values={**self.set_values, **values},
-            lines={name: line for name, line in self.lines.items() if name not in values},
+            stacks={**self.stacks, **fixed},
             log_losses={name: loss for name, loss in self.log_losses.items() if name not in values},
         )
 
     def in_order(self, names: Sequence[str]) -> Conditionals:
         """Return the conditionals of the same network with its variables in another order."""
-        return self.changed(copies=[copy.in_order(names) for copy in self.copies])
+        return self.changed(stacks={name: self.stacks[name].in_order(names) for name in names})
 
     def changed(self, **parts: Any) -> Conditionals:
         """Return conditionals with other values of some parameters of the constructor."""
@@ -205,8 +204,8 @@ class Conditionals(Immutable):
 
         They remember the bins and the graph that they were checked against, and are not checked again for the same.
         """
-        cuts, support, levels = network.cut_points, network.support, network.levels
-        frame = network.names, network.edges, [of.tolist() for of in cuts.values()], support, levels
+        cuts, support = network.cut_points, network.support
+        frame = network.names, network.edges, [of.tolist() for of in cuts.values()], support, network.levels
         if self._frame == frame:
             return self
         continuous = list(cuts)
@@ -215,40 +214,16 @@ class Conditionals(Immutable):
             if not isinstance(shape, Shape):
                 raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
         units = checked_units(self.units, network)
-        for name, line in self.lines.items():
-            check_line(network, name, line, units if getattr(line, "in_units", False) else self.scales)
+        check_keys(self.stacks, network.names, network.names, "stacks")
+        shared: dict[bytes, NDArray[np.float64]] = {}
+        stacks = {}
+        for name in network.names:
+            if not isinstance(stack := self.stacks[name], Stack):
+                raise GomeaBnError(f"stacks['{name}'] must be a Stack, got {type(stack).__name__}.")
+            stacks[name] = stack.checked(network, name, {False: self.scales, True: units}, shared)
         for option in ("cut_probabilities", "cut_intervals"):
             if by_name := getattr(self, option):
                 check_keys(by_name, continuous, network.names, option)
-        copies = []
-        for k, copy in enumerate(self.copies):
-            if not isinstance(copy, TableSet):
-                raise GomeaBnError(f"copies[{k}] must be a TableSet, got {type(copy).__name__}.")
-            check_keys(copy.cut_points, continuous, network.names, "cut_points of a copy")
-            for part in ("parents", "tables"):
-                check_keys(getattr(copy, part), network.names, network.names, f"{part} of a copy")
-            of_copy = {n: check_cut_points(copy.cut_points[n], n, support[n]) for n in continuous}
-            for inner in of_copy.values():
-                inner.flags.writeable = False
-            cards = {n: len(of_copy[n]) + 1 if n in cuts else len(levels[n]) for n in network.names}
-            for name in network.names:
-                parents = network.parents(name)
-                if [p for p in parents if p in copy.parents[name]] != list(copy.parents[name]):
-                    raise GomeaBnError(
-                        f"The table of '{name}' in a copy must have some of the parents {parents} in this order, got "
-                        f"{copy.parents[name]}."
-                    )
-            tables = {
-                n: check_table(copy.tables[n], n, (*(cards[p] for p in copy.parents[n]), cards[n]))
-                for n in network.names
-            }
-            counts = check_counts(copy.counts, tables)
-            copies.append(TableSet(of_copy, dict(copy.parents), tables, counts))
-        check_keys(self.set_values, list(self.set_values), network.names, "set_values")
-        for name, value in self.set_values.items():
-            low, high = support[name] if name in cuts else (0, len(levels[name]) - 1)
-            if not is_real(value) or not low <= value <= high:
-                raise GomeaBnError(f"set_values['{name}'] must be from {low:g} to {high:g}, got {value!r}.")
         check_keys(self.log_losses, list(self.log_losses), network.names, "log_losses")
         for name, loss in self.log_losses.items():
             if len(loss) != 3 or not all(map(is_real, loss)) or loss[0] < 0 or loss[2] < 0:
@@ -256,7 +231,7 @@ class Conditionals(Immutable):
                     f"log_losses['{name}'] must be a number of rows, a mean and a standard deviation, got {loss!r:.80}."
                 )
         checked = self.changed(
-            copies=copies,
+            stacks=stacks,
             cut_probabilities={
                 n: checked_probabilities(n, values, len(cuts[n]))
                 for n, values in self.cut_probabilities.items()
@@ -272,25 +247,14 @@ class Conditionals(Immutable):
 
     def to_content(self) -> dict[str, Any]:
         """Return the conditionals as values that JSON can hold."""
-        copies = [
-            {
-                "cut_points": {name: cuts.tolist() for name, cuts in copy.cut_points.items()},
-                "parents": {name: list(parents) for name, parents in copy.parents.items()},
-                "tables": {name: table.tolist() for name, table in copy.tables.items()},
-                **({"counts": counts_content(copy.counts)} if copy.counts else {}),
-            }
-            for copy in self.copies
-        ]
         return {
             "n_rows": self.n_rows,
-            "lines": {name: line.to_content() for name, line in self.lines.items()},
+            "stacks": {name: stack.to_content() for name, stack in self.stacks.items()},
             "scales": {name: shape.to_content() for name, shape in self.scales.items()},
             "units": {name: list(scale) for name, scale in self.units.items()},
             "cut_probabilities": {n: np.asarray(p).tolist() for n, p in self.cut_probabilities.items()},
             "cut_intervals": {n: np.asarray(ends).tolist() for n, ends in self.cut_intervals.items()},
-            "set_values": dict(self.set_values),
             "log_losses": {name: list(loss) for name, loss in self.log_losses.items()},
-            "copies": copies,
         }
 
     def __eq__(self, other: object) -> bool:
@@ -299,17 +263,22 @@ class Conditionals(Immutable):
         return self.to_content() == other.to_content()
 
     def __hash__(self) -> int:
-        return hash((self.n_rows, len(self.copies), tuple(self.lines)))
+        return hash((self.n_rows, tuple(self.stacks)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Conditionals, **self._content()), ()
 
     def __repr__(self) -> str:
-        return f"Conditionals({len(self.copies)} sets of cuts, {len(self.lines)} lines)"
+        n_lines = sum(bool(stack.smooth) for stack in self.stacks.values())
+        return f"Conditionals({self.n_sets} sets of cuts, {n_lines} lines)"
 
 
 class WithDensities(WithTables, Protocol):
     """A network with the density of every variable; `DiscretizedBayesNet` documents its members."""
+
+    @property
+    def counts(self) -> Mapping[str, NDArray[np.float64]]:
+        """Number of rows of the cells of the tables, if they are known and the network has no conditionals."""
 
     @property
     def conditionals(self) -> Conditionals | None:
@@ -325,26 +294,11 @@ def families_of(network: WithDensities) -> dict[str, Family]:
 
     The families of a network without conditionals are its tables over the shown bins.
     """
-    known, support, levels = network.conditionals, network.support, network.levels
-    n_levels = {name: len(of_name) for name, of_name in levels.items()}
+    known = network.conditionals
     if known is None:
-        parents = {name: network.parents(name) for name in network.names}
-        known = Conditionals([TableSet(network.cut_points, parents, dict(network.tables))], n_rows=1)
-    scales = known.line_scales(support)
-    families = {}
-    for name in network.names:
-        line = known.lines.get(name)
-        families[name] = Family(
-            name,
-            known.copies,
-            support=support.get(name),
-            shape=network.shapes.get(name),
-            line=line,
-            scales=None if line is None else scales[line.in_units],
-            n_levels=n_levels,
-            set_to=known.set_values.get(name),
-        )
-    return families
+        known = Conditionals.of_tables([TableSet.of_network(network, network.counts)], n_rows=1)
+    facts = known.facts(network)
+    return {name: Family(name, known.stacks[name], facts) for name in network.names}
 
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
@@ -433,17 +387,6 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables)
             )
         scales[name] = UnitScale(centre, spread, network.support[name])
     return scales
-
-
-def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
-    """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
-    from gomea_bn.network.conditionals.kinds import KINDS
-
-    kinds = [kind for kind in KINDS if kind.of_levels == (name in network.levels)]
-    if not isinstance(line, Fitted) or type(line) not in kinds:
-        wanted = " or a ".join(kind.__name__ for kind in kinds)
-        raise GomeaBnError(f"lines['{name}'] must be a {wanted}, got {type(line).__name__}.")
-    line.check(network, name, scales)
 
 
 def cell_middles(
@@ -596,7 +539,7 @@ class CellGrids:
             known = network.conditionals
             assert known is not None
             parts = [np.array([low, high]), network.cut_points[name], self._cuts[name][_FIRST_LEVEL]]
-            parts += [copy.cut_points[name] for copy in known.copies]
+            parts.append(network.families[name].jumps(name))
             parts += [
                 of_column.edges for of_column in (shape, known.scales.get(name)) if of_column is not None
             ]
@@ -609,8 +552,7 @@ class CellGrids:
     def bends(self, name: str) -> NDArray[np.float64]:
         """Return the values of a column at which lines of its children bend, float64 (n,), increasing."""
         if name not in self._bends:
-            families = self._network.families.values()
-            bends = [family.of_line.bends(name) for family in families if family.of_line is not None]
+            bends = [family.bends(name) for family in self._network.families.values()]
             self._bends[name] = np.unique(np.concatenate([np.empty(0), *bends]))
         return self._bends[name]
 
@@ -677,8 +619,8 @@ def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64
         fine = np.asarray(np.where(is_beyond, fine, snapped), np.float64)
         between = between if len(between) < SIZES[0] else np.empty(0)
         points = []
-    set_values = network.conditionals.set_values if network.conditionals is not None else {}
-    points += [set_values[name]] if name in set_values else []
+    fixed = network.families[name].stack.fixed_value
+    points += [] if fixed is None else [fixed]
     ends = [end for point in points for end in (point - width, point if point > low else low + width)]
     always = _apart(np.concatenate([shown, ends]), low, high, least, shown)
     kept = np.zeros(len(fine), np.bool_)
@@ -715,27 +657,23 @@ def _apart(
 def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values at shares of the probability of a column, float64 (n,).
 
-    The distribution is the mean of up to three: that of the tables, each averaged over its parents, over the sets of
-    cuts; the shape; and the scale of the column in lines, which may be finer than the shape.
+    The distribution is the mean of up to three: that of tables, each averaged over its parents; the shape; and the
+    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one.
     """
-    known = network.conditionals
+    known, family = network.conditionals, network.families[name]
     assert known is not None
     (low, high), shape, scale = network.support[name], network.shapes.get(name), known.scales.get(name)
-    parts = [np.array([low, high]), *(copy.cut_points[name] for copy in known.copies)]
+    if family.below(np.array([low, high])) is None:
+        shown = TableSet.of_network(network, {}).of_column(name)
+        family = Family(name, Stack.of(FamilyTable((shown,))), family.facts)
+    parts = [np.array([low, high]), family.jumps(name)]
     for of_column in (shape, scale):
         if of_column is not None:
             points = of_column.point_values
             parts += [of_column.quantile(shares), points, np.nextafter(points, -np.inf)]
     values = np.unique(np.concatenate(parts))
     values = values[(values >= low) & (values <= high)]
-    below = np.zeros(len(values))
-    for copy in known.copies:
-        table, cuts = copy.tables[name], copy.cut_points[name]
-        to_ends = np.concatenate([[0.0], np.cumsum(table.reshape(-1, table.shape[-1]).mean(axis=0))])
-        if shape is None:
-            below += np.interp(values, np.concatenate([[low], cuts, [high]]), to_ends)
-        else:
-            under_shape = np.concatenate([[0.0], shape.distribution(cuts), [1.0]])
-            below += np.interp(shape.distribution(values), under_shape, to_ends)
-    parts = [below / below[-1], *(one.distribution(values) for one in (shape, scale) if one is not None)]
+    below = family.below(values)
+    assert below is not None
+    parts = [below, *(one.distribution(values) for one in (shape, scale) if one is not None)]
     return np.asarray(np.interp(shares, np.mean(parts, axis=0), values))

@@ -24,9 +24,10 @@ from gomea_bn.network.conditionals.basis import (
     sum_of_terms,
 )
 from gomea_bn.network.conditionals.kind import (
+    ColumnFacts,
+    Density,
     Fitted,
     FurtherRows,
-    LineDensity,
     Parts,
     ScaledDensity,
     symmetric,
@@ -213,8 +214,6 @@ class FamilyLine(Fitted):
 
     Attributes
     ----------
-    weight : float
-        Share of the line in the density of the family, above 0 and below 1; the bins have the rest.
     parents : tuple of str
         Continuous parents, in the order of the coefficients.
     groups : tuple of str
@@ -240,9 +239,9 @@ class FamilyLine(Fitted):
     """
 
     what = "a line"
-    required = ("weight", "parents", "groups", "coefficients", "scales", "freedom")
+    kind = "line"
+    required = ("parents", "groups", "coefficients", "scales", "freedom")
 
-    weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
     coefficients: NDArray[np.float64]
@@ -269,7 +268,6 @@ class FamilyLine(Fitted):
         n_groups = self.scales.size
         is_valid = (
             is_finite
-            and 0 < self.weight < 1
             and len(self.parents) > 0
             and n_groups > 0
             and len(self.knots) == len(self.parents)
@@ -281,8 +279,8 @@ class FamilyLine(Fitted):
         )
         if not is_valid:
             raise GomeaBnError(
-                "A line must have a weight between 0 and 1, at least one continuous parent, and for each of its groups "
-                "an intercept, one coefficient per term, a scale and degrees of freedom above 0, all finite."
+                "A line must have at least one continuous parent, and for each of its groups an intercept, "
+                "one coefficient per term, a scale and degrees of freedom above 0, all finite."
             )
 
     @property
@@ -325,9 +323,9 @@ class FamilyLine(Fitted):
     def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
         self._check_configurations(name, len(self.scales), n_levels)
 
-    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+    def density(self, name: str, facts: ColumnFacts) -> Density:
         """Return the density of a column that follows the line."""
-        return _AroundLine(name, self, scales, n_levels)
+        return _AroundLine(name, self, facts)
 
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyLine:
         """Return the line that the sums over former and further rows give."""
@@ -336,8 +334,8 @@ class FamilyLine(Fitted):
         # the line of a longer table was fitted to a sample of its rows
         share = float(sums.n_rows.sum()) / rows.n_former
         further = LineSums.of_rows(
-            rows.columns.positions(name, self.own_scale(rows.scales[name])),
-            self.terms.of_rows(rows.positions(self.parents)),
+            rows.columns.positions(name, self.own_scale(rows.facts.scales[self.in_units][name])),
+            self.terms.of_rows(rows.positions(self.parents, self.in_units)),
             rows.groups(self.groups),
             sums.ratios,
             sums.tails,
@@ -389,10 +387,8 @@ class FamilyLine(Fitted):
 class _AroundLine(ScaledDensity):
     """Student's t distribution around a line, curves or a surface."""
 
-    def __init__(
-        self, name: str, line: FamilyLine, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        super().__init__(name, line, scales, n_levels)
+    def __init__(self, name: str, line: FamilyLine, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
         self._line = line
         self.scale = line.own_scale(self.scale)
 

@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import LEAST_SPREAD, PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows, LineDensity, ScaledDensity, symmetric
-from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
+from gomea_bn.network.conditionals.kind import (
+    ColumnFacts,
+    Density,
+    Fitted,
+    FurtherRows,
+    ScaledDensity,
+    symmetric,
+)
+from gomea_bn.network.conditionals.scales import Columns, PointEnds
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say
@@ -46,8 +53,6 @@ class FamilyMixture(Fitted):
 
     Attributes
     ----------
-    weight : float
-        Share of the mixture in the density of the family, above 0 and below 1; the bins have the rest.
     parents : tuple of str
         Continuous parents, in the order of the coefficients.
     groups : tuple of str
@@ -69,10 +74,9 @@ class FamilyMixture(Fitted):
 
     what = "a mixture of lines"
     kind = "mixture"
-    required = ("weight", "parents", "groups", "moments", "counts", "least_scales", "in_units")
+    required = ("parents", "groups", "moments", "counts", "least_scales", "in_units")
     halves = ("moments",)
 
-    weight: float
     parents: tuple[str, ...]
     groups: tuple[str, ...]
     moments: NDArray[np.float64]
@@ -85,7 +89,6 @@ class FamilyMixture(Fitted):
         n, size = len(self.moments), len(self.parents) + 2
         is_valid = (
             is_finite
-            and 0 < self.weight < 1
             and len(self.parents) > 0
             and n > 0
             and self.moments.shape == (n, size, size)
@@ -100,8 +103,8 @@ class FamilyMixture(Fitted):
         )
         if not is_valid or not self._has_components():
             raise GomeaBnError(
-                "A mixture of lines must have a weight between 0 and 1, at least one continuous parent, and for each "
-                "of its components sums of products, numbers of rows of all groups and a least scale, all finite."
+                "A mixture of lines must have at least one continuous parent, and for each of its components sums "
+                "of products, numbers of rows of all groups and a least scale, all finite."
             )
 
     def _has_components(self) -> bool:
@@ -132,9 +135,9 @@ class FamilyMixture(Fitted):
     def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
         self._check_configurations(name, self.counts.shape[1], n_levels)
 
-    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
+    def density(self, name: str, facts: ColumnFacts) -> Density:
         """Return the density of a column that follows the mixture."""
-        return _OfMixture(name, self, scales, n_levels)
+        return _OfMixture(name, self, facts)
 
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyMixture:
         """Return the mixture with further rows, which have the shares in components of the present ones."""
@@ -142,8 +145,8 @@ class FamilyMixture(Fitted):
         share = float(self.counts.sum()) / rows.n_former
         sums = sums_of_shares(
             self.components,
-            rows.columns.positions(name, rows.scales[name]),
-            rows.positions(self.parents),
+            rows.columns.positions(name, rows.facts.scales[self.in_units][name]),
+            rows.positions(self.parents, self.in_units),
             rows.groups(self.groups),
             share * rows.weights,
         )
@@ -544,10 +547,8 @@ def _add_shares(
 class _OfMixture(ScaledDensity):
     """Normal distributions around several lines."""
 
-    def __init__(
-        self, name: str, line: FamilyMixture, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        super().__init__(name, line, scales, n_levels)
+    def __init__(self, name: str, line: FamilyMixture, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
         self._components = line.components
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:

@@ -1,7 +1,6 @@
 """What every kind of conditional has: its parts, which JSON can hold, and its density.
 
-A kind is one thing everywhere, in a file of its own: `family_line`, `family_mixture` and `family_logit`. `kinds` lists
-them.
+A kind is one thing everywhere, in a file of its own. `kinds` lists them.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import LineTerms, joint_groups
 from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
 from gomea_bn.network.parts import WithTables
+from gomea_bn.network.tables import PseudoCount
+from gomea_bn.problems.cuts.shape import Shape
 
 # points at which a line is drawn: over its range, and for some of its centres up to six scales away
 _N_POINTS = 129
@@ -26,7 +27,7 @@ _FARTHEST = 6.0
 
 _NAMES = ("parents", "groups")
 _FLAGS = ("has_products", "in_units")
-_NUMBERS = ("weight", "least_scale")
+_NUMBERS = ("value", "least_scale")
 # one array for every parent
 _LISTS = ("amounts", "knots", "product_knots")
 
@@ -35,7 +36,7 @@ class Parts:
     """Named parts that JSON can hold; a subclass is a frozen dataclass.
 
     The name of a field says what it is: `parents` and `groups` are names, `has_products` and `in_units` true or false,
-    `weight` and `least_scale` numbers, `amounts`, `knots` and `product_knots` one array for every parent, `sums` parts
+    `value` and `least_scale` numbers, `amounts`, `knots` and `product_knots` one array for every parent, `sums` parts
     of their own, and all others are arrays.
     """
 
@@ -96,8 +97,30 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What a density needs to know of the columns of a network.
+
+    Attributes
+    ----------
+    support : mapping of str to (float, float)
+        Ranges of the continuous columns.
+    shapes : mapping of str to Shape
+        Distributions inside the bins; continuous columns without one are uniform there.
+    n_levels : mapping of str to int
+        Number of levels of the discrete columns.
+    scales : mapping of bool to mapping of str to LineScale
+        Scales of continuous columns, by whether they are in own units.
+    """
+
+    support: Mapping[str, tuple[float, float]]
+    shapes: Mapping[str, Shape]
+    n_levels: Mapping[str, int]
+    scales: Mapping[bool, Mapping[str, LineScale]]
+
+
+@dataclass(frozen=True, eq=False)
 class FurtherRows:
-    """Complete rows that a conditional takes, with what it needs to know of the rows so far.
+    """Complete rows that a conditional takes or leaves out, with what it needs to know of the rows so far.
 
     Attributes
     ----------
@@ -109,10 +132,10 @@ class FurtherRows:
         How often the rows so far count.
     n_former, n_learned : float
         Number of rows so far, and of those from which the conditionals were learned.
-    scales : mapping of str to LineScale
-        Scales of the column and of its continuous parents.
-    n_levels : mapping of str to int
-        Number of levels of the discrete columns.
+    facts : ColumnFacts
+        What is known of the columns.
+    smoothing : "auto" or float
+        Smoothing of tables.
     draw_former : callable, optional
         Function that returns drawn rows of all columns that are like the rows so far.
     """
@@ -122,8 +145,8 @@ class FurtherRows:
     old: float
     n_former: float
     n_learned: int
-    scales: Mapping[str, LineScale]
-    n_levels: Mapping[str, int]
+    facts: ColumnFacts
+    smoothing: PseudoCount
     draw_former: Callable[[], Columns] | None = None
 
     def like_former(self) -> FurtherRows:
@@ -133,9 +156,10 @@ class FurtherRows:
         weight = self.old * self.n_former / columns.n_rows
         return replace(self, columns=columns, weights=np.full(columns.n_rows, weight))
 
-    def positions(self, parents: Sequence[str]) -> NDArray[np.float64]:
+    def positions(self, parents: Sequence[str], in_units: bool) -> NDArray[np.float64]:
         """Return the positions of continuous parents on their scales, float64 (n_rows, n_parents)."""
-        of_parents = [self.columns.positions(parent, self.scales[parent]) for parent in parents]
+        scales = self.facts.scales[in_units]
+        of_parents = [self.columns.positions(parent, scales[parent]) for parent in parents]
         return np.column_stack([np.empty((self.columns.n_rows, 0)), *of_parents])
 
     def levels(self, name: str) -> NDArray[np.int64]:
@@ -145,21 +169,20 @@ class FurtherRows:
     def groups(self, parents: Sequence[str]) -> NDArray[np.int64]:
         """Return the configuration of discrete parents in every row, int64 (n_rows,), with the last one fastest."""
         codes = [self.columns[parent] for parent in parents]
-        return joint_groups(codes, [self.n_levels[parent] for parent in parents], len(self.weights))
+        return joint_groups(codes, [self.facts.n_levels[parent] for parent in parents], len(self.weights))
 
 
 class Fitted(Parts):
-    """What a column follows in addition to its tables, as fitted to rows: a weight, the parents, and more.
+    """What a column follows given its parents, as fitted to rows.
 
     A subclass is a kind of conditional. All that others need to know about it are the members of this class.
     """
 
-    of_levels: ClassVar[bool] = False
-    """Whether the column is discrete."""
-    can_leave_out: ClassVar[bool] = False
-    """Whether `left_out` knows the probabilities of the column without single rows."""
-    # fields of every kind
-    weight: float
+    of_levels: ClassVar[bool | None] = False
+    """Whether the column is discrete; None for a kind of all columns."""
+    counts_cells: ClassVar[bool] = False
+    """Whether it holds probabilities of cells, by the rows in them, and no function of numbers."""
+    # fields of every kind: its continuous and discrete parents
     parents: tuple[str, ...]
     groups: tuple[str, ...]
 
@@ -174,29 +197,57 @@ class Fitted(Parts):
         raise NotImplementedError
 
     @property
-    def n_parameters(self) -> int:
-        """Number of parameters that were estimated."""
+    def n_parameters(self) -> float:
+        """Number of parameters that were estimated; of an average the mean."""
         raise NotImplementedError
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of cuts that it averages over."""
+        return 0
+
+    @property
+    def fixed_value(self) -> float | None:
+        """The number, or the code of the level, that the column has with certainty."""
+        return None
+
+    @property
+    def value_counts(self) -> NDArray[np.float64] | None:
+        """Number of rows of every bin or level; None if it does not count them."""
+        return None
 
     @property
     def takes_rows(self) -> bool:
         """Whether it holds what it was fitted to, so that it can take further rows."""
         return True
 
-    def with_weight(self, weight: float) -> Self:
-        """Return it with another share in the density of its family."""
-        return replace(self, weight=weight)  # type: ignore[type-var]
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether `left_out` knows it without some rows."""
+        return False
 
     @classmethod
     def from_content(cls, content: Any) -> Self:
         """Return what JSON values describe; raises `GomeaBnError` for others."""
         return cls(**cls.parts_of(content))
 
-    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
-        """Raise `GomeaBnError` unless it fits the family of a column, and its columns have a scale.
+    def checked(
+        self,
+        network: WithTables,
+        name: str,
+        scales: Mapping[bool, Mapping[str, Any]],
+        shared: dict[bytes, NDArray[np.float64]],
+    ) -> Self:
+        """Return it in its stored form; raises `GomeaBnError` if it does not fit the family of a column.
 
-        `scales` has whatever describes them, a shape or units.
+        `scales` has by `in_units` whatever describes columns that have a scale, a shape or units. Equal sets of cuts
+        become one array of `shared`, so that `Columns` find their bins once.
         """
+        self.check(network, name, scales[self.in_units])
+        return self
+
+    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
+        """Raise `GomeaBnError` unless it fits the family of a column, and its columns have a scale."""
         cuts, levels = network.cut_points, network.levels
         parents = network.parents(name)
         continuous = tuple(parent for parent in parents if parent in cuts)
@@ -226,19 +277,20 @@ class Fitted(Parts):
         if n_groups != wanted:
             raise GomeaBnError(f"The line of '{name}' must have {wanted} groups, got {n_groups}.")
 
-    def density(self, name: str, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]) -> LineDensity:
-        """Return the density of a column that follows it; parameters are those of `LineDensity`."""
+    def in_order(self, names: Sequence[str]) -> Self:
+        """Return it for a network with its columns in another order."""
+        return self
+
+    def density(self, name: str, facts: ColumnFacts) -> Density:
+        """Return the density of a column that follows it."""
         raise NotImplementedError
 
     def with_rows(self, name: str, rows: FurtherRows) -> Self:
         """Return what a column follows after further rows."""
         raise NotImplementedError
 
-    def left_out(self, name: str, rows: FurtherRows) -> NDArray[np.float64]:
-        """Return the probabilities of all levels given the parents, each row left out, float64 (n_rows, n_levels).
-
-        The rows are among those that were fitted.
-        """
+    def left_out(self, name: str, rows: FurtherRows) -> Self:
+        """Return what a column follows without some rows, which are among those that it was fitted to."""
         raise NotImplementedError
 
 
@@ -275,41 +327,30 @@ def _fixed(numbers: ArrayLike) -> NDArray[np.float64]:
     return copied
 
 
-class LineDensity:
-    """The density of a column under its line, its mixture of lines, or its logit.
+class Density:
+    """The density of a column given its parents under one kind of conditional.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    line : Fitted
-        What the column follows.
-    scales : mapping of str to LineScale
-        Scales of the column, unless it is discrete, and of its continuous parents.
-    n_levels : mapping of str to int
-        Number of levels of the discrete parents.
-
-    Notes
-    -----
-    All methods take the values of the parents as arrays that broadcast, as those of `Family` do.
+    All methods take the values of the parents as arrays that broadcast: of shape (n,) for rows, or of shapes such as
+    (n, 1) and (1, m) for every combination of rows and of m values of one parent.
     """
 
-    def __init__(
-        self, name: str, line: Fitted, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        self.name = name
-        self._parents = line.parents
-        self._group_columns = line.groups
-        self._scales, self._n_levels = scales, n_levels
-
     def log_density(
-        self, values: Columns, support: tuple[float, float] | None
+        self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
         """Return the log density in units of the column, or the log probability of levels and point masses.
 
-        With it comes its relative error where values are the middles of cells, or None.
+        With it comes its relative error where values are the middles of cells, or None. `along` is what the method
+        `along` returned for the cells that the values lie in.
         """
         raise NotImplementedError
+
+    def along(self, known: Columns, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return what is the same inside cells of a column, float64 (n_rows, n_numbers); None if nothing is.
+
+        The column `name`, this one or a continuous parent, has all `numbers` in every row, and `known` has the values
+        (n_rows,) of the other members.
+        """
+        return None
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
@@ -320,8 +361,53 @@ class LineDensity:
         raise NotImplementedError
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        """Return the values of a parent at which the line of the column bends, float64 (n,)."""
+        """Return the values of a parent at which the density bends, float64 (n,)."""
         return np.empty(0)
+
+    def jumps(self, name: str) -> NDArray[np.float64]:
+        """Return the values of the column or of a parent at which the density jumps, float64 (n,)."""
+        return np.empty(0)
+
+    def below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the probability up to increasing numbers, about as the mean over the parents, float64 (n,).
+
+        The numbers reach over the whole range. None if it follows from the scale of the column.
+        """
+        return None
+
+    def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers between which the density is drawn as lines, float64 (n,)."""
+        raise NotImplementedError
+
+    def pieces(
+        self, breaks: NDArray[np.float64], values: Columns
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
+        raise NotImplementedError
+
+    def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
+        raise NotImplementedError
+
+
+class LineDensity(Density):
+    """The density of a column under its line, its mixture of lines, or its logit.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    line : Fitted
+        What the column follows.
+    facts : ColumnFacts
+        What is known of the columns: scales of continuous ones, unless it is discrete, and levels of discrete ones.
+    """
+
+    def __init__(self, name: str, line: Fitted, facts: ColumnFacts) -> None:
+        self.name = name
+        self._parents = line.parents
+        self._group_columns = line.groups
+        self._scales, self._n_levels = facts.scales[line.in_units], facts.n_levels
 
     def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
         return [values.positions(parent, self._scales[parent]) for parent in self._parents]
@@ -378,18 +464,17 @@ class LineDensity:
 class ScaledDensity(LineDensity):
     """The density of a continuous column, which is that of its place on a scale."""
 
-    def __init__(
-        self, name: str, line: Fitted, scales: Mapping[str, LineScale], n_levels: Mapping[str, int]
-    ) -> None:
-        super().__init__(name, line, scales, n_levels)
-        self.scale = scales[name]
+    def __init__(self, name: str, line: Fitted, facts: ColumnFacts) -> None:
+        super().__init__(name, line, facts)
+        self.scale = self._scales[name]
+        self._support = facts.support[name]
 
     def log_density(
-        self, values: Columns, support: tuple[float, float] | None
+        self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
-        """Return the log density as `LineDensity` does; values beyond a support count as its ends."""
+        """Return the log density as `Density` does; values beyond the range of the column count as its ends."""
         own, scale = np.asarray(values[self.name], np.float64), self.scale
-        inside = np.clip(own, *support) if support else own
+        inside = np.clip(own, *self._support)
         logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
         slopes = scale.log_slope(inside, values.positions(self.name, scale))
         if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
@@ -437,21 +522,22 @@ class ScaledDensity(LineDensity):
         """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
         raise NotImplementedError
 
-    def of_numbers(self, numbers: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        """Return the mean density of numbers over rows of the parents, float64 (n_numbers,).
+    def pieces(
+        self, breaks: NDArray[np.float64], values: Columns
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean density over rows next to the ends of pieces, on their inner sides."""
+        left = self.of_points(np.nextafter(breaks[:-1], np.inf), values)
+        return left, self.of_points(np.nextafter(breaks[1:], -np.inf), values)
 
-        Point masses have probabilities.
-        """
+    def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the mean over rows of the probabilities of point masses, and of the densities of other numbers."""
         members = {name: values[name] for name in (*self._parents, *self._group_columns)}
         of_rows = {name: np.atleast_1d(column)[:, None] for name, column in members.items()}
-        logs, _ = self.log_density(Columns({**of_rows, self.name: numbers}), None)
-        return np.asarray(np.exp(logs).reshape(-1, len(numbers)).mean(axis=0))
+        logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
+        return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
 
-    def points(self, values: Columns) -> NDArray[np.float64]:
-        """Return numbers at which the density may bend, for drawing, float64 (n,).
-
-        Some lie over the whole range, and about as many around some centres.
-        """
+    def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers over the whole range, and about as many around some centres, float64 (n,)."""
         scale = self.scale
         means, scales = self.centres(values)
         order = np.argsort(means)

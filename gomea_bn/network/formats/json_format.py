@@ -10,7 +10,8 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.network.conditionals.family import TableSet, counts_content
+from gomea_bn.network.conditionals.family import Stack
+from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -61,7 +62,8 @@ def head_content(network: NetworkLike) -> dict[str, Any]:
 def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
     """Return the JSON objects of the variables without their field "table"."""
     cuts, support, levels, shapes = network.cut_points, network.support, network.levels, network.shapes
-    kinds, counts = network.value_kinds, counts_content(network.counts)
+    kinds = network.value_kinds
+    counts = {name: counts_content(of_name) for name, of_name in network.counts.items()}
     variables: list[dict[str, Any]] = []
     for name in network.names:
         entry: dict[str, Any] = {"name": name}
@@ -175,36 +177,26 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
 
 def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
     """Return the conditionals that a JSON object describes."""
-    from gomea_bn.network.conditionals.kinds import fitted_from_content
-
     where = "the conditionals"
-    copies = []
-    for k, copy in enumerate(field_of(content, "copies", list, where)):
-        if not isinstance(copy, dict):
-            raise GomeaBnError(f"copies[{k}] must be an object, got {type(copy).__name__}.")
-        cuts, parents, tables = (
-            field_of(copy, part, dict, f"copies[{k}]") for part in ("cut_points", "parents", "tables")
-        )
-        if not all(isinstance(of_name, list) for of_name in parents.values()):
-            raise GomeaBnError(f"copies[{k}]: parents must be lists of names.")
-        counts = field_of({"counts": {}, **copy}, "counts", dict, f"copies[{k}]")
-        copies.append(
-            TableSet(cuts, {name: tuple(of_name) for name, of_name in parents.items()}, tables, counts)
-        )
-    lines, scales = (field_of(content, part, dict, where) for part in ("lines", "scales"))
+    if "copies" in content:
+        from gomea_bn.network.earlier_versions import with_stacks
+
+        content = with_stacks(content)
+    stacks, scales = (field_of(content, part, dict, where) for part in ("stacks", "scales"))
     # files of earlier versions lack the other parts
-    others = {"units": {}, "cut_intervals": {}, "set_values": {}, "log_losses": {}, **content}
+    others = {"units": {}, "cut_intervals": {}, "log_losses": {}, **content}
     return Conditionals(
-        copies,
-        lines={name: fitted_from_content(line) for name, line in lines.items()},
+        {name: _stack_of(name, of_name) for name, of_name in stacks.items()},
         scales={name: Shape.from_content(shape) for name, shape in scales.items()},
         n_rows=field_of(content, "n_rows", int, where),
         cut_probabilities=field_of(content, "cut_probabilities", dict, where),
-        **{
-            part: field_of(others, part, dict, where)
-            for part in ("units", "cut_intervals", "set_values", "log_losses")
-        },
+        **{part: field_of(others, part, dict, where) for part in ("units", "cut_intervals", "log_losses")},
     )
+
+
+def _stack_of(name: str, content: Any) -> Stack:
+    with prefixed_errors(f"stack of '{name}'"):
+        return Stack.from_content(content)
 
 
 def _of_averaged(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,9 +57,8 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
         gains = of_cuts.get(name)
         if gains is not None or name in network.cut_points:
             details += _of_cuts(network, name, gains)
-        if network.conditionals is not None and (line := network.conditionals.lines.get(name)):
-            others = "bins" if name in network.cut_points else "tables"
-            details.append(f"{percent(line.weight)} {line.words}, {percent(1 - line.weight)} {others}")
+        if network.conditionals is not None and (stack := network.conditionals.stacks[name]).smooth:
+            details.append(stack.words)
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
             details += [f"given {listed(parents)}", known_text(network, name), _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
 from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
-from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.family import Family, Stack
+from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
+from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
@@ -435,8 +437,8 @@ class CellEngine:
         }
         self._first_ends = {v: ends.first() for v, ends in self._ends.items()}
         self._families, self._order = _families_and_order(network)
-        set_values = network.conditionals.set_values if network.conditionals is not None else {}
-        self._set_values = {names.index(name): value for name, value in set_values.items()}
+        fixed = ((v, network.families[name].stack.fixed_value) for v, name in enumerate(names))
+        self._set_values = {v: value for v, value in fixed if value is not None}
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return the joint distribution of variables without evidence; see `ExactEngine`."""
@@ -1402,8 +1404,12 @@ class _OfCodes:
         self._network = network
         self.cut_points: dict[str, NDArray[np.float64]] = {}
         self.levels = {name: range(network.cardinality(name)) for name in network.names}
-        tables = TableSet({}, {name: network.parents(name) for name in network.names}, dict(network.tables))
-        self.families = {name: Family(name, [tables], support=None) for name in network.names}
+        facts = ColumnFacts({}, {}, {name: len(codes) for name, codes in self.levels.items()}, {})
+        tables = TableSet({}, {name: network.parents(name) for name in network.names}, network.tables)
+        self.families = {
+            name: Family(name, Stack.of(FamilyTable((tables.of_column(name),))), facts)
+            for name in network.names
+        }
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._network, name)

@@ -93,8 +93,8 @@ class _Blanket:
         self, families: Sequence[Family], known: Columns, name: str, middles: NDArray[np.float64]
     ) -> None:
         self._families, self._known, self._name = families, known, name
-        self._of_tables = [family.log_tables_along(known, name, middles) for family in families]
-        self.shape = self._of_tables[0].shape
+        self._along = [family.along(known, name, middles) for family in families]
+        self.shape = known.n_rows, len(middles)
 
     def log_density(self, places: Places, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log density at values, float64 of the shape that the places broadcast to."""
@@ -113,8 +113,8 @@ class _Blanket:
 
     def _at(self, places: Places, cells: _CellColumns) -> NDArray[np.float64]:
         logs = [
-            family.log_density(cells, of_tables[places])
-            for family, of_tables in zip(self._families, self._of_tables, strict=True)
+            family.log_density(cells, [None if part is None else part[places] for part in of_members])
+            for family, of_members in zip(self._families, self._along, strict=True)
         ]
         return np.broadcast_to(sum(logs[1:], logs[0]), cells.errors.shape)
 

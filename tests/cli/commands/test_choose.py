@@ -361,6 +361,6 @@ def test_review_draws_the_density_of_conditionals(run, tmp_path):
         (folder / name).write_bytes((run / name).read_bytes())
     network = DiscretizedBayesNet.from_json(run / "network.json")
     copies = [tables_of(network), tables_of(network)]
-    network.changed(conditionals=Conditionals(copies, n_rows=10)).to_json(folder / "network.json")
+    network.changed(conditionals=Conditionals.of_tables(copies, n_rows=10)).to_json(folder / "network.json")
     ok("review", folder, "-o", tmp_path / "page.html", "--data", run.parent / "rows.csv")
     assert '"copies":2' in (tmp_path / "page.html").read_text()

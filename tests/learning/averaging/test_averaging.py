@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables, plain_line
+from averaged_examples import (
+    QUICK,
+    conditionals_of,
+    linear_frame,
+    lines_of,
+    network_of,
+    network_of_tables,
+    plain_line,
+    sets_of,
+    weight_of,
+)
 from network_examples import with_parts
 from numpy.typing import NDArray
 from scipy.special import logsumexp
@@ -66,7 +76,7 @@ def test_columns_are_averaged_in_threads_as_in_one(method: str, monkeypatch: pyt
     with spare_threads(2):
         together = average_families(network, frame, n_copies=5)
     assert together.to_json() == alone.to_json()
-    assert conditionals_of(alone).lines
+    assert lines_of(alone)
 
 
 @pytest.mark.parametrize("pseudo_count", [0.0, 2.0, "auto"])
@@ -107,8 +117,8 @@ def test_the_seed_decides_the_cuts() -> None:
 def test_networks_without_edges_and_with_one_copy(shaped: bool) -> None:
     frame = linear_frame(50)
     averaged = average_families(network_of(frame, [], shaped=shaped), frame, n_copies=1)
-    (copy,) = conditionals_of(averaged).copies
-    assert conditionals_of(averaged).lines == {}
+    (copy,) = sets_of(averaged)
+    assert lines_of(averaged) == {}
     assert np.isfinite(averaged.score(frame))
     assert averaged.log_density(frame) == pytest.approx(network_of_tables(averaged, copy).log_density(frame))
     assert DiscretizedBayesNet.from_json(averaged.to_json()) == averaged
@@ -129,7 +139,7 @@ def test_discrete_networks_are_their_own_average() -> None:
     frame = pd.DataFrame({"a": a.astype(str), "b": np.where(rng.random(100) < 0.7, a, 0).astype(str)})
     network = BayesNetLearner(scoring_method="bdeu", density="bins", **QUICK).fit(frame).network_
     averaged = average_families(network, frame, n_copies=2)
-    assert [network_of_tables(network, copy) for copy in conditionals_of(averaged).copies] == [network] * 2
+    assert [network_of_tables(network, copy) for copy in sets_of(averaged)] == [network] * 2
     for name, computed in averaged.tables.items():
         np.testing.assert_allclose(computed, network.tables[name], rtol=1e-12)
     assert averaged.log_density(frame) == pytest.approx(network.log_density(frame))
@@ -154,7 +164,7 @@ def test_a_wider_support_than_the_rows_is_kept() -> None:
     assert averaged.support == wide.support
     beyond = frame[:1].assign(y=wide.support["y"][1])
     bins = average_families(wide, frame, line="none").log_density_terms(beyond)["y"]
-    share = 1 - plain_line(averaged, "y").weight
+    share = 1 - weight_of(averaged, "y")
     assert averaged.log_density_terms(beyond)["y"] == pytest.approx(bins + math.log(share))
 
 
@@ -192,8 +202,8 @@ def test_the_learned_network_has_conditionals() -> None:
     assert pickle.loads(pickle.dumps(learner)).network_ == network
     assert BayesNetLearner().get_params()["density"] == "averaged"
     without = BayesNetLearner(density=Averaged(line="none"), **QUICK).fit(frame).network_
-    assert conditionals_of(without).lines == {}
-    assert conditionals_of(network).lines
+    assert lines_of(without) == {}
+    assert lines_of(network)
 
 
 def test_the_former_attribute_is_the_network() -> None:
@@ -243,7 +253,7 @@ def test_refinement_learns_conditionals_of_the_refined_cuts(line: str) -> None:
     network = average_families(network_of(frame, [("x", "y")], n_bins=2), frame, n_copies=2, line=line)
     refined = refine_boundaries(network, frame, random_state=3).network
     assert refined == average_families(refined.of_tables(), frame, line=line, random_state=3)
-    assert bool(conditionals_of(refined).lines) == (line == "auto")
+    assert bool(lines_of(refined)) == (line == "auto")
     plain = refine_boundaries(network.of_tables(), frame, random_state=3).network
     assert plain.conditionals is None
     np.testing.assert_equal(plain.cut_points, refined.cut_points)
@@ -294,14 +304,10 @@ def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
         assert probability == pytest.approx(expected, abs=1e-9)
         of_draws = drawn_from.probability_between(low, high)
         happened = [
-            ((copy.cut_points["x"] > low) & (copy.cut_points["x"] < high)).any()
-            for copy in conditionals_of(averaged).copies
+            ((copy.cut_points["x"] > low) & (copy.cut_points["x"] < high)).any() for copy in sets_of(averaged)
         ]
         assert abs(np.mean(happened) - of_draws) < 4.5 * math.sqrt(of_draws * (1 - of_draws) / n) + 1e-9
-    numbers = (
-        np.bincount([len(copy.cut_points["x"]) for copy in conditionals_of(averaged).copies], minlength=15)
-        / n
-    )
+    numbers = np.bincount([len(copy.cut_points["x"]) for copy in sets_of(averaged)], minlength=15) / n
     for share, expected in zip(numbers, drawn_from.bin_probabilities, strict=False):
         assert abs(share - expected) < 4.5 * math.sqrt(expected * (1 - expected) / n) + 1e-9
 
@@ -313,9 +319,7 @@ def test_tables_of_copies_are_no_larger_than_the_rows_afford() -> None:
         averaged = average_families(network, frame, n_copies=10, line="none")
         # the cube root of 8 cells per row
         affordable = int((8 * 60) ** (1 / 3))
-        sizes = [
-            len(cuts) + 1 for copy in conditionals_of(averaged).copies for cuts in copy.cut_points.values()
-        ]
+        sizes = [len(cuts) + 1 for copy in sets_of(averaged) for cuts in copy.cut_points.values()]
         assert max(sizes) <= max(n_bins, affordable)
         # a network with more bins may keep them
         assert (max(sizes) > affordable) == (n_bins > affordable)
@@ -348,10 +352,10 @@ def test_a_sharp_step_has_a_narrow_interval_and_none_a_wide_one() -> None:
 def test_fixed_cuts_stay() -> None:
     frame = linear_frame(150)
     averaged = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, **QUICK).fit(frame).network_
-    assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in conditionals_of(averaged).copies)
+    assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in sets_of(averaged))
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
     assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]
-    assert len({tuple(copy.cut_points["y"].tolist()) for copy in conditionals_of(averaged).copies}) > 1
+    assert len({tuple(copy.cut_points["y"].tolist()) for copy in sets_of(averaged)}) > 1
 
 
 @pytest.mark.sample(1)
@@ -364,18 +368,18 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     network = network_of(frame, [("x", "y"), ("c", "y")], shaped=shaped, pseudo_count=1.5)
     calls: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
 
-    def weight_of(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    def fixed_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
         calls.append((first, second))
         return 0.625
 
-    monkeypatch.setattr(averaging, "mixture_weight", weight_of)
+    monkeypatch.setattr(averaging, "mixture_weight", fixed_weight)
     averaged = average_families(network, frame, n_copies=3)
     ((of_bins, of_line),) = calls
-    assert plain_line(averaged, "y").weight == 0.625
+    assert weight_of(averaged, "y") == 0.625
     assert plain_line(averaged, "y").groups == ("c",)
     low, high = network.support["y"]
     logs = []
-    for copy in conditionals_of(averaged).copies:
+    for copy in sets_of(averaged):
         codes = network_of_tables(network, copy).discretize(frame)
         cuts, card = copy.cut_points["y"], len(copy.cut_points["y"]) + 1
         for_copy = []
@@ -406,15 +410,15 @@ def test_a_strong_line_gets_most_of_the_weight_and_independent_columns_none(shap
     network = network_of(frame, [("x", "y"), ("x", "z"), ("c", "x")], shaped=shaped)
     averaged = average_families(network, frame)
     # "x" has no continuous parent
-    assert set(conditionals_of(averaged).lines) == {"y"}
+    assert set(lines_of(averaged)) == {"y"}
     line = plain_line(averaged, "y")
-    assert line.weight > 0.9
+    assert weight_of(averaged, "y") > 0.9
     assert line.coefficients[0, 1] == pytest.approx(1.0, abs=0.1)
     fresh = linear_frame(2000, seed=1)
     gain = averaged.score(fresh) - network.score(fresh)
     assert gain > 0.5
     bins = average_families(network, frame, line="none")
-    assert conditionals_of(bins).lines == {}
+    assert lines_of(bins) == {}
     assert conditionals_of(bins).scales == {}
     assert network.score(fresh) < bins.score(fresh) < averaged.score(fresh)
 
@@ -463,8 +467,8 @@ def test_lines_of_columns_with_point_masses_give_probabilities_to_the_points() -
     assert network.shapes["rain"].points
     assert network.shapes["depth"].points
     averaged = average_families(network, frame)
-    assert set(conditionals_of(averaged).lines) == {"flow", "depth"}
-    assert not conditionals_of(averaged).lines["depth"].in_units
+    assert set(lines_of(averaged)) == {"flow", "depth"}
+    assert not lines_of(averaged)["depth"].in_units
     density = averaged.conditional_density("depth", {"flow": 1.4})
     assert set(density.points) == {0.0}
     total = np.trapezoid(density.densities, density.values) + density.points[0.0]
@@ -487,7 +491,7 @@ def test_lines_of_counts_are_probabilities_that_sum_to_one() -> None:
     network = network_of(train, [("x", "visits")], shaped=True)
     assert network.shapes["visits"].has_few_values
     lines, bins = (average_families(network, train, line=line) for line in ("auto", "none"))
-    assert conditionals_of(lines).lines["visits"].weight > 0.3
+    assert weight_of(lines, "visits") > 0.3
     gain = (lines.log_density(fresh) - bins.log_density(fresh)).mean()
     assert gain > 0.03
     points = network.shapes["visits"].point_values
@@ -523,7 +527,7 @@ def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     frame = pd.DataFrame({"x": x, "sum": x + 0.01 * rng.normal(size=400)})
     frame = frame.assign(z=np.exp(2 * z), power=np.exp(2 * (z + 0.1 * rng.normal(size=400))))
     averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame)
-    assert {name: line.in_units for name, line in conditionals_of(averaged).lines.items()} == {
+    assert {name: line.in_units for name, line in lines_of(averaged).items()} == {
         "sum": True,
         "power": False,
     }
@@ -543,7 +547,7 @@ def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() ->
             BayesNetLearner(pseudo_count="auto", curves="none", density="bins", **QUICK).fit(frame).network_
         )
         averaged = average_families(network, frame)
-        lines = conditionals_of(averaged).lines.values()
+        lines = lines_of(averaged).values()
         weights = [line.weight for line in lines if isinstance(line, FamilyLine)]
         assert max(weights, default=0.0) < 0.25
         # values beyond the range of the rows have no probability
@@ -580,8 +584,8 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
     first, second = (
         average_families(network_of(rows, edges, shaped=shaped), rows, n_copies=4) for rows in (frame, moved)
     )
-    assert set(conditionals_of(first).lines) == set(conditionals_of(second).lines) >= {"y"}
-    assert plain_line(second, "y").weight == pytest.approx(plain_line(first, "y").weight, abs=1e-4)
+    assert set(lines_of(first)) == set(lines_of(second)) >= {"y"}
+    assert weight_of(second, "y") == pytest.approx(weight_of(first, "y"), abs=1e-4)
     np.testing.assert_allclose(
         second.log_density(moved), first.log_density(frame) - 2 * math.log(factor), atol=rounding
     )
@@ -607,7 +611,7 @@ def test_a_transformed_line_predicts_new_rows_of_a_post_nonlinear_law_better(
     frame, new = rows(0, 1_500), rows(1, 1_500)
     learner = BayesNetLearner(**QUICK, knowledge=ExpertKnowledge(required_edges=[("a", "b")]))
     network = learner.fit(frame).network_
-    line = conditionals_of(network).lines["b"]
+    line = lines_of(network)["b"]
     assert isinstance(line, FamilyLine)
     assert line.transform is not None
     assert "on a scale of its own" in str(network.summary())

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
-from gomea_bn.network.conditionals import FamilyLogit
+from gomea_bn.network.conditionals import FamilyLogit, Stack
 from gomea_bn.network.conditionals.family_logit import log_levels, logit_design
 
 
@@ -78,29 +75,29 @@ def test_a_level_without_rows_keeps_the_probability_of_half_a_row() -> None:
     assert np.exp(logs[1]) == pytest.approx(np.exp(logs[3]))
 
 
-def lines_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: object) -> Mapping[str, Any]:
+def stack_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: object) -> Stack:
     frame = pd.DataFrame({"x": x, "k": pd.Categorical(codes.astype(str))})
     cuts = {"x": np.quantile(x, [1 / 3, 2 / 3])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "k")], cuts, pseudo_count=1.0)
-    return conditionals_of(average_families(network, frame, n_copies=2, **options)).lines  # type: ignore[arg-type]
+    return conditionals_of(average_families(network, frame, n_copies=2, **options)).stacks["k"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_that_do_not_depend_have_no_logit(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    assert lines_of(generator.normal(size=600), generator.integers(0, 2, 600)) == {}
+    assert not stack_of(generator.normal(size=600), generator.integers(0, 2, 600)).smooth
 
 
 def test_steps_stay_tables_and_slopes_become_logits() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(size=2_000)
     p = np.where(x > np.quantile(x, 2 / 3), 0.8, 0.2)
-    of_step = lines_of(x, (generator.random(2_000) < p).astype(np.int64)).get("k")
-    assert of_step is None or of_step.weight < 0.5
+    of_step = stack_of(x, (generator.random(2_000) < p).astype(np.int64))
+    assert of_step.smooth_weight < 0.5
     rows = (generator.logistic(size=2_000) < 6 * x).astype(np.int64)
-    of_slope = lines_of(x, rows)["k"]
+    [(weight, of_slope)] = stack_of(x, rows).smooth
     assert isinstance(of_slope, FamilyLogit)
-    assert of_slope.weight > 0.6
+    assert weight > 0.6
     assert of_slope.words == "a logit of a line"
     assert not of_slope.in_units
-    assert lines_of(x, rows, line="none") == {}
+    assert not stack_of(x, rows, line="none").smooth

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import lines_of
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.folder import read_front, write_front
@@ -27,7 +28,7 @@ def blanket(network, target):
 def counted(network, target):
     """The free parameters of the target's family and of its children's, or of its logit."""
     if network.conditionals is not None:
-        logit = network.conditionals.lines[target]
+        logit = lines_of(network)[target]
         return 1 + len(logit.coefficients) + sum(len(set(of.tolist())) - 1 for of in logit.amounts)
     tables = [target, *(child for parent, child in network.edges if parent == target)]
     return sum(

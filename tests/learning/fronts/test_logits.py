@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import lines_of
 from scipy.optimize import minimize
 
 from gomea_bn import ExpertKnowledge, read_front, write_front
@@ -68,18 +69,18 @@ def test_columns_that_tell_something_enter_one_after_another(found):
     assert set(network.parents("y")) == {"a", "b", "d"}
     assert not [edge for edge in network.edges if edge[1] != "y"]
     # one level has its own amount, which the others share
-    [amounts] = network.conditionals.lines["y"].amounts
+    [amounts] = lines_of(network)["y"].amounts
     assert len(set(amounts.tolist())) == 2
     assert amounts.tolist().count(amounts[network.levels["d"].index("q")]) == 1
     # the bend of b is the fourth term
-    knots = dict(zip(network.conditionals.lines["y"].parents, network.conditionals.lines["y"].knots))
+    knots = dict(zip(lines_of(network)["y"].parents, lines_of(network)["y"].knots))
     assert (len(knots["a"]), len(knots["b"])) == (0, 1)
 
 
 def test_the_answers_are_those_of_logistic_regression(found):
     frame = rows_of()
     network = found[3].network
-    [logit] = network.conditionals.lines.values()
+    [logit] = lines_of(network).values()
     z = {name: positions_of(network, name, frame[name].to_numpy()) for name in logit.parents}
     knot = logit.knots[logit.parents.index("b")][0]
     design = np.column_stack(
@@ -212,7 +213,7 @@ def test_networks_with_logits_stand_in_the_front_instead_of_those_they_dominate(
     own = logits_of(front)
     assert len(own) >= 3
     for candidate in own:
-        logit = candidate.network.conditionals.lines["y"]
+        logit = lines_of(candidate.network)["y"]
         amounts = sum(len(set(of_parent.tolist())) - 1 for of_parent in logit.amounts)
         assert candidate.objectives["complexity"] == 1 + len(logit.coefficients) + amounts
         assert candidate.network.names == tuple(rows_of().columns)
@@ -276,7 +277,7 @@ def test_predictions_leave_the_rows_of_a_part_out_of_the_logit(front):
     [candidate] = judged
     network = candidate.network
     z = {name: positions_of(network, name, frame[name].to_numpy()) for name in "ab"}
-    knot = dict(zip(network.conditionals.lines["y"].parents, network.conditionals.lines["y"].knots))["b"][0]
+    knot = dict(zip(lines_of(network)["y"].parents, lines_of(network)["y"].knots))["b"][0]
     design = np.column_stack(
         [np.ones(N_ROWS), z["a"], z["b"], np.maximum(z["b"] - knot, 0.0), frame["d"] == "q"]
     ).astype(float)

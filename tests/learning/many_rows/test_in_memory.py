@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import lines_of, sets_of
 from pieces_examples import score_in_memory
 
 from gomea_bn import (
@@ -105,7 +106,7 @@ def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
             np.testing.assert_array_equal(network.cut_points[member], of_sample.cut_points[member])
     parents = dict(zip(network.names, counted_parents(network), strict=True))
     assert network.conditionals is not None
-    (tables,) = network.conditionals.copies
+    (tables,) = sets_of(network)
     by_tables = DiscretizedBayesNet.from_table(
         read_table(smooth),
         [(parent, name) for name, of_name in parents.items() for parent in of_name],
@@ -133,7 +134,7 @@ def test_lines_are_learned_from_fewer_rows_near_the_limit(smooth, learner, monke
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
     options = {"max_seconds": 60.0, "sample_rows": 5_000, "curves": "none", "max_evaluations": 100}
     network = replace(learner, **options).fit(smooth).network_
-    assert network.conditionals.lines
+    assert lines_of(network)
     assert network.conditionals.n_rows == n_rows
 
 

@@ -23,7 +23,7 @@ from averaged_examples import (
     grid_of,
     line_of_b,
     plain_line,
-    surface_of_c,
+    sets_of,
     tables_of,
 )
 from conditional_oracles import slow_density
@@ -65,7 +65,7 @@ def test_the_density_is_the_mixture_of_copies_and_lines(averaged, sampled):
 
 def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled):
     for scale in (SHAPE_OF_B, Shape([5.5, 6.9], [1.2], [0.8])):
-        averaged = averaged_example(lines={"b": line_of_b(weight=1 - 1e-12)}, scales={**SHAPES, "b": scale})
+        averaged = averaged_example(lines={"b": (1 - 1e-12, line_of_b())}, scales={**SHAPES, "b": scale})
         middles, widths = grid_of(averaged, "b", 3000)
         for row in sampled[:6].to_dict("records"):
             terms = averaged.log_density_terms(pd.DataFrame({**row, "b": middles}))
@@ -93,8 +93,8 @@ def test_values_beyond_the_support_have_the_density_of_its_end(sampled):
 
 def test_a_line_gives_no_density_where_its_scale_ends(sampled):
     narrow = Shape([5.5, 6.5], [1.0], [1.0])
-    line = line_of_b(weight=0.25, scales=np.full(2, 0.8))
-    averaged = averaged_example(scales={**SHAPES, "b": narrow}, lines={"b": line})
+    line = line_of_b(scales=np.full(2, 0.8))
+    averaged = averaged_example(scales={**SHAPES, "b": narrow}, lines={"b": (0.25, line)})
     bins = averaged_example(lines={})
     for value, is_inside in ((5.2, False), (5.5, True), (6.5, True), (6.9, False), (9.0, False)):
         row = sampled[:1].assign(b=value)
@@ -233,17 +233,17 @@ def test_networks_with_conditionals_are_values(averaged):
     assert hash(same.conditionals) == hash(averaged.conditionals)
     for again in (pickle.loads(pickle.dumps(averaged)), copy.deepcopy(averaged)):
         assert again == averaged
-        assert again.conditionals.lines["b"].scales.tolist() == [0.4, 0.2]
+        assert plain_line(again, "b").scales.tolist() == [0.4, 0.2]
     assert averaged != averaged.of_tables()
     assert averaged.conditionals != 5
     for parts in (
         {"n_rows": 61},
         {"lines": {}},
-        {"lines": {"b": line_of_b(weight=0.41)}},
+        {"lines": {"b": (0.41, line_of_b())}},
         {"copies": [tables_of(copy_with(1))]},
         {"cut_probabilities": None},
         {"cut_intervals": None},
-        {"set_values": {"a": 1.0}},
+        {"fixed": {"a": 1.0}},
     ):
         assert averaged.changed(conditionals=conditionals_example(**parts)) != averaged
 
@@ -253,16 +253,16 @@ def test_conditionals_cannot_be_changed(averaged):
     with pytest.raises(AttributeError, match="cannot be changed"):
         known.n_rows = 5  # type: ignore[misc]
     with pytest.raises(AttributeError, match="cannot be changed"):
-        del known.lines
+        del known.stacks
     before = averaged.to_json()
-    for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
+    for part in (known.stacks, known.scales, known.units, known.cut_probabilities):
         with pytest.raises(AttributeError):
             part.clear()  # type: ignore[union-attr]
     averaged.cut_probabilities("b")["probability"] = 0.0
     for array in (
         plain_line(averaged, "b").scales,
-        known.copies[0].tables["a"],
-        known.copies[0].cut_points["a"],
+        sets_of(averaged)[0].tables["a"],
+        sets_of(averaged)[0].cut_points["a"],
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
@@ -271,7 +271,7 @@ def test_conditionals_cannot_be_changed(averaged):
 
 def test_the_parts_are_those_given(averaged):
     known = conditionals_of(averaged)
-    for seed, tables in enumerate(known.copies, start=1):
+    for seed, tables in enumerate(sets_of(averaged), start=1):
         network = copy_with(seed)
         for name in NAMES:
             assert tables.parents[name] == network.parents(name)
@@ -289,9 +289,9 @@ def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(average
         return conditionals_example(**parts).mean_line_weight(averaged)
 
     assert mean_weight() == pytest.approx((0.4 + 0.7) / 2)
-    assert mean_weight(lines={"b": line_of_b()}) == pytest.approx(0.2)
+    assert mean_weight(lines={"b": (0.4, line_of_b())}) == pytest.approx(0.2)
     assert mean_weight(lines={}) == 0.0
-    assert Conditionals([tables_of(OTHER)], n_rows=5).mean_line_weight(OTHER) == 0.0
+    assert Conditionals.of_tables([tables_of(OTHER)], n_rows=5).mean_line_weight(OTHER) == 0.0
 
 
 OTHER = one_column([], (0, 1), [1.0], name="a")
@@ -312,27 +312,27 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
     ("parts", "message"),
     [
         ({"n_rows": 0}, "n_rows must be an integer of at least 1, got 0"),
-        ({"copies": []}, "copies must hold at least one set of cuts, got none"),
-        ({"copies": [5]}, r"copies\[0\] must be a TableSet, got int"),
-        ({"copies": [tables_of(OTHER)]}, "cut_points of a copy must have an entry for 'p', got none"),
-        ({"copies": [tables_with("tables", "d", None)]}, "tables of a copy must have an entry for 'd'"),
-        ({"copies": [tables_with("parents", "d", None)]}, "parents of a copy must have an entry for 'd'"),
-        ({"copies": [tables_with("parents", "d", ("a",))]}, r"The table of 'd' in a copy must have some of"),
-        ({"copies": [tables_with("parents", "b", ("p", "a"))]}, r"The table of 'b' in a copy must have some"),
+        ({"copies": []}, "must have at least one set of cuts, got none"),
+        ({"copies": [tables_of(OTHER)], "lines": {}}, "stacks must have an entry for 'g', got none"),
+        ({"copies": [tables_with("tables", "d", None)]}, "stacks must have an entry for 'd'"),
+        ({"copies": [tables_with("cut_points", "c", None)]}, "A table of 'c' must have cuts of"),
+        ({"copies": [tables_with("parents", "d", ("a",))]}, r"A table of 'd' must have some of the parents"),
+        ({"copies": [tables_with("parents", "b", ("p", "a"))]}, r"A table of 'b' must have some"),
         ({"copies": [tables_with("parents", "d", ())]}, r"tables\['d'\] must have shape \(3,\)"),
         ({"copies": [tables_with("cut_points", "a", [9.0])]}, r"cut_points\['a'\] must lie inside"),
-        ({"set_values": {"q": 1.0}}, "set_values: unknown variable 'q'"),
-        ({"set_values": {"g": 2.0}}, r"set_values\['g'\] must be from 0 to 1, got 2.0"),
-        ({"set_values": {"a": 9.0}}, r"set_values\['a'\] must be from -1 to 3, got 9.0"),
-        ({"set_values": {"a": "x"}}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
-        ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine or a FamilyMixture, got int"),
-        ({"lines": {"q": line_of_b()}}, "'q'"),
-        ({"lines": {"g": line_of_b()}}, r"lines\['g'\] must be a FamilyLogit, got FamilyLine"),
-        ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),
-        ({"lines": {"b": line_of_b(parents=("p", "c"))}}, r"The line of 'b' must have the continuous parents"),
-        ({"lines": {"b": line_of_b(groups=())}}, r"The line of 'b' must .* discrete parents \('g',\)"),
+        ({"fixed": {"q": 1.0}}, "stacks: unknown variable 'q'"),
+        ({"fixed": {"g": 2.0}}, "The fixed value of 'g' must be from 0 to 1, got 2.0"),
+        ({"fixed": {"a": 9.0}}, "The fixed value of 'a' must be from -1 to 3, got 9.0"),
+        ({"fixed": {"a": "x"}}, "The fixed value of 'a' must be from -1 to 3, got 'x'"),
+        ({"lines": {"b": (0.5, 5)}}, "A member of a stack must be a kind of conditional, got int"),
+        ({"lines": {"b": (1.5, line_of_b())}}, "The weight of tables must be a number above 0"),
+        ({"lines": {"b": (np.nan, line_of_b())}}, "The weight of tables must be a number above 0"),
+        ({"lines": {"g": (0.5, line_of_b())}}, "'g' is discrete and cannot follow a line"),
+        ({"lines": {"c": (0.5, line_of_b())}}, r"The line of 'c' must have the continuous parents \('b',\)"),
+        ({"lines": {"b": (0.5, line_of_b(parents=("p", "c")))}}, r"The line of 'b' must have the continuous parents"),
+        ({"lines": {"b": (0.5, line_of_b(groups=()))}}, r"The line of 'b' must .* discrete parents \('g',\)"),
         (
-            {"lines": {"b": line_of_b(coefficients=np.zeros((1, 3)), scales=np.ones(1), freedom=np.ones(1))}},
+            {"lines": {"b": (0.5, line_of_b(coefficients=np.zeros((1, 3)), scales=np.ones(1), freedom=np.ones(1)))}},
             "The line of 'b' must have 2 groups, got 1",
         ),
         ({"scales": None}, "scales must have an entry for 'b', which is part of a line"),
@@ -344,7 +344,6 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"units": {"g": (0.0, 1.0)}}, "units must have entries of continuous variables only, got 'g'"),
         ({"units": {"c": (0.0, 0.0)}}, r"units\['c'\] must be a centre and a spread above 0"),
         ({"units": {"c": 5}}, r"units\['c'\] must be a centre and a spread above 0"),
-        ({"lines": {"c": surface_of_c(in_units=False), "b": 5}}, r"lines\['b'\] must be a FamilyLine"),
         ({"scales": {"a": 5}}, r"scales\['a'\] must be a Shape, got int"),
         ({"cut_probabilities": {"a": [0.5]}}, "cut_probabilities must have an entry for 'p', got none"),
         ({"cut_probabilities": {"g": [0.5]}}, "cut_probabilities must not have an entry for 'g'"),

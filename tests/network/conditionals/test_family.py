@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from averaged_examples import conditionals_of
+from averaged_examples import conditionals_of, lines_of
 from conditional_oracles import (
     PARENTS,
     random_conditionals_network,
@@ -28,8 +28,10 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.conditionals.basis import LEAST_SPREAD, LineTerms
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
-from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_line import log_line_density
+from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable
+from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, TransformedScale, UnitScale
 
 SEEDS = st.integers(0, 5000)
@@ -99,13 +101,13 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
     terms = LineTerms((np.array([0.1]), np.empty(0)), True, (np.array([-0.5, 0.4]), np.array([0.2])))
     coefficients = rng.normal(size=(1, terms.n_terms + 1))
     line = FamilyLine(
-        0.5, ("x", "w"), (), coefficients, np.array([0.0003]), np.array([5.0]), terms.knots, True, True,
+        ("x", "w"), (), coefficients, np.array([0.0003]), np.array([5.0]), terms.knots, True, True,
         product_knots=terms.product_knots,
     )  # fmt: skip
     support = (-1000.0, 1000.0)
-    tables = TableSet({"y": np.empty(0)}, {"y": ()}, {"y": np.ones(1)})
     scales = dict.fromkeys("xwy", UnitScale(0.0, 1.0, support))
-    family = Family("y", [tables], support=support, line=line, scales=scales)
+    stack = Stack.of(FamilyTable((CutTable((), np.empty(0), {}, np.ones(1)),)), line, 0.5)
+    family = Family("y", stack, ColumnFacts({"y": support}, {}, {}, {True: scales}))
     # all bends of a parent are outside the cells, so that its centre moves one way
     low, high = np.full(50, 0.45), np.full(50, 0.8)
     values = {name: rng.uniform(-2, 2, 50) for name in "xw"}
@@ -128,15 +130,18 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
 
 def test_a_column_that_is_set_has_its_value_with_certainty():
     networks = map(random_conditionals_network, itertools.count())
-    network = next(each for each in networks if conditionals_of(each).lines)
+    network = next(each for each in networks if lines_of(each))
     value = float(np.mean(network.support["y"]))
     known = conditionals_of(network).after_intervention({"y": value, "g": 2})
     after = network.do({"y": value, "g": "m"})
     assert after.conditionals == known
-    assert known.set_values == {"y": value, "g": 2}
-    assert "y" not in known.lines
+    assert {name: known.stacks[name].fixed_value for name in ("y", "g", "x")} == {
+        "y": value,
+        "g": 2,
+        "x": None,
+    }
     family, columns = after.families["y"], Columns({"y": np.array([value, value + 1e-3])})
-    assert family.is_set
+    assert family.stack.words == "100 % an intervention"
     assert family.log_density(columns).tolist() == [0.0, -math.inf]
     assert family.draw(columns, 3, np.random.default_rng(0)).tolist() == [value] * 3
     cuts = np.array([value - 1e-3, value, value + 1e-3])
@@ -149,7 +154,7 @@ def test_a_column_that_is_set_has_its_value_with_certainty():
 FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)
 
 
-def two_groups(weight: float = 0.4, **parts: Any) -> FamilyLine:
+def two_groups(**parts: Any) -> FamilyLine:
     """Return a line with two parents, and two groups that differ in everything."""
     content: dict[str, Any] = {
         "coefficients": np.array([[0.1, 0.6, -0.3], [-0.5, 0.0, 0.8]]),
@@ -157,7 +162,7 @@ def two_groups(weight: float = 0.4, **parts: Any) -> FamilyLine:
         "freedom": np.array([40.0, 4.0]),
         **parts,
     }
-    return FamilyLine(weight, ("a", "b"), ("g",), **content)
+    return FamilyLine(("a", "b"), ("g",), **content)
 
 
 def content_with(**parts: object) -> dict[str, Any]:
@@ -249,11 +254,9 @@ def test_the_density_is_that_of_a_truncated_student_distribution(seed):
 
 
 def family_of(line: FamilyLine) -> Family:
-    """Return the family of "y" that is a line, but for a table of weight 1e-12, on the scale of the unit interval."""
-    line = FamilyLine(1 - 1e-12, line.parents, line.groups, line.coefficients, line.scales, line.freedom)
-    tables = TableSet({"y": np.empty(0)}, {"y": ()}, {"y": np.ones(1)})
+    """Return the family of "y" that follows a line alone, on the scale of the unit interval."""
     scales = dict.fromkeys(("a", "b", "y"), FLAT)
-    return Family("y", [tables], support=(0.0, 1.0), line=line, scales=scales, n_levels={"g": 2})
+    return Family("y", Stack.of(line), ColumnFacts({"y": (0.0, 1.0)}, {}, {"g": 2}, {False: scales}))
 
 
 def drawn_places(line: FamilyLine, parents: list[float], groups: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -303,21 +306,16 @@ def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer():
         {"coefficients": np.full((2, 3), math.nan)},
         {"coefficients": np.zeros(3)},
         {"coefficients": np.zeros((0, 3)), "scales": np.zeros(0), "freedom": np.zeros(0)},
-        {"weight": 0.0},
-        {"weight": 1.0},
-        {"weight": math.nan},
     ],
 )
 def test_wrong_parts_are_refused(parts):
-    with pytest.raises(
-        GomeaBnError, match="A line must have a weight between 0 and 1, at least one continuous"
-    ):
+    with pytest.raises(GomeaBnError, match="A line must have at least one continuous"):
         two_groups(**parts)
 
 
 def test_a_line_needs_a_parent():
     with pytest.raises(GomeaBnError, match="at least one continuous parent"):
-        FamilyLine(0.5, (), (), np.zeros((1, 1)), np.ones(1), np.ones(1))
+        FamilyLine((), (), np.zeros((1, 1)), np.ones(1), np.ones(1))
 
 
 def test_the_parts_are_read_only_copies():
@@ -329,7 +327,7 @@ def test_the_parts_are_read_only_copies():
         with pytest.raises(ValueError, match="read-only"):
             part[0] = 1.0
     with pytest.raises(AttributeError):
-        line.weight = 0.5  # type: ignore[misc]
+        line.parents = ()  # type: ignore[misc]
 
 
 def test_the_terms_of_a_surface_are_positions_curves_and_products():
@@ -377,7 +375,7 @@ def test_the_kind_of_terms_and_their_content(knots, has_products, product_knots,
     assert ("product_knots" in line.to_content()) == bool(product_knots)
     plain = FamilyLine.from_content(two_groups().to_content())
     assert not plain.in_units
-    assert set(plain.to_content()) == {"weight", "parents", "groups", "coefficients", "scales", "freedom"}
+    assert set(plain.to_content()) == {"kind", "parents", "groups", "coefficients", "scales", "freedom"}
 
 
 @given(st.floats(-50, 50), st.floats(0.01, 30))
@@ -435,25 +433,22 @@ def test_transforms_are_stored_and_belong_to_the_line():
         (content_with(transform=[[0], [1]]), "of at least two increasing numbers"),
         (content_with(transform=[[0, 1], [0, float("inf")]]), "transform of a line must have finite numbers"),
         (content_with(transform="x"), "The parts of a line must be numbers"),
-        (5, "A line must be an object with the fields weight, parents, groups"),
-        ({"weight": 0.5}, "A line must be an object with the fields weight, parents, groups"),
+        (5, "A line must be an object with the fields parents, groups"),
+        ({"parents": []}, "A line must be an object with the fields parents, groups"),
         (content_with(parents=5), "The parents of a line must be a list of names, got 5"),
         (content_with(parents="ab"), "The parents of a line must be a list of names, got 'ab'"),
         (content_with(groups=[1]), r"The groups of a line must be a list of names, got \[1\]"),
         (content_with(groups=None), "The groups of a line must be a list of names, got None"),
-        (content_with(weight="much"), "The parts of a line must be numbers"),
-        (content_with(weight=None), "The parts of a line must be numbers"),
         (content_with(scales=["x", 1]), "The parts of a line must be numbers"),
         (content_with(scales={}), "The parts of a line must be numbers"),
         (content_with(coefficients=[[1, [2]]]), "The parts of a line must be numbers"),
-        (content_with(freedom=[None, 1]), "A line must have a weight between 0 and 1"),
-        (content_with(scales=0.5), "A line must have a weight between 0 and 1"),
+        (content_with(freedom=[None, 1]), "A line must have at least one continuous parent"),
+        (content_with(scales=0.5), "A line must have at least one continuous parent"),
         (content_with(knots=5), "The knots of a line must be a list of lists"),
         (content_with(product_knots={}), "The product_knots of a line must be a list of lists"),
-        (content_with(product_knots=[[0.5], []]), "A line must have a weight between 0 and 1"),
+        (content_with(product_knots=[[0.5], []]), "A line must have at least one continuous parent"),
         (content_with(knots=[["x"], []]), "The parts of a line must be numbers"),
         (content_with(in_units=1), "in_units of a line must be true or false"),
-        (content_with(weight=1), "A line must have a weight between 0 and 1"),
     ],
 )
 def test_damaged_content_is_refused(content, message):

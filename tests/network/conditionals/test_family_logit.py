@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
-from averaged_examples import conditionals_of
+from averaged_examples import conditionals_of, lines_of, weight_of, with_lines
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ def network() -> DiscretizedBayesNet:
 
 
 def logit_of(network: DiscretizedBayesNet) -> FamilyLogit:
-    line = conditionals_of(network).lines["grade"]
+    line = lines_of(network)["grade"]
     assert isinstance(line, FamilyLogit)
     return line
 
@@ -66,7 +66,7 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
     new = inside(network, graded_frame(4_000, seed=1))
     by_tables = average_families(network.of_tables(), graded_frame(), n_copies=2, line="none")
     logs, of_tables = (net.log_density_terms(new)["grade"] for net in (network, by_tables))
-    assert logit_of(network).weight > 0.6
+    assert weight_of(network, "grade") > 0.6
     assert "logit of curves" in logit_of(network).words
     assert "a logit of curves" in network.summary()
     gain = logs - of_tables
@@ -79,8 +79,8 @@ def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) ->
 
     logit, known, frame = logit_of(network), conditionals_of(network), graded_frame().iloc[:50]
     z = ProbabilityScale(known.scales["x"], known.n_rows).of_values(frame["x"].to_numpy())
-    of_tables = network.changed(conditionals=known.changed(lines={})).log_density_terms(frame)["grade"]
-    logs = network.log_density_terms(frame)["grade"]
+    of_tables = with_lines(network, {}).log_density_terms(frame)["grade"]
+    logs, weight = network.log_density_terms(frame)["grade"], weight_of(network, "grade")
     position = {level: code for code, level in enumerate(network.levels["grade"])}
     for row in range(len(frame)):
         hinges = [max(z[row] - knot, 0.0) for knot in logit.knots[0]]
@@ -89,7 +89,7 @@ def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) ->
         index = float(np.dot(logit.coefficients, terms)) + logit.amounts[0][group]
         odds = np.exp(logit.constants + logit.positions * index)
         probability = (odds / odds.sum())[position[frame["grade"].iloc[row]]]
-        expected = np.log((1 - logit.weight) * np.exp(of_tables[row]) + logit.weight * probability)
+        expected = np.log((1 - weight) * np.exp(of_tables[row]) + weight * probability)
         assert logs[row] == pytest.approx(expected)
 
 
@@ -115,14 +115,13 @@ def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: Disc
 
     from gomea_bn.network.conditionals.scales import Columns
 
-    family = network.families["grade"]
-    assert family.of_line is not None
+    density = logit_of(network).density("grade", network.families["grade"].facts)
     low, high = 0.1, 0.9
     cell = Columns({"x": np.array([0.5]), "c": np.array([0])}, {"x": (np.array([low]), np.array([high]))})
-    of_cell = family.of_line.masses(None, cell)[0]
+    of_cell = density.masses(None, cell)[0]
     points = np.linspace(low, high, 2_001)
-    of_points = family.of_line.masses(None, Columns({"x": points, "c": np.zeros(2_001, np.int64)}))
-    at_middle = family.of_line.masses(None, Columns({"x": np.array([0.5]), "c": np.array([0])}))[0]
+    of_points = density.masses(None, Columns({"x": points, "c": np.zeros(2_001, np.int64)}))
+    at_middle = density.masses(None, Columns({"x": np.array([0.5]), "c": np.array([0])}))[0]
     error, of_middle = (np.abs(part - of_points.mean(axis=0)).max() for part in (of_cell, at_middle))
     assert of_cell.sum() == pytest.approx(1)
     assert error < 0.01
@@ -142,7 +141,6 @@ def test_files_keep_logits(network: DiscretizedBayesNet) -> None:
         ("constants", ["a", "b", "c"], "must be numbers"),
         ("information", [1.0, 2.0], "information of a logit"),
         ("positions", [0.0, 1.0], "one coefficient per term"),
-        ("weight", 1.0, "weight between 0 and 1"),
         ("knots", [[float("nan")]], "all finite"),
     ],
 )
@@ -155,14 +153,14 @@ def test_damaged_files_are_refused(
 
 
 def test_logits_that_do_not_fit_the_network_are_refused(network: DiscretizedBayesNet) -> None:
-    known, logit = conditionals_of(network), logit_of(network)
+    logit = logit_of(network)
     for lines, message in (
-        ({"x": logit}, "lines\\['x'\\] must be a FamilyLine or a FamilyMixture"),
+        ({"x": logit}, "'x' is continuous and cannot follow a logit"),
         ({"c": logit}, "must have the continuous parents"),
         ({"grade": replace(logit, parents=("y",))}, "must have the continuous parents"),
     ):
         with pytest.raises(GomeaBnError, match=message):
-            network.changed(conditionals=known.changed(lines=lines))
+            with_lines(network, {name: (0.5, one) for name, one in lines.items()})
 
 
 def test_further_rows_move_a_logit_as_if_it_had_seen_them(network: DiscretizedBayesNet) -> None:
@@ -232,7 +230,7 @@ def sharp_rows(n_rows: int = 200) -> pd.DataFrame:
 def sharp_network(frame: pd.DataFrame, **options: Any) -> DiscretizedBayesNet:
     learner = BayesNetLearner(max_evaluations=100, max_seconds=None, random_state=1)
     network = learner.fit(frame, **options).network_
-    assert isinstance(conditionals_of(network).lines["kind"], FamilyLogit)
+    assert isinstance(lines_of(network)["kind"], FamilyLogit)
     return network
 
 
@@ -240,7 +238,7 @@ def test_rows_without_a_class_leave_a_sharp_logit_as_it_is() -> None:
     network = sharp_network(sharp_rows())
     rows = pd.DataFrame({"x": np.random.default_rng(1).uniform(-1, 1, 5_000), "kind": None})
     updated = network.update(rows)
-    before, after = (conditionals_of(known).lines["kind"] for known in (network, updated))
+    before, after = (lines_of(known)["kind"] for known in (network, updated))
     assert isinstance(before, FamilyLogit)
     assert isinstance(after, FamilyLogit)
     assert_allclose(after.constants, before.constants, atol=1e-9)

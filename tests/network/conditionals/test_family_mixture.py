@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
-from averaged_examples import conditionals_of
+from averaged_examples import conditionals_of, lines_of, weight_of
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -44,7 +44,7 @@ def network() -> DiscretizedBayesNet:
 
 def mixture_of(network: DiscretizedBayesNet) -> FamilyMixture:
     """Return the mixture that y follows."""
-    line = conditionals_of(network).lines["y"]
+    line = lines_of(network)["y"]
     assert isinstance(line, FamilyMixture)
     return line
 
@@ -97,7 +97,7 @@ def test_a_spread_that_grows_and_branches_make_a_mixture_that_predicts_new_rows(
     new = new[inside]
     by_tables = average_families(network.of_tables(), widening_frame(), n_copies=2, line="none")
     gain = network.log_density(new) - by_tables.log_density(new)
-    assert mixture_of(network).weight > 0.5
+    assert weight_of(network, "y") > 0.5
     assert len(mixture_of(network).moments) > 2
     assert gain.mean() > 5 * gain.std() / math.sqrt(len(gain))
     # the true density is not far
@@ -122,7 +122,8 @@ def test_densities_are_those_of_the_formulas(network: DiscretizedBayesNet) -> No
     expected += own.log_slope(frame["y"].to_numpy(), z)
     of_tables = average_families(network.of_tables(), widening_frame(), n_copies=2, line="none")
     bins = of_tables.log_density_terms(frame)["y"]
-    mixed = np.logaddexp(np.log1p(-mixture.weight) + bins, np.log(mixture.weight) + expected)
+    weight = weight_of(network, "y")
+    mixed = np.logaddexp(np.log1p(-weight) + bins, np.log(weight) + expected)
     assert_allclose(network.log_density_terms(frame)["y"], mixed, rtol=1e-9, atol=1e-10)
 
 
@@ -233,7 +234,7 @@ def test_tiny_weights_of_rows_count_by_their_proportions(network: DiscretizedBay
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weight": 1.0}, "must have a weight between 0 and 1"),
+        ({"weight": 1.5}, "The weight of a mixture of lines must be a number above 0, up to 1"),
         ({"counts": [[-1.0, 3.0]]}, "numbers of rows of all groups"),
         ({"moments": [[1.0, 2.0]]}, "must be lists of 6 numbers"),
         ({"moments": "a"}, "must be numbers"),
@@ -246,7 +247,7 @@ def test_tiny_weights_of_rows_count_by_their_proportions(network: DiscretizedBay
 )
 def test_broken_files_are_refused(network: DiscretizedBayesNet, change: dict[str, Any], message: str) -> None:
     content = json.loads(network.to_json())
-    content["conditionals"]["lines"]["y"].update(change)
+    content["conditionals"]["stacks"]["y"][1].update(change)
     with pytest.raises(GomeaBnError, match=message):
         DiscretizedBayesNet.from_json(json.dumps(content))
 
@@ -254,7 +255,7 @@ def test_broken_files_are_refused(network: DiscretizedBayesNet, change: dict[str
 @pytest.mark.parametrize("factors", [(0.0, 1.0), (1.0, -1.0), (-1.0, 1.0)])
 def test_sums_of_no_rows_are_refused(network: DiscretizedBayesNet, factors: tuple[float, float]) -> None:
     content = json.loads(network.to_json())
-    first = content["conditionals"]["lines"]["y"]["moments"][0]
+    first = content["conditionals"]["stacks"]["y"][1]["moments"][0]
     # the number of rows, and the sums of squares
     of_rows, of_squares = factors
     first[0] *= of_rows

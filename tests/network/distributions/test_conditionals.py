@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,
@@ -72,7 +72,7 @@ def test_densities_given_parents_are_the_terms_of_the_log_density(kind, name):
 
 
 def test_a_narrow_line_keeps_its_peak():
-    averaged = averaged_example(lines={"c": surface_of_c(scales=np.array([1e-3]))})
+    averaged = averaged_example(lines={"c": (0.7, surface_of_c(scales=np.array([1e-3])))})
     for value in (5.1, 5.8, 6.4):
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from averaged_examples import averaged_example, conditionals_of, line_of_b, tables_of
+from averaged_examples import averaged_example, line_of_b, lines_of, tables_of, weight_of
 from network_examples import HOSTILE_NAMES, small_network
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
@@ -31,7 +31,7 @@ def damaged(*path: str | int, value: object) -> str:
 
 def test_every_number_comes_back_exactly(tmp_path):
     network = averaged_example(
-        lines={"b": line_of_b(weight=0.1 + 0.2, scales=np.array([1 / 3, np.nextafter(0.1, 1)]))}
+        lines={"b": (0.1 + 0.2, line_of_b(scales=np.array([1 / 3, np.nextafter(0.1, 1)])))}
     )
     path = tmp_path / "network.json"
     text = network.to_json(path)
@@ -40,10 +40,10 @@ def test_every_number_comes_back_exactly(tmp_path):
     for again in (DiscretizedBayesNet.from_json(text), DiscretizedBayesNet.from_json(path)):
         assert again == network
         assert again.to_json() == text
-        line, expected = (conditionals_of(each).lines["b"] for each in (again, network))
+        line, expected = (lines_of(each)["b"] for each in (again, network))
         for part in ("coefficients", "scales", "freedom"):
             np.testing.assert_array_equal(getattr(line, part), getattr(expected, part), strict=True)
-        assert line.weight == 0.1 + 0.2
+        assert weight_of(again, "b") == 0.1 + 0.2
         for name in network.cut_points:
             assert again.cut_probabilities(name).equals(network.cut_probabilities(name))
             assert again.cut_intervals(name).equals(network.cut_intervals(name))
@@ -55,7 +55,7 @@ def test_every_number_comes_back_exactly(tmp_path):
 def test_any_network_comes_back_also_without_lines_and_probabilities(seed):
     tables = small_network(seed, 5, names=HOSTILE_NAMES[5 * seed : 5 * seed + 5], zeros=seed % 2 == 0)
     copies = [tables_of(tables), tables_of(tables)]
-    network = tables.changed(conditionals=Conditionals(copies, n_rows=10))
+    network = tables.changed(conditionals=Conditionals.of_tables(copies, n_rows=10))
     again = DiscretizedBayesNet.from_json(network.to_json())
     assert again == network
     assert again.metadata == {"seed": seed}
@@ -71,7 +71,7 @@ def test_a_network_without_conditionals_has_no_field_for_them():
 @pytest.mark.parametrize("field", sorted(json.loads(TEXT)["conditionals"]))
 @pytest.mark.parametrize("value", [GONE, None, "x", 2.5, [5], {"q": 5}])
 def test_fields_of_a_wrong_kind_are_refused(field, value):
-    if field in ("cut_intervals", "log_losses", "units", "set_values") and value is GONE:
+    if field in ("cut_intervals", "log_losses", "units") and value is GONE:
         pytest.skip("files of earlier versions lack it")
     with pytest.raises(GomeaBnError, match="JSON text"):
         DiscretizedBayesNet.from_json(damaged(field, value=value))
@@ -81,20 +81,32 @@ def test_fields_of_a_wrong_kind_are_refused(field, value):
     ("path", "value", "message"),
     [
         (("n_rows",), True, "n_rows must be an integer of at least 1, got True"),
-        (("copies", 1), 5, r"copies\[1\] must be an object, got int"),
-        (("copies", 1, "tables"), GONE, r"copies\[1\]: wanted an object under 'tables', got none"),
-        (("copies", 1, "cut_points", "b"), ["x"], r"cut_points\['b'\] must be numbers"),
-        (("copies", 1, "cut_points", "b"), GONE, "'b'"),
-        (("copies", 1, "tables", "a"), [1.0], r"tables\['a'\] must have shape"),
-        (("lines", "b"), 5, "A line must be an object with the fields"),
-        (("lines", "b", "parents"), ["p", "c"], "The line of 'b' must have the continuous parents"),
+        (("stacks", "b"), 5, "stack of 'b': A stack must be a list of objects, got 5"),
+        (("stacks", "b"), [], "The weights of a stack must sum to 1"),
+        (("stacks", "b", 0, "weight"), 0.5, "The weights of a stack must sum to 1"),
+        (
+            ("stacks", "b", 0, "weight"),
+            GONE,
+            "The weight of tables must be a number above 0, up to 1, got None",
+        ),
+        (("stacks", "b", 0, "kind"), "x", "must be of a known kind, got 'x'"),
+        (("stacks", "b", 0, "tables"), 5, "an object with a list as its field tables"),
+        (("stacks", "b", 0, "tables"), [], "The tables of a column must be at least one"),
+        (("stacks", "b", 0, "tables", 1), 5, "A table of a column must be an object with the fields"),
+        (("stacks", "b", 0, "tables", 1, "table"), GONE, "with the fields parents, table"),
+        (("stacks", "b", 0, "tables", 1, "cut_points"), ["x"], r"cut_points\['b'\] must be numbers"),
+        (("stacks", "b", 0, "tables", 1, "cut_points"), GONE, r"must have cuts of \['a', 'p', 'b'\]"),
+        (("stacks", "b", 0, "tables", 1, "cut_points_of_parents"), 5, "must be an object, got 5"),
+        (("stacks", "b", 0, "tables", 1, "cut_points_of_parents", "a"), GONE, "must have cuts of"),
+        (("stacks", "a", 0, "tables", 1, "table"), [1.0], r"tables\['a'\] must have shape"),
+        (("stacks", "b", 1), 5, "A stack must be a list of objects"),
+        (("stacks", "b", 1, "parents"), ["p", "c"], "The line of 'b' must have the continuous parents"),
         (("scales", "b"), GONE, "scales must have an entry for 'b', which is part of a line"),
         (("scales", "b"), 5, "A shape must be an object, got int"),
         (("cut_probabilities", "b"), 5, "cut_probabilities of 'b' must be one number"),
         (("cut_probabilities", "b"), GONE, "cut_probabilities must have an entry for 'b', got none"),
-        (("copies", 1, "parents"), GONE, r"copies\[1\]: wanted an object under 'parents', got none"),
-        (("copies", 1, "parents", "d"), 5, r"copies\[1\]: parents must be lists of names"),
-        (("copies", 1, "parents", "d"), [["c"]], "The table of 'd' in a copy must have some of the parents"),
+        (("stacks", "d", 0, "tables", 1, "parents"), 5, "parents of a table must be a list of names, got 5"),
+        (("stacks", "d", 0, "tables", 1, "parents"), ["a"], "A table of 'd' must have some of the parents"),
     ],
 )
 def test_damaged_parts_are_refused(path, value, message):

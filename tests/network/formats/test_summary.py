@@ -105,7 +105,7 @@ def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
     network = one_column(cuts, (0.0, 10.0), np.full(10, 0.1))
 
     def summary(**of_cuts: Any) -> str:
-        conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)
+        conditionals = Conditionals.of_tables([tables_of(network)], n_rows=10, **of_cuts)
         return network.changed(conditionals=conditionals).summary()
 
     assert summary(cut_probabilities={"x": cuts / 10}).endswith(
@@ -122,7 +122,7 @@ def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
 def test_a_cut_lies_in_its_interval():
     network = one_column(np.array([1.0, 4.0, 7.0]), (0.0, 10.0), np.full(4, 0.25))
     ends = np.array([[0.5, 0.75], [5.0, 6.0], [6.5, 8.0]])
-    conditionals = Conditionals([tables_of(network)], n_rows=10, cut_intervals={"x": ends})
+    conditionals = Conditionals.of_tables([tables_of(network)], n_rows=10, cut_intervals={"x": ends})
     network = network.changed(conditionals=conditionals)
     assert network.cut_intervals("x").to_numpy().tolist() == [
         [1.0, 0.5, 1.0],

@@ -19,10 +19,10 @@ def network_of_one(
 ) -> DiscretizedBayesNet:
     """Return a network of one column with conditionals."""
     table = np.full(len(cuts) + 1, 1 / (len(cuts) + 1))
-    copy = TableSet({"x": np.array(cuts)}, {"x": ()}, {"x": table})
+    known = Conditionals.of_tables([TableSet({"x": np.array(cuts)}, {"x": ()}, {"x": table})], n_rows=50)
     return one_column(
         cuts, support, table, shapes={} if shape is None else {"x": shape},
-        conditionals=Conditionals([copy], n_rows=50, set_values={} if set_to is None else {"x": set_to}),
+        conditionals=known if set_to is None else known.after_intervention({"x": set_to}),
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
     copy = TableSet({"x": np.array([0.1])}, {"x": ()}, {"x": np.array([0.8, 0.2])})
     network = one_column(
         [0.1], (0.0, 1000.0), [0.8, 0.2], shape=shape,
-        conditionals=Conditionals([copy], scales={"x": scale}, n_rows=50),
+        conditionals=Conditionals.of_tables([copy], scales={"x": scale}, n_rows=50),
     )  # fmt: skip
     shares = np.concatenate(([0.0], scale.distribution(network.cell_grids.level(0).cuts["x"]), [1.0]))
     assert np.diff(shares).max() < 0.05
@@ -154,8 +154,8 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
     cuts = dict.fromkeys(names, np.empty(0))
     scale, freedoms = np.array([noise]), np.array([freedom])
     lines = {
-        "y": FamilyLine(0.999, ("x",), (), np.array([[0.0, 1.0]]), scale, freedoms, in_units=True),
-        "z": FamilyLine(0.999, ("x", "y"), (), np.array([[0.0, 0.5, 0.5]]), scale, freedoms, in_units=True),
+        "y": FamilyLine(("x",), (), np.array([[0.0, 1.0]]), scale, freedoms, in_units=True),
+        "z": FamilyLine(("x", "y"), (), np.array([[0.0, 0.5, 0.5]]), scale, freedoms, in_units=True),
     }
     network = network_with(
         names,
@@ -163,8 +163,11 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
         cut_points=cuts,
         support=dict.fromkeys(names, (0.0, 1.0)),
         tables=tables,
-        conditionals=Conditionals(
-            [TableSet(cuts, parents, tables)], lines=lines, units=dict.fromkeys(names, (0.0, 1.0)), n_rows=100
+        conditionals=Conditionals.of_tables(
+            [TableSet(cuts, parents, tables)],
+            {name: (0.999, line) for name, line in lines.items()},
+            units=dict.fromkeys(names, (0.0, 1.0)),
+            n_rows=100,
         ),
     )
     values = np.linspace(0.3, 0.7, 101)

@@ -308,7 +308,7 @@ def test_networks_of_tables_know_no_cells(network, gaps):
 
 def test_one_set_of_cuts_answers_like_its_tables():
     of_tables = copy_with(1)
-    conditionals = Conditionals([tables_of(of_tables)], n_rows=60)
+    conditionals = Conditionals.of_tables([tables_of(of_tables)], n_rows=60)
     network = of_tables.changed(conditionals=conditionals)
     frame = of_tables.sample(30, random_state=2, values="numbers")
     frame = frame.mask(np.random.default_rng(3).random(frame.shape) < 0.4)

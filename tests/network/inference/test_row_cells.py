@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example
+from averaged_examples import averaged_example, lines_of, sets_of, with_lines
 from conditional_oracles import random_conditionals_network
 from network_examples import network_with
 from numpy.typing import NDArray
@@ -31,10 +31,10 @@ def _zigzag(scale: float) -> DiscretizedBayesNet:
     knots = (np.array([-1.0, 1.0]),)
     # slopes 1, -1 and 1
     zigzag = FamilyLine(
-        0.9, ("x",), (), np.array([[2.0, 1.0, -2.0, 2.0]]), np.array([4 * scale]), np.array([6.0]), knots, in_units=True
+        ("x",), (), np.array([[2.0, 1.0, -2.0, 2.0]]), np.array([4 * scale]), np.array([6.0]), knots, in_units=True
     )  # fmt: skip
     surface = FamilyLine(
-        0.8, ("w", "x"), (), np.array([[0.0, 1.0, 0.5, 0.0, 1.0, 0.7]]), np.array([2.0]), np.array([40.0]),
+        ("w", "x"), (), np.array([[0.0, 1.0, 0.5, 0.0, 1.0, 0.7]]), np.array([2.0]), np.array([40.0]),
         has_products=True, in_units=True,
     )  # fmt: skip
     units = dict.fromkeys(SUPPORT, (0.0, 1.0))
@@ -46,7 +46,9 @@ def _zigzag(scale: float) -> DiscretizedBayesNet:
         tables=copies[0].tables,
         shapes={"x": Shape([-2.0, 0.5, 2.0], [0.5, 1.5], [1.0, 4 / 3])},
         pseudo_count="auto",
-        conditionals=Conditionals(copies, lines={"y": zigzag, "z": surface}, units=units, n_rows=100),
+        conditionals=Conditionals.of_tables(
+            copies, further={"y": (0.9, zigzag), "z": (0.8, surface)}, units=units, n_rows=100
+        ),
     )
 
 
@@ -56,7 +58,7 @@ def _slow(
     """Return the ends of 100,000 cells, and their probabilities by the density of complete rows at their middles."""
     low, high = network.support[target]
     assert network.conditionals is not None
-    cuts = [copy.cut_points[target] for copy in network.conditionals.copies]
+    cuts = [copy.cut_points[target] for copy in sets_of(network)]
     steps = np.geomspace(1e-3, 1e9, 15_000) * scale * (high - low)
     near = [centre + sign * steps for centre in centres for sign in (-1, 1)]
     edges = np.concatenate([np.linspace(low, high, 20_001), network.cut_points[target], *cuts, *near])
@@ -109,10 +111,9 @@ def test_children_that_contradict_each_other_leave_what_both_allow():
     network = _zigzag(1e-3)
     assert network.conditionals is not None
     narrow = FamilyLine(
-        0.99, ("w", "x"), (), np.array([[0.0, 0.0, 1.0]]), np.array([1e-3]), np.array([1e3]), in_units=True
+        ("w", "x"), (), np.array([[0.0, 0.0, 1.0]]), np.array([1e-3]), np.array([1e3]), in_units=True
     )
-    lines = {**network.conditionals.lines, "z": narrow}
-    network = network.changed(conditionals=network.conditionals.changed(lines=lines))
+    network = with_lines(network, {"y": (0.9, lines_of(network)["y"]), "z": (0.99, narrow)})
     _check(network, {"w": 0.4, "y": 0.3, "z": -0.31}, "x", [-0.3, -0.31, -1.7], 1e-3)
 
 
