@@ -14,7 +14,10 @@ from gomea_bn.problems.curves import (
     family_curve_data,
     new_curve_scratch,
 )
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import COEFFICIENTS, IN_UNITS, PRIOR, SOLVED, TARGET, curve_score
+from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.scores import ScoringMethod
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,23 @@ def best_curve_model(family: Sequence[ScoredVariable], sizes: CurveSizes) -> Cur
         transform=best[COEFFICIENTS : COEFFICIENTS + size].copy() if transformed else None,
         heavy_tails=float(best[-1]),
     )
+
+
+def scored_curve_model(
+    family: Sequence[ScoredVariable], method: ScoringMethod, rule: ScoreRule, sizes: CurveSizes
+) -> tuple[CurveModel | None, bool]:
+    """Return the model of the last variable of a family given all others, and whether it scores better than a table.
+
+    Parameters are those of `FamilyScorer`, and `sizes` those of the whole table. The cuts of every continuous variable
+    are its only policy. Without a model the table is better.
+    """
+    model = best_curve_model(family, sizes)
+    if model is None:
+        return None, False
+    child = len(family) - 1
+    families = [Family((child, 0), tuple((parent, 0) for parent in range(child)))]
+    of_table, of_curves = (
+        float(FamilyScorer(family, method, rule, curves=curves).score(families, use_cache=False)[0])
+        for curves in (None, family_curve_data(family, sizes))
+    )
+    return model, of_curves > of_table

@@ -519,7 +519,9 @@ def _per_pair(variables: Sequence[ScoredVariable], per_column: int) -> int:
     """Return how many functions of a column are multiplied, as many as are affordable for all pairs of columns."""
     functions = _functions(variables, per_column)
     n_rows, n_functions = len(variables[0].values), sum(len(column.roughness) for column in functions)
-    sizes = [len(f.roughness) for f, variable in zip(functions, variables, strict=True) if not variable.n_levels]
+    sizes = [
+        len(f.roughness) for f, variable in zip(functions, variables, strict=True) if not variable.n_levels
+    ]
     most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
         n_members = sum(size >= per_pair for size in sizes)

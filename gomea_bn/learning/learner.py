@@ -487,7 +487,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
                 network = simplest_network(network, rows, line=line, random_state=self.seed_)
                 self.score_ = network.metadata["score"]
-            self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
+            self.network_ = average_families(
+                network, rows, line=line, prefer=options["prefer"], random_state=self.seed_
+            )
         except KeyboardInterrupt:
             give_warning(interrupted_averaging("network_"))
 

@@ -11,7 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.learning.averaging.line_scales import RepeatedValues
+from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
+from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.basis import PRIOR_ROWS, PRIOR_VARIANCE, joint_groups
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around
 from gomea_bn.network.conditionals.scales import (
@@ -24,13 +25,18 @@ from gomea_bn.network.conditionals.scales import (
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curve_models import CurveModel
 from gomea_bn.problems.curves import CurveSizes, LevelFunctions, SmoothFunctions, curve_precisions
+from gomea_bn.problems.kernels.logits import MOST_PER_PARENT
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
 # rows of the whole table that the variance of a group is pooled with, and most groups per row
 _POOLED_ROWS = 8.0
 _ROWS_PER_GROUP = 10
-_TAIL_STEPS, _SCALE_STEPS = 4, 15
+_STEPS, _SCALE_STEPS = 4, 15
+# degrees of freedom that heavy-tailed noise may have
+_FREEDOMS = (8.0, 3.0)
+# gain of another scale or noise that counts, in nats of all rows
+_LEAST_GAIN = 2.0
 # points of a transformation
 _POINTS_OF_TRANSFORM = 17
 # factor by which the least scale of residuals grows as long as repeated values gain
@@ -39,14 +45,6 @@ _LEAST_VARIANCE = 1e-12
 # by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise
 _TOLERANCE = 0.01
 _NUMBERS_OF_KNOTS = (3, 4, 6, 8, 11, 15, 20, 27, 36)
-
-
-@dataclass(frozen=True)
-class FittedEffects:
-    """A sum of effects, and the log density of every row left out of it, in units of the column, float64 (n_rows,)."""
-
-    effects: FamilyEffects
-    left_out: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,11 @@ class Design:
         *parts, products = np.split(coefficients[1:], np.cumsum(sizes))
         functions, heights = [], []
         for of, part in zip(self.functions, parts, strict=True):
+            if of.of_levels and of.size < len(of.matrix):
+                # some levels have one amount
+                functions.append(of)
+                heights.append(part)
+                continue
             curve = of.combined(part[:, None])
             if not of.of_levels:
                 curve = _with_fewest_splines(curve, np.unique(places[of.of[0]]), tolerance)
@@ -99,7 +102,7 @@ def _with_fewest_splines(curve: Functions, places: NDArray[np.float64], toleranc
         of_places = splines.at(places)
         heights = np.linalg.lstsq(of_places, wanted, rcond=1e-9)[0]
         if np.abs(of_places @ heights - wanted).max() <= tolerance:
-            return replace(splines, matrix=heights[:, None])
+            return replace(splines, matrix=np.asarray(heights[:, None], np.float64))
     return curve
 
 
@@ -111,16 +114,22 @@ def design_of_model(
     scales: Mapping[str, LineScale],
     n_levels: Mapping[str, int],
     sizes: CurveSizes,
+    *,
+    is_discrete: bool,
 ) -> Design:
     """Return the functions of the parents under a model, in all rows.
 
-    `scales` are those of probabilities. The functions are those that the search uses for the places of the rows there.
+    `scales` are those of probabilities, and `is_discrete` says whether the column is a logit. The functions are those
+    that the search uses for the places of the rows there.
     """
     functions, precisions, smooth = [], [], []
     for parent in parents:
         found = SmoothFunctions(columns.positions(parent, scales[parent]), sizes.per_column)
         of_parent = curve_precisions(found.roughness, model.prior, columns.n_rows)
         n_used = int((of_parent < np.inf).sum())
+        if is_discrete:
+            n_used = min(n_used, MOST_PER_PARENT)
+            of_parent = of_parent[:n_used]
         precisions.append(of_parent[:n_used])
         smooth.append(Functions((parent,), found.knots, found.matrix))
         first = smooth[-1].combined(np.eye(smooth[-1].size)[:, :n_used])
@@ -141,132 +150,169 @@ def design_of_model(
         products = list(combinations(range(len(factors)), 2))
         precisions.append(np.ones(len(products) * n_factor**2))
     terms = Terms(tuple(functions), tuple(factors), tuple(products))
+    return design_of_terms(terms, np.concatenate([np.empty(0), *precisions]), columns, scales, n_levels)
+
+
+def design_of_terms(
+    terms: Terms,
+    precisions: NDArray[np.float64],
+    columns: Columns,
+    scales: Mapping[str, LineScale],
+    n_levels: Mapping[str, int],
+) -> Design:
+    """Return some terms in all rows, given the prior precisions of their coefficients."""
     of_rows = terms.of_rows(columns, {False: scales}, n_levels)
     means = of_rows.mean(axis=0)
-    return Design(
-        tuple(functions),
-        tuple(factors),
-        tuple(products),
-        of_rows - means,
-        means,
-        np.concatenate([np.empty(0), *precisions]),
-    )
+    return Design(terms.functions, terms.factors, terms.products, of_rows - means, means, precisions)
 
 
-def scale_of_model(
+@dataclass(frozen=True)
+class OwnScale:
+    """A scale of a column around its effects, and its transformation as of `FamilyEffects`."""
+
+    scale: LineScale
+    in_units: bool = False
+    transform: NDArray[np.float64] | None = None
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of points of a transformation."""
+        return 0 if self.transform is None else self.transform.shape[1]
+
+
+def own_scales(
     model: CurveModel, values: NDArray[np.float64], scale: ProbabilityScale, in_units: UnitScale
-) -> tuple[LineScale, NDArray[np.float64] | None]:
-    """Return the scale of a column that a model describes, and its transformation as of `FamilyEffects`."""
+) -> list[OwnScale]:
+    """Return scales that a column may have: that of the model first, that of probabilities, and its own units."""
+    plain, units = OwnScale(scale), OwnScale(in_units, in_units=True)
+    if scale.shape.points:
+        return [plain]
     if model.in_units:
-        return in_units, None
+        return [units, plain]
     if model.transform is None:
-        return scale, None
+        return [plain, units]
     z = scale.of_values(values)
     functions = SmoothFunctions(z, len(model.transform))
     places = np.linspace(z.min(), z.max(), _POINTS_OF_TRANSFORM)
     heights = functions.of_scores(places)[:, : len(model.transform)] @ model.transform
     if not (np.diff(heights) > 0).all():
-        return scale, None
+        return [plain, units]
     moved = np.interp(z, places, heights)
     transform = np.array([places, (heights - moved.mean()) / moved.std()])
-    return TransformedScale(scale, *transform), transform
+    return [OwnScale(TransformedScale(scale, *transform), transform=transform), plain, units]
 
 
 def left_out_residuals(
     z: NDArray[np.float64], design: NDArray[np.float64], precisions: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ridge regression of z (n,) on a design (n, q), and its residuals with each row left out, all float64.
+    """Return ridge regressions of columns z (n, m) on a design (n, q), and residuals with each row left out, float64.
 
-    `precisions` (q,) are those of the normal prior of the coefficients, relative to that of a residual. The residual of
-    a row that is left out is e / (1 - h) with its residual e and leverage h (PRESS: Allen, "The relationship between
-    variable selection and data augmentation", 1974).
+    `precisions` (q,) are those of the normal prior of the coefficients (q, m), relative to that of a residual. The
+    residual of a row that is left out is e / (1 - h) with its residual e and leverage h (PRESS: Allen, "The
+    relationship between variable selection and data augmentation", 1974).
     """
     factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
     # without the checks of SciPy's own functions, which take longer than the work
     coefficients, _ = scipy.linalg.lapack.dpotrs(factor, design.T @ z, lower=True)
     half, _ = scipy.linalg.lapack.dtrtrs(factor, design.T, lower=True)
     leverage = np.einsum("ji,ji->i", half, half)
-    return coefficients, (z - design @ coefficients) / (1 - leverage)
+    return coefficients, (z - design @ coefficients) / (1 - leverage)[:, None]
 
 
 def fitted_effects(
-    model: CurveModel,
     design: Design,
     name: str,
     parents: tuple[str, ...],
     groups: tuple[str, ...],
     columns: Columns,
-    scales_of_parents: Mapping[str, LineScale],
+    places: Mapping[str, NDArray[np.float64]],
     n_levels: Mapping[str, int],
-    scale: LineScale,
-    transform: NDArray[np.float64] | None,
+    scales: Sequence[OwnScale],
     repeated: RepeatedValues,
-    least_scale: float,
-) -> FittedEffects:
-    """Return the posterior of a model of a column: the mean of its coefficients, and noise as of left-out rows.
+) -> Member:
+    """Return the posterior of a sum of effects: the mean of its coefficients, and noise as of left-out rows.
 
-    The variance of the noise is that of residuals with each row left out, so that it includes what the coefficients do
-    not know. Groups of rows, configurations of the discrete parents, have variances of their own, drawn towards that of
-    all rows. Heavy tails weight rows as expectation and maximisation do (Lange, Little & Taylor, "Robust statistical
-    modeling using the t distribution", 1989). Where repeated values would gain density, the noise is wider.
+    Of the scales of the column and of normal and heavy-tailed noise, those count under which left-out rows are
+    likeliest. The variance of the noise is that of residuals with each row left out, so that it includes what the
+    coefficients do not know. Groups of rows, configurations of the discrete parents, have variances of their own, drawn
+    towards that of all rows. Heavy tails weight rows as expectation and maximisation do (Lange, Little & Taylor,
+    "Robust statistical modeling using the t distribution", 1989). Where repeated values would gain density, the noise
+    is wider. `places` are those of continuous parents on their scales.
     """
     values = columns[name]
-    z = scale.of_values(values)
-    n_rows = len(z)
+    n_rows = len(values)
     n_groups = prod(n_levels[group] for group in groups)
     if n_groups * _ROWS_PER_GROUP > n_rows:
         n_groups = 1
-    of_rows = (
-        joint_groups([columns[group] for group in groups], [n_levels[group] for group in groups], n_rows)
-        if n_groups > 1
-        else np.zeros(n_rows, np.int64)
-    )
+    of_rows = np.zeros(n_rows, np.int64)
+    if n_groups > 1:
+        of_rows = joint_groups(
+            [columns[group] for group in groups], [n_levels[group] for group in groups], n_rows
+        )
     full = np.column_stack([np.ones(n_rows), design.columns])
     precisions = np.concatenate([[_INTERCEPT_PRECISION], design.precisions])
-    is_heavy = bool(np.isfinite(model.heavy_tails))
-    freedom = model.heavy_tails if is_heavy else n_rows - 1 + PRIOR_ROWS
-    weights = np.ones(n_rows)
-    coefficients, residuals = left_out_residuals(z, full, precisions)
-    scales = np.ones(n_groups)
-    for step in range(1 + _TAIL_STEPS * (is_heavy or n_groups > 1)):
-        if step:
-            root = np.sqrt(weights)
-            coefficients, residuals = left_out_residuals(z * root, full * root[:, None], precisions)
-            residuals = residuals / root
-        scales = _scales(residuals, of_rows, n_groups, freedom if is_heavy else np.inf)
-        ratios = residuals / scales[of_rows]
-        weights = (freedom + 1) / (freedom + ratios**2) if is_heavy else np.ones(n_rows)
-        if n_groups > 1:
-            # relative to all rows, whose noise the prior of the coefficients is relative to
-            weights = weights * float((residuals**2).mean()) / scales[of_rows] ** 2 if not is_heavy else (
-                weights * float((scales[of_rows] ** 2).mean()) / scales[of_rows] ** 2
-            )
-    ends = scale.ends_of_points(values)
-    slopes = scale.log_slope(values, z)
-    least = least_scale
+    own = [_OwnRows(one, values) for one in scales]
+    coefficients, residuals = left_out_residuals(np.column_stack([rows.z for rows in own]), full, precisions)
+    best, chosen, freedom = -np.inf, 0, np.inf
+    for k, rows in enumerate(own):
+        for tails in (np.inf, *_FREEDOMS):
+            noise = _noise(residuals[:, k], of_rows, n_groups, tails)
+            logs = rows.log_density(residuals[:, k], np.maximum(noise, rows.least)[of_rows], tails)
+            value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf)
+            if value > best + (_LEAST_GAIN if k or tails < np.inf else 0.0):
+                best, chosen, freedom = value, k, tails
+    rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
+    noise = _noise(left, of_rows, n_groups, freedom)
+    for _ in range(_STEPS if freedom < np.inf or n_groups > 1 else 0):
+        weights = float((noise[of_rows] ** 2).mean()) / noise[of_rows] ** 2
+        if freedom < np.inf:
+            weights = weights * (freedom + 1) / (freedom + (left / noise[of_rows]) ** 2)
+        root = np.sqrt(weights)
+        of_step, of_left = left_out_residuals((rows.z * root)[:, None], full * root[:, None], precisions)
+        beta, left = of_step[:, 0], of_left[:, 0] / root
+        noise = _noise(left, of_rows, n_groups, freedom)
+    least = rows.least
     for _ in range(_MOST_WIDER):
-        wide = np.maximum(scales, least)
-        left_out = log_density_around(z, z - residuals, wide[of_rows], freedom, scale, ends) + slopes
+        wide = np.maximum(noise, least)
+        left_out = rows.log_density(left, wide[of_rows], freedom)
         if not repeated.gain(left_out):
             break
-        least = max(least, float(scales.min())) * _WIDER
-    places = {parent: columns.positions(parent, scales_of_parents[parent]) for parent in parents}
-    terms, of_terms = design.effects(coefficients, places, _TOLERANCE * float(wide.min()))
+        least = max(least, float(noise.min())) * _WIDER
+    terms, of_terms = design.effects(beta, places, _TOLERANCE * float(wide.min()))
     effects = FamilyEffects(
         parents,
         groups,
         terms,
         of_terms,
         wide,
-        np.full(n_groups, freedom),
+        np.full(n_groups, min(freedom, n_rows - 1 + PRIOR_ROWS)),
         least,
-        model.in_units,
-        transform,
+        scales[chosen].in_units,
+        scales[chosen].transform,
     )
-    return FittedEffects(effects, left_out)
+    return Member(effects, left_out)
 
 
-def _scales(
+class _OwnRows:
+    """Rows of a column on one of its scales."""
+
+    def __init__(self, own: OwnScale, values: NDArray[np.float64]) -> None:
+        self._scale = own.scale
+        self.z = own.scale.of_values(values)
+        self.least = least_scale(log_steps(values, own.scale))
+        self._slopes = own.scale.log_slope(values, self.z)
+        self._ends = own.scale.ends_of_points(values)
+
+    def log_density(
+        self, residuals: NDArray[np.float64], noise: NDArray[np.float64], freedom: float
+    ) -> NDArray[np.float64]:
+        """Return the log density of all rows in units of the column, given distances to sums and scales of noise."""
+        freedom = min(freedom, len(self.z) - 1 + PRIOR_ROWS)
+        means = self.z - residuals
+        return log_density_around(self.z, means, noise, freedom, self._scale, self._ends) + self._slopes
+
+
+def _noise(
     residuals: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int, freedom: float
 ) -> NDArray[np.float64]:
     """Return the scale of residuals in every group, float64 (n_groups,), drawn towards that of all rows."""
@@ -274,7 +320,9 @@ def _scales(
     shares = np.ones(len(residuals))
     of_all, of_groups = 1.0, np.ones(n_groups)
     for _ in range(1 if freedom == np.inf else _SCALE_STEPS):
-        of_all = (float((shares * squares).sum()) + PRIOR_ROWS * PRIOR_VARIANCE) / (len(residuals) + PRIOR_ROWS)
+        of_all = (float((shares * squares).sum()) + PRIOR_ROWS * PRIOR_VARIANCE) / (
+            len(residuals) + PRIOR_ROWS
+        )
         sums = np.bincount(groups, shares * squares, minlength=n_groups)
         of_groups = np.maximum((sums + _POOLED_ROWS * of_all) / (counts + _POOLED_ROWS), _LEAST_VARIANCE)
         if n_groups == 1:

@@ -17,18 +17,15 @@ from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
-from gomea_bn.learning.averaging.line_fit import (
-    FittedLine,
+from gomea_bn.learning.averaging.effects_fit import design_of_model, fitted_effects, own_scales
+from gomea_bn.learning.averaging.line_scales import (
     LineRows,
     RepeatedValues,
-    best_line,
     least_scale,
     line_scale,
     log_steps,
-    mixture_gain,
-    mixture_weight,
-    transform_of,
 )
+from gomea_bn.learning.averaging.stacks import Member, best_stack
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -40,14 +37,12 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import log_mixture
-from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.family import Stack
+from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,
     ProbabilityScale,
-    TransformedScale,
     UnitScale,
 )
 from gomea_bn.network.recorded import counted_parents
@@ -59,7 +54,9 @@ from gomea_bn.network.tables import (
     table_and_left_out_cells,
     table_of_counts,
 )
-from gomea_bn.problems.cuts.blanket import CodedColumn
+from gomea_bn.problems.curve_models import CurveModel, scored_curve_model
+from gomea_bn.problems.curves import CurveSizes, ScoredVariable, curve_sizes
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import (
     CutLimits,
@@ -72,7 +69,6 @@ from gomea_bn.problems.cuts.interval_dp import (
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -89,10 +85,13 @@ ROWS_OF_LINES = 20_000
 """Rows of a longer table that lines and shown tables are learned from."""
 # most cells of a drawn table per row of data, unless the network's own table has more
 _CELLS_PER_ROW = 8
-# gain of a line that counts, in nats of all rows
-_LEAST_GAIN = 2.0
+# density of a left-out row that fewer sets of cuts may cost, in nats, and numbers of sets
+_MOST_LOSS_OF_SETS = 0.005
+_FEW_SETS = (1, 2, 5, 10)
 LINES = ("auto", "single", "none")
 """Values of the option `line`."""
+PREFERENCES = ("simple", "density")
+"""Values of the option `prefer`."""
 
 
 def average_families(
@@ -101,6 +100,7 @@ def average_families(
     *,
     n_copies: int = N_COPIES,
     line: str = "auto",
+    prefer: str = "simple",
     random_state: Any = 0,
 ) -> DiscretizedBayesNet:
     """Return a network with conditional densities learned from its rows: the same graph and shown bins.
@@ -113,12 +113,16 @@ def average_families(
         Rows that the network was learned from. Missing values are drawn from the network given the observed values of
         their rows, and then twice from the network with the conditionals so far.
     n_copies : int
-        Number of sets of cuts, at least 1. Beyond 20,000 rows there are fewer, since the cuts become sure, and lines
-        are learned from 20,000 random rows; beyond 50,000 rows there is one set, the shown one.
+        Most sets of cuts of a column, at least 1. Beyond 20,000 rows there are fewer, since the cuts become sure, and
+        effects are learned from 20,000 random rows; beyond 50,000 rows there is one set, the shown one. A column has as
+        few of them as cost at most .005 nats of a left-out row.
     line : {"auto", "single", "none"}
-        Whether a column with continuous parents may also follow a line, or a mixture of lines. "auto": with the weight
-        under which left-out rows are most likely, 0 if neither helps. "single": no mixtures, which take most of the
-        time.
+        Whether a column may follow effects of its parents, or a mixture of lines. "single": no mixtures, which take
+        most of the time. "none": tables alone.
+    prefer : {"simple", "density"}
+        What of tables, effects and mixtures a column follows. "simple": what the score chose, tables or effects, unless
+        left-out rows gain more by another choice than half of ln(number of rows) for every further number. "density":
+        what left-out rows are likeliest under.
     random_state : int, numpy Generator, RandomState or None
         Seed of the cuts.
 
@@ -157,6 +161,7 @@ def average_families(
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, LINES)
+    check_choice("prefer", prefer, PREFERENCES)
     generator = np.random.default_rng(seed_of(random_state))
     table = table_for(network, data, allow_missing=True)
     rows = in_row_order(in_column_order(table))
@@ -171,44 +176,56 @@ def average_families(
             table = completed_table(averaged, rows, generator)
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
-            averaged = averaging.network_of(*averaging.copies([averaging.session.network_cuts]), line)
+            averaged = averaging.network_of(averaging.tables([averaging.session.network_cuts]), line, prefer)
         table = completed_table(averaged, rows, generator)
         share_shapes(table, rows)
     _check_ranges(ordered, table)
-    return _averaged(of_tables, table, n_copies, line, generator).in_order(network.names)
+    return _averaged(of_tables, table, n_copies, line, prefer, generator).in_order(network.names)
 
 
 def with_lines(
-    network: DiscretizedBayesNet, tables: TableSet, rows: Table, *, line: str = "auto"
+    network: DiscretizedBayesNet,
+    tables: TableSet,
+    rows: Table,
+    *,
+    line: str = "auto",
+    prefer: str = "simple",
 ) -> DiscretizedBayesNet:
-    """Return a network of many rows with conditionals: given tables, and lines that are learned from some of the rows.
+    """Return a network of many rows with conditionals: given tables, and others that are learned from some of the rows.
 
     The tables over the shown bins are counted from all rows; one row more or less does not change them. `rows` are
-    complete ones, from which lines, their weights and the shown tables are learned.
+    complete ones, from which effects, weights and the shown tables are learned.
     """
     by_tables = network.changed(conditionals=Conditionals.of_tables([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
-    return Averaging(network, rows).network_of([tables], left_out, line)
+    members = {name: Member(FamilyTable((tables.of_column(name),)), left_out[name]) for name in network.names}
+    return Averaging(network, rows).network_of(members, line, prefer)
 
 
 def _averaged(
-    network: DiscretizedBayesNet, table: Table, n_copies: int, line: str, generator: np.random.Generator
+    network: DiscretizedBayesNet,
+    table: Table,
+    n_copies: int,
+    line: str,
+    prefer: str,
+    generator: np.random.Generator,
 ) -> DiscretizedBayesNet:
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
     some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
     if some is not None and n_rows > MANY_ROWS:
-        return with_lines(network, _counted_tables(network, table), table.take(some), line=line)
+        counted = _counted_tables(network, table)
+        return with_lines(network, counted, table.take(some), line=line, prefer=prefer)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
     # the more rows, the surer the cuts
     n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
-    copies, left_out = averaging.copies(averaging.drawn_cuts(n_sets, generator))
+    members = averaging.tables(averaging.drawn_cuts(n_sets, generator))
     probabilities, intervals = averaging.sureness_of_cuts()
     if some is not None:
         averaging = Averaging(network, table.take(some))
-        left_out = {name: of_name[some] for name, of_name in left_out.items()}
+        members = {name: replace(member, left_out=member.left_out[some]) for name, member in members.items()}
     return averaging.network_of(
-        copies, left_out, line, cut_probabilities=probabilities, cut_intervals=intervals
+        members, line, prefer, cut_probabilities=probabilities, cut_intervals=intervals
     )
 
 
@@ -248,8 +265,8 @@ def average_of_blanket(
     part = _of_blanket(network, target)
     columns = tuple(column for column in table.columns if column.name in part.names)
     averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
-    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
-    return averaging.with_conditionals(copies, left_out, line)
+    members = averaging.tables(averaging.drawn_cuts(n_copies, generator))
+    return averaging.with_conditionals(members, line, "density")
 
 
 def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
@@ -313,41 +330,52 @@ class Averaging:
         self._priced: dict[int, PricedIntervals] = {}
 
     def network_of(
-        self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
+        self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and with tables over the shown bins that are computed from them.
 
-        `left_out` has the log density of every row under the tables, float64 (n_rows,) by variable, as of `copies`, and
-        `of_cuts` the probabilities and intervals of the shown cuts.
+        `tables` are those of every column, as of the method `tables`, and `of_cuts` the probabilities and intervals of
+        the shown cuts.
         """
-        network = self.with_conditionals(copies, left_out, line, **of_cuts)
+        network = self.with_conditionals(tables, line, prefer, **of_cuts)
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
-        tables = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), network.names)
-        return network.changed(tables=dict(zip(network.names, tables, strict=True)))
+        shown = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), network.names)
+        return network.changed(tables=dict(zip(network.names, shown, strict=True)))
 
     def with_conditionals(
-        self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
+        self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and the tables over the shown bins that it had."""
-        # lines are regressions of few coefficients, whose products of matrices do not pay for threads
+        network, names = self.network, self.network.names
+        # made by the calling thread, which has the spare ones
+        if line != "none":
+            _ = self._on_shapes, self._in_own, self._sizes
+        # regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
-            lines, scales, units = self.lines(left_out, line) if line != "none" else ({}, {}, {})
+            found = in_spare_threads(
+                lambda name: self.stack_of(name, network.parents(name), tables[name], line, prefer), names
+            )
+        stacks = {name: stack for name, (stack, _) in zip(names, found, strict=True)}
+        needed = {key for name, stack in stacks.items() for key in stack.scaled(name)}
         losses = {
             name: (len(logs), -float(logs.mean()) + self._optimism.get(name, 0.0), float(logs.std()))
-            for name, logs in left_out.items()
+            for name, (_, logs) in zip(names, found, strict=True)
             if np.isfinite(logs).all()
         }
-        conditionals = Conditionals.of_tables(
-            copies,
-            lines,
-            scales=scales,
-            units=units,
+        conditionals = Conditionals(
+            stacks,
+            scales={name: self._line_shapes[name] for name in names if (False, name) in needed},
+            units={
+                name: (self._in_own[name].centre, self._in_own[name].spread)
+                for name in names
+                if (True, name) in needed
+            },
             n_rows=self.table.n_rows,
             log_losses=losses,
             **of_cuts,
         )
-        return self.network.changed(conditionals=conditionals)
+        return network.changed(conditionals=conditionals)
 
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
@@ -405,43 +433,25 @@ class Averaging:
         )
         return self._priced[v]
 
-    def copies(
-        self, sets: list[dict[int, NDArray[np.float64]]]
-    ) -> tuple[list[TableSet], dict[str, NDArray[np.float64]]]:
-        """Return the tables over every set of cuts, and the log density of every row by variable under their average.
-
-        Every row is left out of the tables for its own density.
-        """
+    def tables(self, sets: Sequence[Cuts]) -> dict[str, Member]:
+        """Return the tables of every column over sets of cuts, with the log density of every row left out of them."""
         names, parents = self.network.names, self.session.graph.parents
         coded = [self.session.coded(cuts) for cuts in sets]
-        families = in_spare_threads(lambda v: self.tables_of(v, parents[v], sets, coded), range(len(names)))
-        of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
-        copies = [
-            TableSet(
-                {names[v]: of_v for v, of_v in cuts.items()},
-                of_names,
-                {name: tables[k] for name, (tables, _, _) in zip(names, families, strict=True)},
-                {name: counts[k] for name, (_, counts, _) in zip(names, families, strict=True)},
-            )
-            for k, cuts in enumerate(sets)
-        ]
-        return copies, {name: left_out for name, (_, _, left_out) in zip(names, families, strict=True)}
+        members = in_spare_threads(lambda v: self.tables_of(v, parents[v], sets, coded), range(len(names)))
+        return dict(zip(names, members, strict=True))
 
     def tables_of(
-        self,
-        v: int,
-        parents: Sequence[int],
-        sets: Sequence[dict[int, NDArray[np.float64]]],
-        coded: Sequence[list[CodedColumn]],
-    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return tables and counts of a variable by set of cuts, and the log density of left-out rows by their average.
+        self, v: int, parents: Sequence[int], sets: Sequence[Cuts], coded: Sequence[list[CodedColumn]]
+    ) -> Member:
+        """Return the tables of a variable over the first sets of cuts, as many as pay.
 
         `parents` are those in the tables, and `coded` has all variables under every set of cuts.
         """
-        name, members = self.network.names[v], (*parents, v)
+        names = self.network.names
+        name, members = names[v], (*parents, v)
         shape = self.network.shapes.get(name)
         inside = 0.0 if shape is None else shape.log_density(self.table.columns[v].values)
-        tables, counts, terms = [], [], []
+        tables, terms = [], []
         for cuts, columns in zip(sets, coded, strict=True):
             codes = [np.asarray(columns[m].codes, np.int32) for m in members]
             cards = [columns[m].cardinality for m in members]
@@ -449,11 +459,19 @@ class Averaging:
             of_set = family_counts(codes, *family, cards, name)
             table, of_cells = table_and_left_out_cells(of_set, self.pseudo_count)
             predicted = of_cells.ravel()[family_index(codes, *family, cards)]
-            tables.append(table)
-            counts.append(of_set)
+            of_parents = {names[p]: cuts[p] for p in parents if p in cuts}
+            tables.append(CutTable(tuple(names[p] for p in parents), cuts.get(v), of_parents, table, of_set))
             with np.errstate(divide="ignore"):
                 terms.append(np.log(predicted) + inside - self._log_sizes(v, cuts, columns))
-        return tables, counts, log_sum_exp(np.array(terms)) - np.log(len(terms))
+        n_sets, left_out = len(sets), log_sum_exp(np.array(terms)) - np.log(len(terms))
+        for n_fewer in _FEW_SETS:
+            if n_fewer >= len(sets):
+                break
+            of_fewer = log_sum_exp(np.array(terms[:n_fewer])) - np.log(n_fewer)
+            if np.isfinite(of_fewer).all() and (left_out - of_fewer).mean() <= _MOST_LOSS_OF_SETS:
+                n_sets, left_out = n_fewer, of_fewer
+                break
+        return Member(FamilyTable(tuple(tables[:n_sets])), left_out)
 
     def _log_sizes(
         self, v: int, cuts: dict[int, NDArray[np.float64]], coded: list[CodedColumn]
@@ -467,39 +485,6 @@ class Averaging:
         else:
             sizes = bin_widths(cuts[v], self.network.support[name])
         return np.asarray(np.log(sizes)[coded[v].codes], np.float64)
-
-    def lines(
-        self, left_out: dict[str, NDArray[np.float64]], line: str
-    ) -> tuple[dict[str, tuple[float, Fitted]], dict[str, Shape], dict[str, tuple[float, float]]]:
-        """Return the lines that predict better than bins alone, with weights, and the scales of the columns in them.
-
-        Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
-        log density of every row under the bins, float64 (n_rows,) by variable; those of columns with lines are replaced
-        by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
-        own units.
-        """
-        lines: dict[str, tuple[float, Fitted]] = {}
-        members: dict[bool, set[str]] = {False: set(), True: set()}
-        names = self.network.names
-        # made by the calling thread, which has the spare ones
-        scales = self._line_shapes
-        found_lines = in_spare_threads(
-            lambda name: self.line_of(name, self.network.parents(name), left_out[name], line), names
-        )
-        for name, found in zip(names, found_lines, strict=True):
-            if found is not None:
-                weight, fitted, left_out[name] = found
-                lines[name] = weight, fitted
-                members[fitted.in_units] |= {name, *fitted.parents} & set(self._line_shapes)
-        return (
-            lines,
-            {name: shape for name, shape in scales.items() if name in members[False]},
-            {
-                name: (scale.centre, scale.spread)
-                for name, scale in self._in_own.items()
-                if name in members[True]
-            },
-        )
 
     @cached_property
     def _line_shapes(self) -> dict[str, Shape]:
@@ -531,93 +516,101 @@ class Averaging:
             scales[name] = UnitScale(centre, spread or 1.0, self.network.support[name])
         return scales
 
-    def line_of(
-        self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64], line: str
-    ) -> tuple[float, Fitted, NDArray[np.float64]] | None:
-        """Return the weight of the line of a column with given parents, the line, and the log density of left-out rows.
+    @cached_property
+    def _sizes(self) -> CurveSizes | None:
+        """How many functions of columns the score of the whole table has."""
+        return curve_sizes(self._scored) if self._line_shapes else None
 
-        The density is that of the mixture. None if no line predicts better than tables alone, whose log density of every
-        row is given. `line` is "auto" or "single", as of `average_families`.
+    @cached_property
+    def _scored(self) -> list[ScoredVariable]:
+        """The columns with the network's cuts, as they are scored."""
+        return self.session.scored_variables(self.session.network_cuts)
+
+    def stack_of(
+        self, name: str, parents: Sequence[str], tables: Member, line: str, prefer: str
+    ) -> tuple[Stack, NDArray[np.float64]]:
+        """Return what a column with given parents follows, and the log density of every row left out of it.
+
+        `line` and `prefer` are as of `average_families`.
         """
-        parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
-        discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
-        if name in self.network.levels and all_parents and self._line_shapes:
-            return self._logit_of(name, parents, discrete, left_out)
-        if name not in self._line_shapes or not parents:
-            return None
+        effects, is_scored, model = None, False, None
+        if line != "none" and parents and self._sizes is not None:
+            model, is_scored = self._model(name, parents)
+            effects = None if model is None else self._effects(name, parents, model, tables)
+        members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
+        price = 0.5 * log(self.table.n_rows) if prefer == "simple" else 0.0
+        if line == "auto" and name in self._line_shapes:
+            known = best_stack(members, price)[1]
+            if mixture := self._mixture(name, parents, known, price, model):
+                members.append(mixture)
+        return best_stack(members, price)
+
+    def _model(self, name: str, parents: Sequence[str]) -> tuple[CurveModel | None, bool]:
+        """Return how a column follows its parents under the score, and whether it scores better than a table."""
+        assert self._sizes is not None
+        variables = {variable.name: variable for variable in self._scored}
+        family = [variables[member] for member in self.network.names if member in parents] + [variables[name]]
+        return scored_curve_model(family, self.session.method, self.session.rule, self._sizes)
+
+    def _effects(self, name: str, parents: Sequence[str], model: CurveModel, tables: Member) -> Member | None:
+        """Return the sum of effects, or the logit, of a model."""
+        network, columns, scales = self.network, self._columns, self._on_shapes
+        ordered = [member for member in network.names if member in parents]
+        continuous = tuple(parent for parent in ordered if parent in scales)
+        discrete = tuple(parent for parent in ordered if parent in network.levels)
+        n_levels = {member: network.cardinality(member) for member in network.levels}
+        assert self._sizes is not None
+        design = design_of_model(
+            model,
+            continuous,
+            discrete,
+            columns,
+            scales,
+            n_levels,
+            self._sizes,
+            is_discrete=name in network.levels,
+        )
+        places = {parent: columns.positions(parent, scales[parent]) for parent in continuous}
+        if name in network.levels:
+            from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
+
+            rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design)
+            return fitted_logit(rows, continuous, discrete, places)
+        return fitted_effects(
+            design,
+            name,
+            continuous,
+            discrete,
+            columns,
+            places,
+            n_levels,
+            own_scales(model, columns[name], scales[name], self._in_own[name]),
+            RepeatedValues(columns[name], scales[name], tables.left_out),
+        )
+
+    def _mixture(
+        self,
+        name: str,
+        all_parents: Sequence[str],
+        known: NDArray[np.float64],
+        price: float,
+        model: CurveModel | None,
+    ) -> Member | None:
+        """Return the mixture of lines of a column, on the scale of its effects; None without one that may pay."""
         from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
 
-        has_points = bool(self._line_shapes[name].points)
-        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], left_out)
-        kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
-        of_kinds = [
-            self._line_rows(name, parents, discrete, scales) for scales in kinds[: 1 if has_points else 2]
-        ]
-        lines = [best_line(rows, left_out - slope) for rows, slope in of_kinds]
-        transform = None if has_points or lines[0] is None else transform_of(of_kinds[0][0], lines[0])
-        if transform is not None:
-            moved = TransformedScale(self._on_shapes[name], *transform)
-            of_kinds.append(self._line_rows(name, parents, discrete, {**self._on_shapes, name: moved}))
-            rows, slope = of_kinds[-1]
-            lines.append(best_line(rows, left_out - slope))
-        means = [
-            -np.inf if fitted is None else float((fitted.left_out + slope).mean())
-            for fitted, (_, slope) in zip(lines, of_kinds, strict=True)
-        ]
-        if transform is not None:
-            # the transformation knows the rows that are left out
-            means[-1] -= MOST_OF_TRANSFORM / self.table.n_rows
-        # repeats gain least from a mixture in own units
-        honest = [
-            k
-            for k, (fitted, (_, slope)) in enumerate(zip(lines, of_kinds, strict=True))
-            if fitted is None or not repeated.gain(fitted.left_out + slope)
-        ] or [min(len(lines) - 1, _IN_UNITS)]
-        kind = max(honest, key=means.__getitem__)
-        # mixtures have no transformation, and a single line does not know which scale they need
-        of_mixtures = [k for k in honest if k <= _IN_UNITS] or [_ON_SHAPES]
-        of_mixtures.sort(key=means.__getitem__, reverse=True)
-        best, chosen, known, weight, gain = None, kind, left_out, 0.0, 0.0
-        for may_be_several in (False, True) if line == "auto" else (False,):
-            for k in of_mixtures if may_be_several else [kind]:
-                rows, slope = of_kinds[k]
-                fitted = fitted_mixture(rows, left_out - slope, known - slope) if may_be_several else lines[k]
-                if fitted is None or repeated.gain(logs := fitted.left_out + slope):
-                    continue
-                of_fitted = mixture_weight(left_out, logs)
-                of_logs = mixture_gain(left_out, logs, of_fitted)
-                if of_logs > gain + _LEAST_GAIN:
-                    best, weight, gain, chosen = fitted, of_fitted, of_logs, k
-                    known = log_mixture(left_out, logs, weight)
-        if best is None:
+        parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
+        discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
+        if not parents:
             return None
-        options: dict[str, Any] = {"in_units": chosen == _IN_UNITS}
-        if isinstance(best, FittedLine):
-            options["transform"] = transform if chosen > _IN_UNITS else None
-        return weight, best.of_family(parents, discrete, of_kinds[chosen][0], **options), known
-
-    def _logit_of(
-        self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], left_out: NDArray[np.float64]
-    ) -> tuple[float, Fitted, NDArray[np.float64]] | None:
-        """Return the logit of a discrete column, and the log probability of left-out rows; None as of `line_of`."""
-        from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
-
-        columns, network = self._columns, self.network
-        positions = [columns.positions(parent, self._on_shapes[parent]) for parent in parents]
-        rows = LogitRows(
-            np.asarray(columns[name], np.int64),
-            network.cardinality(name),
-            np.column_stack([np.empty((self.table.n_rows, 0)), *positions]),
-            [np.asarray(columns[parent], np.int64) for parent in discrete],
-            [network.cardinality(parent) for parent in discrete],
-        )
-        if (fitted := best_logit(rows)) is None:
+        in_units = model is not None and model.in_units and not self._line_shapes[name].points
+        scales: Mapping[str, LineScale] = self._in_own if in_units else self._on_shapes
+        rows, slope = self._line_rows(name, parents, discrete, scales)
+        fitted = fitted_mixture(rows, known - slope, price)
+        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], known)
+        if fitted is None or repeated.gain(logs := fitted.left_out + slope):
             return None
-        weight = mixture_weight(left_out, fitted.left_out)
-        if mixture_gain(left_out, fitted.left_out, weight) <= _LEAST_GAIN:
-            return None
-        mixed = log_mixture(left_out, fitted.left_out, weight)
-        return weight, fitted.of_family(parents, discrete), mixed
+        return Member(fitted.of_family(parents, discrete, rows, in_units=in_units), logs)
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]

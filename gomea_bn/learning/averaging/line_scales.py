@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.scales import LineScale
+from gomea_bn.network.conditionals.scales import LineScale, PointEnds
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
@@ -19,6 +21,32 @@ _FEW_TIES = 1.1
 _LEAST_SCALE = 1e-3
 # density of repeated values beyond that of their steps, in nats per row of the table, that is left to chance
 _MOST_EXCESS = 0.02
+
+
+@dataclass(frozen=True)
+class LineRows:
+    """Rows of a column and of its continuous parents on their scales, float64 (n_rows,) and (n_rows, n_parents).
+
+    `groups`, int64 (n_rows,) below `n_groups`, are configurations of the discrete parents. Residuals have a least
+    scale, so that repeated values cannot gain density. `ends` are positions of values that are point masses, and
+    `log_steps` (n_rows,) the logs of the steps that values stand for, by default of the least scale.
+    """
+
+    z: NDArray[np.float64]
+    parents: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    n_groups: int
+    scale: LineScale
+    min_scale: float
+    ends: PointEnds | None = None
+    log_steps: NDArray[np.float64] | None = None
+
+    def some(self, rows: NDArray[np.int64]) -> LineRows:
+        """Return some of the rows."""
+        ends = None if self.ends is None else self.ends.some(rows)
+        steps = None if self.log_steps is None else self.log_steps[rows]
+        members = {name: getattr(self, name)[rows] for name in ("z", "parents", "groups")}
+        return replace(self, **members, ends=ends, log_steps=steps)
 
 
 def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:

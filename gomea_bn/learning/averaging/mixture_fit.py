@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import turned_marks
-from gomea_bn.learning.averaging.line_fit import LineRows, mixture_gain, mixture_weight
+from gomea_bn.learning.averaging.line_scales import LineRows
+from gomea_bn.learning.averaging.stacks import mixture_gain, mixture_weight
 from gomea_bn.network.conditionals.family_mixture import (
     Components,
     FamilyMixture,
@@ -50,6 +51,13 @@ class FittedMixture:
     least_scales: NDArray[np.float64]
     left_out: NDArray[np.float64]
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of estimated parameters, as of `FamilyMixture`."""
+        n, n_groups = self.counts.shape
+        size = self.moments.shape[1] - 1
+        return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
+
     def of_family(
         self,
         parents: tuple[str, ...],
@@ -62,34 +70,35 @@ class FittedMixture:
         return FamilyMixture(parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
-def fitted_mixture(
-    rows: LineRows, tables: NDArray[np.float64], known: NDArray[np.float64]
-) -> FittedMixture | None:
+def fitted_mixture(rows: LineRows, known: NDArray[np.float64], price: float) -> FittedMixture | None:
     """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
 
-    `tables` and `known`, float64 (n_rows,), are log densities of left-out rows on the scale of the column: by tables
-    alone, and by all that the column has so far. There is no mixture of many rows if that of some of them, next to the
-    tables, loses against what is known.
+    `known`, float64 (n_rows,), is the log density of left-out rows, on the scale of the column, by what the column has
+    so far. Every number of a mixture must gain a price in nats. There is no mixture of many rows if that of some of
+    them does not gain next to what is known.
     """
-    n_checked = int(np.clip(len(rows.z) // 4, *_ROWS_OF_CHECK))
-    if len(rows.z) > n_checked:
+    n_rows = len(rows.z)
+    n_checked = int(np.clip(n_rows // 4, *_ROWS_OF_CHECK))
+    if n_rows > n_checked:
         some = np.argsort(_marks(rows), kind="stable")[:n_checked]
-        few = _kept_mixture(rows.some(some))
+        few = _kept_mixture(rows.some(some), price * n_checked / n_rows)
         if few is None:
             return None
-        weight = mixture_weight(tables[some], few.left_out)
-        gain = mixture_gain(tables[some], few.left_out, weight) / len(some)
-        if gain < (known - tables)[some].mean() - _MOST_LOSS:
+        weight = mixture_weight(known[some], few.left_out)
+        gain = mixture_gain(known[some], few.left_out, weight) / len(some)
+        if gain < few.n_parameters * price / n_rows - _MOST_LOSS:
             return None
-    return _kept_mixture(rows)
+    return _kept_mixture(rows, price)
 
 
-def _kept_mixture(rows: LineRows) -> FittedMixture | None:
+def _kept_mixture(rows: LineRows, price: float) -> FittedMixture | None:
     """Return the mixture of `_mixture_of`, and keep the last ones.
 
     Networks of an ensemble, and a network before and after its edges were judged, have families in common.
     """
-    digest = hashlib.blake2b(repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high)).encode())
+    digest = hashlib.blake2b(
+        repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high, price)).encode()
+    )
     for part in (rows.z, rows.parents, rows.groups, rows.log_steps, *(rows.ends or ())):
         if part is not None:
             digest.update(np.ascontiguousarray(part).tobytes())
@@ -97,7 +106,7 @@ def _kept_mixture(rows: LineRows) -> FittedMixture | None:
     with _lock:
         if key in _fitted:
             return _fitted[key]
-    mixture = _mixture_of(rows)
+    mixture = _mixture_of(rows, price)
     with _lock:
         # the oldest one leaves
         if len(_fitted) >= _MOST_KEPT:
@@ -106,7 +115,7 @@ def _kept_mixture(rows: LineRows) -> FittedMixture | None:
     return mixture
 
 
-def _mixture_of(rows: LineRows) -> FittedMixture | None:
+def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
     """Return the mixture whose number of components predicts left-out rows best; None if it is one.
 
     One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
@@ -120,7 +129,7 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
     if np.bincount(halves, minlength=2).min() < n_parameters:
         return None
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
-    best, starts, n_doublings, chosen = None, parts, 0, 0
+    best, starts, n_doublings, chosen, so_far = None, parts, 0, 0, 0.0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
     while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
         left_out = np.empty(n_rows)
@@ -129,8 +138,9 @@ def _mixture_of(rows: LineRows) -> FittedMixture | None:
                 fit.double()
             others = np.flatnonzero(halves == half)
             left_out[others] = log_density_of(fit.components, rows.some(others))
-        if best is None or left_out.sum() > best.sum() + _LEAST_GAIN:
-            best, starts, chosen = left_out, [copy(fit) for fit in parts], n_doublings
+        gain = float(left_out.sum()) - price * 2**n_doublings * n_parameters
+        if best is None or gain > so_far + _LEAST_GAIN:
+            best, starts, chosen, so_far = left_out, [copy(fit) for fit in parts], n_doublings, gain
         n_doublings += 1
     if best is None or not chosen:
         return None

@@ -148,9 +148,8 @@ class _Path:
         names, name = self.network.names, self.network.names[v]
         parents = [parent for parent in self.network.parents(name) if parent not in gone]
         in_tables = [p for p in self.averaging.session.graph.parents[v] if names[p] in parents]
-        _, _, left_out = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
-        found = None if self.line == "none" else self.averaging.line_of(name, parents, left_out, self.line)
-        return left_out if found is None else found[2]
+        tables = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
+        return self.averaging.stack_of(name, parents, tables, self.line, "simple")[1]
 
 
 def _mean_and_error(differences: NDArray[np.float64]) -> tuple[float, float]:

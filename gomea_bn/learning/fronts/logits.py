@@ -8,7 +8,7 @@ sample tests of statistical hypotheses concerning several parameters", 1948) exp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Column
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging.line_fit import line_scale, mixture_weight
-from gomea_bn.learning.averaging.logit_fit import FittedLogit, LogitRows, logit_of_terms
+from gomea_bn.learning.averaging.effects_fit import design_of_terms
+from gomea_bn.learning.averaging.line_scales import line_scale
+from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
+from gomea_bn.learning.averaging.stacks import Member, mixture_weight
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.basis import LineTerms
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import log_mixture
-from gomea_bn.network.conditionals.family_logit import derivatives, log_levels, logit_design
 from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.conditionals.scales import ProbabilityScale
+from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
+from gomea_bn.network.conditionals.terms import Terms, broken_line, indicators
 from gomea_bn.network.tables import PseudoCount, table_and_left_out_cells
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
@@ -124,10 +126,11 @@ class _Design:
                 self.scales[name, False] = line_scale(column.values, shapes[name].shape)
                 if (of_units := _normal_shape(column.values)) is not None:
                     self.scales[name, True] = of_units
-        self.positions = {
-            key: ProbabilityScale(shape, self.n_rows).of_values(self.columns[key[0]].values)
-            for key, shape in self.scales.items()
+        self.probability_scales = {
+            key: ProbabilityScale(shape, self.n_rows) for key, shape in self.scales.items()
         }
+        self.values = Columns({column.name: column.values for column in rows.columns})
+        self.n_levels = {column.name: len(column.levels) for column in rows.columns if column.levels}
 
     def cardinality(self, name: str) -> int:
         """Return the levels of a column, or the bins that a continuous one is shown with at least."""
@@ -151,30 +154,47 @@ class _Design:
         if term.level is not None:
             values = (self.columns[term.name].values == term.level).astype(np.float64)
         else:
-            values = self.positions[term.name, term.in_units]
+            values = self.values.positions(term.name, self.probability_scales[term.name, term.in_units])
             if term.knot is not None:
                 values = np.maximum(values - term.knot, 0.0)
         deviation = float(values.std())
         return (values - values.mean()) / deviation if deviation > 0 else None
 
-    def rows_of(self, chosen: _Chosen) -> tuple[LogitRows, LineTerms]:
-        """Return the rows of a logit, in which levels without an amount of their own are one, and its terms."""
+    def scales_of(self, chosen: _Chosen) -> dict[str, ProbabilityScale]:
+        """Return the scales of the continuous columns of terms."""
+        return {name: self.probability_scales[name, in_units] for name, in_units in chosen.scales().items()}
+
+    def fitted(self, chosen: _Chosen) -> tuple[Member, NDArray[np.float64]]:
+        """Return the logit of terms, and the probability of the second level in every row, float64 (n_rows,).
+
+        Levels without an amount of their own have one together.
+        """
         continuous, discrete = self.parents(chosen)
-        in_units = chosen.scales()
-        groups = []
+        scales, functions = self.scales_of(chosen), []
+        for name in continuous:
+            scale, knots = scales[name], chosen.knots(name)
+            line = broken_line(name, np.concatenate([[scale.low], knots, [scale.high]]), in_units=False)
+            ends = line.knots[1:-1]
+            functions.append(line.combined(np.column_stack([ends, np.maximum(ends[:, None] - knots, 0.0)])))
         for name in discrete:
-            of_level = np.zeros(len(self.columns[name].levels or ()), np.int64)
-            of_level[chosen.levels(name)] = np.arange(1, len(chosen.levels(name)) + 1)
-            groups.append(of_level[self.columns[name].values])
-        positions = [self.positions[name, in_units[name]] for name in continuous]
-        rows = LogitRows(
-            self.of_target,
-            2,
-            np.column_stack([np.empty((self.n_rows, 0)), *positions]),
-            groups,
-            [len(chosen.levels(name)) + 1 for name in discrete],
-        )
-        return rows, LineTerms(tuple(chosen.knots(name) for name in continuous))
+            own, n_levels = chosen.levels(name), self.n_levels[name]
+            amounts = np.zeros((n_levels, len(own) + 1))
+            amounts[:, 0] = 1.0
+            amounts[own, 0] = 0.0
+            amounts[own, np.arange(1, len(own) + 1)] = 1.0
+            functions.append(indicators([name], [n_levels]).combined(amounts))
+        terms = Terms(tuple(functions))
+        precisions = np.full(terms.n_terms, _PRECISION)
+        design = design_of_terms(terms, precisions, self.values, scales, self.n_levels)
+        places = {name: self.values.positions(name, scales[name]) for name in continuous}
+        member = fitted_logit(LogitRows(self.of_target, 2, design), continuous, discrete, places)
+        assert member is not None
+        density = member.fitted.density(self.target, self.facts(chosen))
+        return member, density.masses(None, self.values)[:, 1]
+
+    def facts(self, chosen: _Chosen) -> ColumnFacts:
+        """Return what the density of a logit needs to know of the columns."""
+        return ColumnFacts({}, {}, self.n_levels, {False: self.scales_of(chosen), True: {}})
 
     def parents(self, chosen: _Chosen) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the continuous and the discrete columns of terms in column order."""
@@ -202,7 +222,7 @@ def _normal_shape(values: NDArray[np.float64]) -> Shape | None:
 
 def _choices(
     design: _Design, most_parents: float, most_parameters: float
-) -> Iterator[tuple[_Chosen, FittedLogit]]:
+) -> Iterator[tuple[_Chosen, Member]]:
     """Yield the terms of ever larger logits within the limits, and their fits."""
     y = design.of_target.astype(np.float64)
     functions = {term: f for term in design.first_terms() if (f := design.function(term)) is not None}
@@ -245,10 +265,7 @@ def _choices(
             bend = term._replace(knot=_KNOT)
             if (bent := design.function(bend)) is not None:
                 functions[bend] = bent
-        rows, terms = design.rows_of(chosen)
-        fitted = logit_of_terms(rows, terms)
-        index = logit_design(terms.of_rows(rows.parents), rows.groups, rows.n_group_levels) @ fitted.slopes
-        p = np.exp(log_levels(index, fitted.constants, fitted.positions))[:, 1]
+        fitted, p = design.fitted(chosen)
         yield chosen, fitted
 
 
@@ -285,7 +302,7 @@ def logit_networks(
         alone = DiscretizedBayesNet.from_table(rows, [], cuts, pseudo_count=pseudo_count, shapes=shapes)
         weight = mixture_weight(without, fitted.left_out)
         loss = -float(log_mixture(without, fitted.left_out, weight).mean())
-        network = _network_of(alone, design, chosen, fitted, weight)
+        network = _network_of(alone, design, chosen, fitted.fitted, weight)
         loss += edge_cost * len(chosen.names) / rows.n_rows
         found.append(LogitNetwork(network, loss, len(chosen.terms) + 1))
     return found
@@ -304,14 +321,14 @@ def _shown_cuts(design: _Design, chosen: _Chosen) -> dict[str, NDArray[np.float6
 
 
 def _network_of(
-    alone: DiscretizedBayesNet, design: _Design, chosen: _Chosen, fitted: FittedLogit, weight: float
+    alone: DiscretizedBayesNet, design: _Design, chosen: _Chosen, fitted: Fitted, weight: float
 ) -> DiscretizedBayesNet:
     """Return a network without edges with those of a logit, which has a weight next to the frequencies of the class."""
     target, parents = design.target, design.parents(chosen)
     in_units = chosen.scales()
     conditionals = Conditionals.of_tables(
         [TableSet.of_network(alone, alone.counts)],
-        {target: (weight, _of_all_levels(design, chosen, fitted).of_family(*parents))},
+        {target: (weight, fitted)},
         scales={name: design.scales[name, in_units[name]] for name in parents[0]},
         n_rows=design.n_rows,
     )
@@ -333,28 +350,3 @@ def _network_of(
     return network.changed(
         tables={**tables, target: table_over_rows(network, target, alone.cut_points, values)}
     )
-
-
-def _of_all_levels(design: _Design, chosen: _Chosen, fitted: FittedLogit) -> FittedLogit:
-    """Return a logit with an amount for every level of its discrete parents, of which some are equal."""
-    rows, terms = design.rows_of(chosen)
-    _, discrete = design.parents(chosen)
-    coefficients, *amounts = np.split(
-        fitted.slopes, np.cumsum([terms.n_terms, *fitted.n_group_levels[:-1]]) if discrete else []
-    )
-    of_levels, groups = [], []
-    for name, of_own in zip(discrete, amounts, strict=True):
-        levels = design.columns[name].levels or ()
-        own = chosen.levels(name)
-        of_levels.append(np.full(len(levels), of_own[0]))
-        of_levels[-1][own] = of_own[1:]
-        groups.append(np.asarray(design.columns[name].values, np.int64))
-    n_levels = [len(of_level) for of_level in of_levels]
-    slopes = np.concatenate([coefficients, *of_levels])
-    every = logit_design(terms.of_rows(rows.parents), groups, n_levels)
-    logs = log_levels(every @ slopes, fitted.constants, fitted.positions)
-    targets = np.eye(len(fitted.constants))[rows.levels]
-    _, information = derivatives(every, logs, fitted.positions, targets, np.ones(design.n_rows))
-    further = np.arange(2, len(information))
-    information[further, further] += _PRECISION * np.maximum(every.std(axis=0) ** 2, _RIDGE)
-    return replace(fitted, slopes=slopes, information=information, n_group_levels=n_levels)

@@ -135,6 +135,10 @@ class Stack:
         """Return what the column follows without some rows, which are among those that it was fitted to."""
         return self._of_each(lambda fitted: fitted.left_out(name, rows))
 
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that the members need a scale of, each with whether that is in own units."""
+        return set().union(*(fitted.scaled(name) for _, fitted in self.members))
+
     def in_order(self, names: Sequence[str]) -> Stack:
         """Return the stack of a network with its columns in another order."""
         return self._of_each(lambda fitted: fitted.in_order(names))

@@ -15,9 +15,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.network.conditionals.basis import LEAST_SPREAD
 from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
 from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds, TransformedScale
-from gomea_bn.network.conditionals.basis import LEAST_SPREAD
 from gomea_bn.network.conditionals.student import (
     below_student,
     log_student,
@@ -129,7 +129,7 @@ class FamilyEffects(Fitted):
     scales: NDArray[np.float64]
     freedom: NDArray[np.float64]
     least_scale: float = 0.0
-    in_units: bool = False  # type: ignore[assignment]
+    in_units: bool = False
     transform: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
@@ -176,6 +176,10 @@ class FamilyEffects(Fitted):
             return scale
         return TransformedScale(scale, *self.transform)
 
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of, each with whether that is in own units."""
+        return {(self.in_units, name)} | self.terms.scaled
+
     def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
         """Raise `GomeaBnError` unless the effects fit the family of a column, and its columns have a scale."""
         self.terms.check(network, name, self.parents, self.groups, scales)
@@ -187,7 +191,11 @@ class FamilyEffects(Fitted):
             raise GomeaBnError(
                 f"The effects on '{name}' must have 1 or {n_groups} scales, got {len(self.scales)}."
             )
-        if self.transform is not None and isinstance(scales[False].get(name), Shape) and scales[False][name].points:
+        if (
+            self.transform is not None
+            and isinstance(scales[False].get(name), Shape)
+            and scales[False][name].points
+        ):
             raise GomeaBnError(
                 f"The effects on '{name}' have a transform, but scales['{name}'] has point masses, whose places are "
                 "fixed."
@@ -208,7 +216,9 @@ class FamilyEffects(Fitted):
         facts = rows.facts
         former = rows.like_former()
         design, of_former = (
-            np.column_stack([np.ones(len(part.weights)), self.terms.of_rows(part.columns, facts.scales, facts.n_levels)])
+            np.column_stack(
+                [np.ones(len(part.weights)), self.terms.of_rows(part.columns, facts.scales, facts.n_levels)]
+            )
             for part in (rows, former)
         )
         z = rows.columns.positions(name, self.own_scale(facts.scales[self.in_units][name]))
@@ -260,7 +270,9 @@ class FamilyEffects(Fitted):
         parts = effect_parts(content, cls.what, numbers)
         in_units, least = content.get("in_units", False), content.get("least_scale", 0.0)
         if not isinstance(in_units, bool) or not is_real(least):
-            raise GomeaBnError("in_units of a sum of effects must be true or false, and least_scale a number.")
+            raise GomeaBnError(
+                "in_units of a sum of effects must be true or false, and least_scale a number."
+            )
         return {
             **parts,
             **{name: content[name] for name in numbers},

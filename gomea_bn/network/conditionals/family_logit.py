@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,8 +85,8 @@ class FamilyLogit(Fitted):
         )
         if not is_valid:
             raise GomeaBnError(
-                "A logit must have at least one parent, an intercept and one coefficient per term, and a constant and a "
-                "position of each level, all finite."
+                "A logit must have at least one parent, an intercept and one coefficient per term, and a constant and "
+                "a position of each level, all finite."
             )
 
     @property
@@ -98,6 +98,10 @@ class FamilyLogit(Fitted):
     def n_parameters(self) -> int:
         """Number of parameters that were estimated."""
         return self.terms.n_free + 2 * len(self.constants) - 3
+
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of, each with whether that is in own units."""
+        return self.terms.scaled
 
     def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
         """Raise `GomeaBnError` unless the logit fits the family of a column, and its parents have a scale."""
@@ -195,7 +199,7 @@ class FamilyLogit(Fitted):
     @property
     def _moved_constants(self) -> NDArray[np.float64]:
         """Constants of an index without intercept."""
-        return self.constants + self.positions * self.coefficients[0]
+        return np.asarray(self.constants + self.positions * self.coefficients[0])
 
     def _with_parameters(self, parameters: NDArray[np.float64]) -> FamilyLogit:
         """Return the logit with other constants and coefficients, in this order, and no intercept."""
@@ -224,7 +228,10 @@ def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
         "freedom": [],
     }
     effects = effects_of_line(line)
-    amounts = [indicators([group], [len(of)]) for group, of in zip(content["groups"], content["amounts"], strict=True)]
+    amounts = [
+        indicators([group], [len(of)])
+        for group, of in zip(content["groups"], content["amounts"], strict=True)
+    ]
     n_first = len(effects["functions"])
     sizes = [part["size"] if "size" in part else len(part["matrix"][0]) for part in effects["functions"]]
     place = 1 + sum(sizes)
@@ -311,7 +318,7 @@ class _OfLevels(LineDensity):
     def _probabilities(self, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
         line = self._line
-        index = self._sum.of(values)
+        index: Any = self._sum.of(values)
         moved = list(self._sum.moved(values))
         if not moved:
             return np.exp(log_levels(index, line.constants, line.positions))

@@ -248,7 +248,11 @@ class FamilyTable(Fitted):
         """Whether it is certain which rows all tables count."""
         return self.takes_rows
 
-    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of: none."""
+        return set()
+
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
         """Raise `GomeaBnError` unless it fits the family of a column; `checked` does."""
         self.checked(network, name, {}, {})
 

@@ -58,7 +58,11 @@ class FixedValue(Fitted):
         """Return the value as JSON can hold it."""
         return {"kind": self.kind, "value": self.value}
 
-    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of: none."""
+        return set()
+
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
         """Raise `GomeaBnError` for a value that the column cannot have."""
         is_discrete = name in network.levels
         low, high = (0, len(network.levels[name]) - 1) if is_discrete else network.support[name]

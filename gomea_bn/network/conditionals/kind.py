@@ -5,7 +5,7 @@ A kind is one thing everywhere, in a file of its own. `kinds` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import LineTerms, joint_groups
+from gomea_bn.network.conditionals.basis import joint_groups
 from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
 from gomea_bn.network.parts import WithTables
 from gomea_bn.network.tables import PseudoCount
@@ -26,18 +26,15 @@ _N_CENTRES = 41
 _FARTHEST = 6.0
 
 _NAMES = ("parents", "groups")
-_FLAGS = ("has_products", "in_units")
-_NUMBERS = ("value", "least_scale")
-# one array for every parent
-_LISTS = ("amounts", "knots", "product_knots")
+_FLAGS = ("in_units",)
+_NUMBERS = ("value",)
 
 
 class Parts:
     """Named parts that JSON can hold; a subclass is a frozen dataclass.
 
-    The name of a field says what it is: `parents` and `groups` are names, `has_products` and `in_units` true or false,
-    `value` and `least_scale` numbers, `amounts`, `knots` and `product_knots` one array for every parent, `sums` parts
-    of their own, and all others are arrays.
+    The name of a field says what it is: `parents` and `groups` are names, `in_units` true or false, `value` a number,
+    and all others are arrays.
     """
 
     what: ClassVar[str]
@@ -73,8 +70,6 @@ class Parts:
                 isinstance(value, list) and all(isinstance(one, str) for one in value)
             ):
                 raise GomeaBnError(f"The {name} of {what} must be a list of names, got {value!r:.80}.")
-            if name in _LISTS and not isinstance(value, list):
-                raise GomeaBnError(f"The {name} of {what} must be a list of lists, got {value!r:.80}.")
             if name in _FLAGS and not isinstance(value, bool):
                 raise GomeaBnError(f"{name} of {what} must be true or false, got {value!r:.80}.")
             try:
@@ -88,11 +83,11 @@ class Parts:
         arrays: list[NDArray[np.float64]] = []
         for part in fields(self):  # type: ignore[arg-type]
             value = getattr(self, part.name)
-            if part.name in (*_NAMES, *_FLAGS, *_NUMBERS, "sums") or value is None:
+            if part.name in (*_NAMES, *_FLAGS, *_NUMBERS) or value is None:
                 continue
-            fixed: Any = tuple(map(_fixed, value)) if part.name in _LISTS else _fixed(value)
+            fixed = _fixed(value)
             object.__setattr__(self, part.name, fixed)
-            arrays += fixed if part.name in _LISTS else (fixed,)
+            arrays.append(fixed)
         return all(np.isfinite(array).all() for array in arrays)
 
 
@@ -243,11 +238,14 @@ class Fitted(Parts):
         `scales` has by `in_units` whatever describes columns that have a scale, a shape or units. Equal sets of cuts
         become one array of `shared`, so that `Columns` find their bins once.
         """
-        self.check(network, name, scales[self.in_units])
+        self.check(network, name, scales)
         return self
 
-    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
-        """Raise `GomeaBnError` unless it fits the family of a column, and its columns have a scale."""
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
+        """Raise `GomeaBnError` unless it fits the family of a column, and its columns have a scale.
+
+        `scales` has by `in_units` whatever describes columns that have a scale, a shape or units.
+        """
         cuts, levels = network.cut_points, network.levels
         parents = network.parents(name)
         continuous = tuple(parent for parent in parents if parent in cuts)
@@ -262,7 +260,7 @@ class Fitted(Parts):
             name, {group: len(levels[group]) for group in (*discrete, name) if group in levels}
         )
         scaled = (name, *continuous) if name in cuts else continuous
-        missing = [member for member in scaled if member not in scales]
+        missing = [member for member in scaled if member not in scales[self.in_units]]
         if missing:
             option = "units" if self.in_units else "scales"
             raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
@@ -276,6 +274,11 @@ class Fitted(Parts):
         wanted = prod(n_levels[group] for group in self.groups)
         if n_groups != wanted:
             raise GomeaBnError(f"The line of '{name}' must have {wanted} groups, got {n_groups}.")
+
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of, each with whether that is in own units."""
+        members = self.parents if self.of_levels else (name, *self.parents)
+        return {(self.in_units, member) for member in members}
 
     def in_order(self, names: Sequence[str]) -> Self:
         """Return it for a network with its columns in another order."""
@@ -312,12 +315,10 @@ def _plain(value: Any) -> Any:
 def _read(name: str, value: Any) -> Any:
     if name in _NAMES:
         return tuple(value)
-    if name in _FLAGS or name == "sums":
+    if name in _FLAGS:
         return value
     if name in _NUMBERS:
         return float(value)
-    if name in _LISTS:
-        return tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in value)
     return np.array(value, np.float64)
 
 
@@ -418,47 +419,6 @@ class LineDensity(Density):
         for group in self._group_columns:
             groups = groups * self._n_levels[group] + np.asarray(values[group]).astype(np.int64)
         return groups
-
-    def _knots(self, terms: LineTerms, parent: str) -> NDArray[np.float64]:
-        """Return the values of a parent at which terms bend, float64 (n,)."""
-        if parent not in self._parents:
-            return np.empty(0)
-        scale, position = self._scales[parent], self._parents.index(parent)
-        knots = np.concatenate(
-            [of_parents[position] for of_parents in (terms.knots, terms.product_knots) if of_parents]
-        )
-        return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
-
-    def _moved(
-        self, terms: LineTerms, coefficients: NDArray[np.float64], groups: Any, values: Columns
-    ) -> Iterator[Any]:
-        """Yield how far a sum of terms moves inside the cells of each parent that has cells."""
-        n = len(self._parents)
-        first_knot = 1 + n
-        first_product = first_knot + sum(map(len, terms.knots))
-        for place, (parent, knots) in enumerate(zip(self._parents, terms.knots, strict=True)):
-            at = [1 + place, *range(first_knot, first_knot + len(knots))]
-            first_knot += len(knots)
-            if (ends := values.ends(parent)) is None:
-                continue
-            low, high = (self._scales[parent].of_values(end)[..., None] for end in ends)
-            steps = [high - low, np.maximum(high - knots, 0.0) - np.maximum(low - knots, 0.0)]
-            sums = np.concatenate(steps, axis=-1) @ coefficients[:, at].T
-            flat = sums.reshape(-1, len(coefficients))
-            moved: Any = flat[np.arange(len(flat)).reshape(sums.shape[:-1]), groups]
-            at_ends = [terms.factors(place, end[..., 0]) for end in (low, high)]
-            for product, (i, a, j, b) in enumerate(terms.products, start=first_product):
-                if place not in (i, j):
-                    continue
-                own, other, factor = (a, j, b) if i == place else (b, i, a)
-                step = at_ends[1][own] - at_ends[0][own]
-                if i == j:
-                    by = at_ends[1][own] + at_ends[0][own]
-                else:
-                    of_other = self._parents[other]
-                    by = terms.factors(other, values.positions(of_other, self._scales[of_other]))[factor]
-                moved = moved + coefficients[groups, product] * (step * by)
-            yield moved
 
 
 class ScaledDensity(LineDensity):

@@ -6,21 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family_line import FamilyLine
-from gomea_bn.network.conditionals.family_logit import FamilyLogit
+from gomea_bn.network.conditionals.family_effects import FamilyEffects, effects_of_line
+from gomea_bn.network.conditionals.family_logit import FamilyLogit, logit_of_earlier_versions
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
 from gomea_bn.network.conditionals.family_table import FamilyTable
 from gomea_bn.network.conditionals.fixed_value import FixedValue
 from gomea_bn.network.conditionals.kind import Fitted
 
-KINDS: tuple[type[Fitted], ...] = (FamilyTable, FamilyLine, FamilyMixture, FamilyLogit, FixedValue)
+KINDS: tuple[type[Fitted], ...] = (FamilyTable, FamilyEffects, FamilyLogit, FamilyMixture, FixedValue)
 """All kinds."""
+
+# lines of earlier versions, some of which have no field "kind"
+_LINE = "line"
 
 
 def fitted_from_content(content: Any) -> Fitted:
     """Return what a column follows, as JSON values describe it; raises `GomeaBnError` for others."""
-    # a line has no field "kind" in files of earlier versions
-    named = content.get("kind", FamilyLine.kind) if isinstance(content, Mapping) else FamilyLine.kind
+    named = content.get("kind", _LINE) if isinstance(content, Mapping) else _LINE
+    if named == _LINE:
+        content, named = effects_of_line(content), FamilyEffects.kind
+    elif named == FamilyLogit.kind and "amounts" in content:
+        content = logit_of_earlier_versions(content)
     for kind in KINDS:
         if kind.kind == named:
             return kind.from_content(content)

@@ -44,7 +44,7 @@ class Functions:
     @property
     def size(self) -> int:
         """Number of functions."""
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     @property
     def of_levels(self) -> bool:
@@ -94,7 +94,9 @@ class Functions:
         """Return the functions that JSON values describe; raises `GomeaBnError` for others."""
         try:
             of, knots = tuple(content["of"]), np.array(content.get("knots", []), np.float64)
-            matrix = np.array(content["matrix"] if "matrix" in content else np.eye(content["size"]), np.float64)
+            matrix = np.array(
+                content["matrix"] if "matrix" in content else np.eye(content["size"]), np.float64
+            )
             in_units = content.get("in_units", False)
             is_valid = (
                 len(of) > 0
@@ -106,7 +108,9 @@ class Functions:
                 and bool(np.isfinite(knots).all() and np.isfinite(matrix).all())
             )
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-            raise GomeaBnError(f"The functions of a parent must be an object with of, and matrix or size: {error}.") from error
+            raise GomeaBnError(
+                f"The functions of a parent must be an object with of, and matrix or size: {error}."
+            ) from error
         functions = cls(of, knots, matrix, in_units)
         if is_valid and len(knots):
             degree = functions.degree
@@ -119,8 +123,8 @@ class Functions:
             )
         if not is_valid:
             raise GomeaBnError(
-                "The functions of a parent must have the name of a continuous parent with increasing knots, or names of "
-                "discrete ones, and a matrix of finite numbers with a row for every B-spline or configuration."
+                "The functions of a parent must have the name of a continuous parent with increasing knots, or names "
+                "of discrete ones, and a matrix of finite numbers with a row for every B-spline or configuration."
             )
         return functions
 
@@ -174,6 +178,11 @@ class Terms:
             return "curves"
         return "lines" if continuous else "amounts of levels"
 
+    @property
+    def scaled(self) -> set[tuple[bool, str]]:
+        """Continuous parents, each with whether its functions are of its own units."""
+        return {(f.in_units, f.of[0]) for f in (*self.functions, *self.factors) if not f.of_levels}
+
     def of_rows(self, values: Columns, scales: Scales, n_levels: Mapping[str, int]) -> NDArray[np.float64]:
         """Return the terms of rows, float64 (n, n_terms)."""
         blocks, factors = (
@@ -193,22 +202,29 @@ class Terms:
         scales: Mapping[bool, Mapping[str, Any]],
     ) -> None:
         """Raise `GomeaBnError` unless the terms are of parents of a column, with their levels and their scales."""
+        for member in (*parents, *groups):
+            if member not in network.parents(name):
+                raise GomeaBnError(f"The effects on '{name}' are of '{member}', which is no parent.")
         for functions in (*self.functions, *self.factors):
             of_levels = functions.of_levels
             for parent in functions.of:
                 if parent not in (groups if of_levels else parents):
                     kind = "discrete" if of_levels else "continuous"
-                    raise GomeaBnError(f"The effects on '{name}' are of '{parent}', which is no {kind} parent.")
+                    raise GomeaBnError(
+                        f"The effects on '{name}' are of '{parent}', which is no {kind} parent."
+                    )
             if of_levels:
                 n_levels = prod(len(network.levels[parent]) for parent in functions.of)
                 if len(functions.matrix) != n_levels:
                     raise GomeaBnError(
-                        f"The effects of {functions.of} on '{name}' must have {n_levels} rows, one for every level, got "
-                        f"{len(functions.matrix)}."
+                        f"The effects of {functions.of} on '{name}' must have {n_levels} rows, one for every level, "
+                        f"got {len(functions.matrix)}."
                     )
             elif functions.of[0] not in scales[functions.in_units]:
                 option = "units" if functions.in_units else "scales"
-                raise GomeaBnError(f"{option} must have an entry for '{functions.of[0]}', which has an effect.")
+                raise GomeaBnError(
+                    f"{option} must have an entry for '{functions.of[0]}', which has an effect."
+                )
 
     def to_content(self) -> dict[str, Any]:
         """Return the terms as values that JSON can hold."""
@@ -223,14 +239,17 @@ class Terms:
         """Return the terms that JSON values describe; raises `GomeaBnError` for others."""
         try:
             functions, factors = (
-                tuple(Functions.from_content(one) for one in content.get(name, ())) for name in ("functions", "factors")
+                tuple(Functions.from_content(one) for one in content.get(name, ()))
+                for name in ("functions", "factors")
             )
             products = tuple((i, j) for i, j in content.get("products", ()))
         except (TypeError, ValueError) as error:
             raise GomeaBnError(f"The terms of a sum must be lists: {error}.") from error
         places = {place for pair in products for place in pair}
         if not all(isinstance(place, int) and 0 <= place < len(factors) for place in places):
-            raise GomeaBnError(f"products must be pairs of positions below {len(factors)}, got {products!r:.80}.")
+            raise GomeaBnError(
+                f"products must be pairs of positions below {len(factors)}, got {products!r:.80}."
+            )
         return cls(functions, factors, products)
 
 

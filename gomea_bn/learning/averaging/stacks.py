@@ -1,0 +1,81 @@
+"""Which kinds of conditionals a column follows, by the density of rows that are left out of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.network.conditionals.family import Stack, log_mixture
+from gomea_bn.network.conditionals.kind import Fitted
+
+_MOST_STEPS = 500
+_STEP_TOLERANCE = 1e-7
+# gain of another choice that counts, in nats of all rows
+_LEAST_GAIN = 2.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """A conditional of a column, and the log density of every row left out of it, in its units, float64 (n_rows,)."""
+
+    fitted: Fitted
+    left_out: NDArray[np.float64]
+
+
+def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the weight of the second of two densities with which their mixture fits rows best.
+
+    The log densities, float64 (n_rows,), are of rows that were left out of the fit of either. The weight, by
+    expectation maximisation, is at most 1 - 1 / (n_rows + 1): the next row may be one that the second density cannot
+    predict.
+    """
+    ratio = np.exp(np.clip(second - first, -700, 700))
+    weight, n_rows = 0.5, len(first)
+    for _ in range(_MOST_STEPS):
+        share = weight * ratio
+        # `mean` of NumPy gives the same number; for few rows it takes as long as the rest of the step
+        before, weight = weight, float(np.add.reduce(share / (1 - weight + share))) / n_rows
+        if abs(weight - before) < _STEP_TOLERANCE:
+            break
+    return min(weight, 1 - 1 / (n_rows + 1))
+
+
+def mixture_gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:
+    """Return what the mixture of two densities gains over the first one, in nats of all rows; 0 for a weight of 0."""
+    return float(np.sum(log_mixture(first, second, weight) - first)) if weight > 0 else 0.0
+
+
+def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[np.float64]]:
+    """Return one or two members with their weights, and the log density of left-out rows, float64 (n_rows,).
+
+    The first member is the one that the score chose. Another choice must gain more than 2 nats of all rows, and the
+    price, in nats, of every number that it has beyond those of the first.
+    """
+    first = members[0]
+    best, left_out, gain = Stack.of(first.fitted), first.left_out, 0.0
+    n_numbers, base = first.fitted.n_parameters, first.left_out
+    for one in members[1:]:
+        further = price * max(one.fitted.n_parameters - n_numbers, 0.0)
+        of_one = _difference(one.left_out, base) - further
+        if of_one > gain + _LEAST_GAIN:
+            best, left_out, gain = Stack.of(one.fitted), one.left_out, of_one
+    for one, other in combinations(members, 2):
+        weight = mixture_weight(one.left_out, other.left_out)
+        if not 0 < weight < 1:
+            continue
+        logs = log_mixture(one.left_out, other.left_out, weight)
+        n_both = one.fitted.n_parameters + other.fitted.n_parameters
+        of_both = _difference(logs, base) - price * max(n_both - n_numbers, 0.0)
+        if of_both > gain + _LEAST_GAIN:
+            best, left_out, gain = Stack.of(one.fitted, other.fitted, weight), logs, of_both
+    return best, left_out
+
+
+def _difference(logs: NDArray[np.float64], base: NDArray[np.float64]) -> float:
+    """Return the sum of differences of log densities; rows that are impossible under both differ by 0."""
+    is_equal = logs == base
+    return float(np.subtract(logs, base, out=np.zeros_like(logs), where=~is_equal).sum())
