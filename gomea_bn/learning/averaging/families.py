@@ -536,8 +536,8 @@ class Averaging:
     ) -> tuple[float, Fitted, NDArray[np.float64]] | None:
         """Return the weight of the line of a column with given parents, the line, and the log density of left-out rows.
 
-        The density is that of the mixture. None if no line predicts better than tables alone, whose log density of every
-        row is given. `line` is "auto" or "single", as of `average_families`.
+        The density is that of the mixture. None if no line predicts better than tables alone, whose log density of
+        every row is given. `line` is "auto" or "single", as of `average_families`.
         """
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
