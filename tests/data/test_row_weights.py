@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import sets_of
 from command_line import invoke, ok
 from hypothesis import given
 from hypothesis import strategies as st

@@ -144,7 +144,7 @@ def sets_of(network: DiscretizedBayesNet) -> list[TableSet]:
     return sets
 
 
-def lines_of(network: DiscretizedBayesNet) -> dict[str, Fitted]:
+def lines_of(network: DiscretizedBayesNet) -> dict[str, Any]:
     """Return lines, mixtures of lines and logits by column."""
     stacks = conditionals_of(network).stacks
     return {name: fitted for name, stack in stacks.items() for _, fitted in stack.smooth}

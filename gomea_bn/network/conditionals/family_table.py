@@ -139,14 +139,16 @@ class CutTable:
             raise GomeaBnError(
                 f"The cut_points_of_parents of a table must be an object, got {of_parents!r:.80}."
             )
-        # their types are checked with the network
-        return cls(
-            tuple(parents),
-            content.get("cut_points"),
-            dict(of_parents),
-            content["table"],
-            content.get("counts"),
-        )
+        try:
+            cuts, counts = (
+                None if content.get(part) is None else np.array(content[part], np.float64)
+                for part in ("cut_points", "counts")
+            )
+            cuts_of_parents = {parent: np.array(of_one, np.float64) for parent, of_one in of_parents.items()}
+            table = np.array(content["table"], np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"The parts of a table must be numbers: {error}.") from error
+        return cls(tuple(parents), cuts, cuts_of_parents, table, counts)
 
 
 def counts_content(counts: NDArray[np.float64]) -> Any:

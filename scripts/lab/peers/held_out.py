@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
+from gomea_bn.network.conditionals import FamilyTable
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
@@ -194,7 +195,14 @@ def of_ours(
             of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
             known = families.conditionals
             of_method[f"bins {width}"] = float(
-                np.mean([mean_bins(copy.cut_points.values()) for copy in known.copies])
+                np.mean(
+                    [
+                        mean_bins(one.cuts for one in fitted.tables if one.cuts is not None)
+                        for name in families.cut_points
+                        for _, fitted in known.stacks[name].members
+                        if isinstance(fitted, FamilyTable)
+                    ]
+                )
             )
             of_method[f"weight {width}"] = known.mean_line_weight(families)
             of_method.setdefault("n edges", len(network.edges))

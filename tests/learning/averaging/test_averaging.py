@@ -89,10 +89,10 @@ def test_copies_have_the_graph_and_the_counted_tables(pseudo_count: PseudoCount,
     assert averaged.edges == network.edges
     np.testing.assert_equal(averaged.cut_points, network.cut_points)
     assert known.n_rows == 120
-    assert len(known.copies) == 5
-    assert len({tuple(copy.cut_points["y"].tolist()) for copy in known.copies}) > 1
+    assert known.n_sets == 5
+    assert len({tuple(copy.cut_points["y"].tolist()) for copy in sets_of(averaged)}) > 1
     table_of_rows = read_table(frame)
-    for copy in known.copies:
+    for copy in sets_of(averaged):
         assert network_of_tables(network, copy) == DiscretizedBayesNet.from_table(
             table_of_rows, network.edges, copy.cut_points, pseudo_count=pseudo_count, shapes=network.shapes
         )
@@ -547,8 +547,8 @@ def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() ->
             BayesNetLearner(pseudo_count="auto", curves="none", density="bins", **QUICK).fit(frame).network_
         )
         averaged = average_families(network, frame)
-        lines = lines_of(averaged).values()
-        weights = [line.weight for line in lines if isinstance(line, FamilyLine)]
+        lines = lines_of(averaged).items()
+        weights = [weight_of(averaged, name) for name, line in lines if isinstance(line, FamilyLine)]
         assert max(weights, default=0.0) < 0.25
         # values beyond the range of the rows have no probability
         inside = np.all([fresh[name].between(*ends) for name, ends in network.support.items()], axis=0)

@@ -94,7 +94,11 @@ def test_fields_of_a_wrong_kind_are_refused(field, value):
         (("stacks", "b", 0, "tables"), [], "The tables of a column must be at least one"),
         (("stacks", "b", 0, "tables", 1), 5, "A table of a column must be an object with the fields"),
         (("stacks", "b", 0, "tables", 1, "table"), GONE, "with the fields parents, table"),
-        (("stacks", "b", 0, "tables", 1, "cut_points"), ["x"], r"cut_points\['b'\] must be numbers"),
+        (
+            ("stacks", "b", 0, "tables", 1, "cut_points"),
+            ["x"],
+            "stack of 'b': The parts of a table must be numbers",
+        ),
         (("stacks", "b", 0, "tables", 1, "cut_points"), GONE, r"must have cuts of \['a', 'p', 'b'\]"),
         (("stacks", "b", 0, "tables", 1, "cut_points_of_parents"), 5, "must be an object, got 5"),
         (("stacks", "b", 0, "tables", 1, "cut_points_of_parents", "a"), GONE, "must have cuts of"),
