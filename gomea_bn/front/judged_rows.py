@@ -242,6 +242,7 @@ def _probabilities(
         n_learned,
         facts,
         network.pseudo_count or 0.0,
+        lambda: Columns({name: table.columns[table.names.index(name)].values for name in values}),
     )
     cuts = network.cut_points
     of_target = np.arange(network.cardinality(target), dtype=np.int32)
