@@ -250,10 +250,6 @@ class FamilyTable(Fitted):
         """Whether it is certain which rows all tables count."""
         return self.takes_rows
 
-    def check(self, network: WithTables, name: str, scales: Mapping[str, Any]) -> None:
-        """Raise `GomeaBnError` unless it fits the family of a column; `checked` does."""
-        self.checked(network, name, {}, {})
-
     def checked(
         self,
         network: WithTables,
