@@ -81,9 +81,9 @@ class DiscretizedBayesNet(Immutable):
     Values outside the support belong to the end bins. The density of a row is the product over the variables of
     p(variable | parents).
 
-    A learned network has `conditionals`: averages of tables over several sets of cuts, and lines or curves of the
-    continuous parents. Densities, draws and answers come from them, and `tables` over the shown bins are computed from
-    them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the density inside
+    A learned network has `conditionals`: for every column averages of tables over several sets of cuts, and lines or
+    curves of the continuous parents. Densities, draws and answers come from them, and `tables` over the shown bins are
+    computed from them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the density inside
     the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform inside its bins,
     otherwise the shape's density / the shape's probability of the bin.
 

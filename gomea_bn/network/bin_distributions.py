@@ -1,7 +1,6 @@
 """How continuous variables are distributed inside their bins.
 
-Point masses have a probability, or count as
-a bin of one measuring step.
+Point masses have a probability, or count as a bin of one measuring step.
 """
 
 from __future__ import annotations

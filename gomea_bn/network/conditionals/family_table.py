@@ -254,10 +254,6 @@ class FamilyTable(Fitted):
         """Return the columns that it needs a scale of: none."""
         return set()
 
-    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
-        """Raise `GomeaBnError` unless it fits the family of a column; `checked` does."""
-        self.checked(network, name, {}, {})
-
     def checked(
         self,
         network: WithTables,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
-from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
-from gomea_bn.network.conditionals.family import Family, Stack
-from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
+from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel, Conditionals
+from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
@@ -1406,10 +1406,8 @@ class _OfCodes:
         self.levels = {name: range(network.cardinality(name)) for name in network.names}
         facts = ColumnFacts({}, {}, {name: len(codes) for name, codes in self.levels.items()}, {})
         tables = TableSet({}, {name: network.parents(name) for name in network.names}, network.tables)
-        self.families = {
-            name: Family(name, Stack.of(FamilyTable((tables.of_column(name),))), facts)
-            for name in network.names
-        }
+        stacks = Conditionals.of_tables([tables], n_rows=1).stacks
+        self.families = {name: Family(name, stack, facts) for name, stack in stacks.items()}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._network, name)

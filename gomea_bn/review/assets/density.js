@@ -41,7 +41,8 @@ function averagedDensity(variable) {
 function averageText(variable) {
   const { copies, line, words } = model.data.averaged[variable];
   const share = line === null ? "" : `, ${percent(line)} of it ${words} of the parents`;
-  return `Dashed: the density averaged over ${copies} ${copies === 1 ? "set" : "sets"} of cuts${share}.`;
+  const sets = copies === 0 ? "" : ` averaged over ${copies} ${copies === 1 ? "set" : "sets"} of cuts`;
+  return `Dashed: the density${sets}${share}.`;
 }
 
 /** The height of a curve at a value, on the line that ends at the vertex of this index. */
