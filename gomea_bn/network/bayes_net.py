@@ -29,6 +29,7 @@ from gomea_bn.network.conditionals.conditionals import (
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
+from gomea_bn.network.effects import MOST_SHOWN_CELLS, ColumnEffects, EffectsOfNetwork
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
@@ -155,6 +156,7 @@ class DiscretizedBayesNet(Immutable):
     _conditionals: Conditionals | None
     _counts: dict[str, NDArray[np.float64]]
     _cuts: dict[str, NDArray[np.float64]]
+    _effects: EffectsOfNetwork | None
     _families: dict[str, Family]
     _grids: CellGrids | None
     _levels: dict[str, tuple[Level, ...]]
@@ -228,7 +230,7 @@ class DiscretizedBayesNet(Immutable):
         )
         if conditionals is not None:
             self._set_parts({"_conditionals": conditionals.checked(self)})
-        self._set_parts({"_families": families_of(self), "_grids": None})
+        self._set_parts({"_families": families_of(self), "_grids": None, "_effects": None})
 
     @classmethod
     def from_table(
@@ -380,8 +382,14 @@ class DiscretizedBayesNet(Immutable):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free probabilities: the sum of (card - 1) over all table rows."""
-        return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
+        """Number of free parameters that the network keeps.
+
+        Of a table these are card - 1 for each of its rows, and their mean over several sets of cuts. Of effects these
+        are their coefficients and scales. `families[name].n_parameters` is the number of one variable.
+        """
+        if self._conditionals is None:
+            return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
+        return sum(family.n_parameters for family in self._families.values())
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""
@@ -508,6 +516,60 @@ class DiscretizedBayesNet(Immutable):
         from gomea_bn.network.marginals import conditional_probabilities
 
         return conditional_probabilities(self, variable, given)
+
+    def effects(self, name: str) -> pd.DataFrame:
+        """Return what every parent of a variable does to it, on average over the other parents.
+
+        The effect of a parent is the mean of the variable, in its own units, while the parent has one value after
+        another and the other parents have those of 500 drawn rows. A discrete variable has the probabilities of its
+        levels in place of the mean. The draws have fixed seeds, and the same random numbers for all values. The effects
+        say what to expect when a value is seen, not if it were changed.
+
+        Parameters
+        ----------
+        name : str
+            Name of a variable with parents.
+
+        Returns
+        -------
+        DataFrame
+            One row per parent and value, and per level of a discrete variable; the parent with the largest share comes
+            first. "parent" and "value": a continuous parent has up to 17 values, most of them its quantiles from 1 to
+            99 %, a discrete one has all levels. "level": only of a discrete variable. "mean", or "probability". "low"
+            and "high": the ends of the central 80 % of the values of a continuous variable, or of the probabilities of
+            a level over the drawn rows. "rows": the share of the drawn rows whose nearest value is this one. "share":
+            the variance of the effect over the rows, as a share of the sum over all parents.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown variable, and for one without parents.
+
+        Notes
+        -----
+        This is partial dependence (Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
+        Statistics, 2001, section 8.2). It shows a sum of functions of the parents as it is. What parents only do
+        together averages out; `column_effects(name).additive` says how much is left.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+        >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {}, pseudo_count=0)
+        >>> effects = network.effects("coughs")
+        >>> effects.loc[effects["level"] == "yes", ["value", "probability"]].values.tolist()
+        [['no', 0.0], ['yes', 0.5]]
+        """
+        return self.column_effects(name).to_frame(self)
+
+    def column_effects(self, name: str) -> ColumnEffects:
+        """Return the effects of `effects` as an object, with what all parents explain; it is computed once."""
+        self._position(name)
+        if self._effects is None:
+            self._set_parts({"_effects": EffectsOfNetwork(self)})
+        assert self._effects is not None
+        return self._effects.of(name)
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
         """Return how sure every shown cut is, one row per cut.
@@ -1296,22 +1358,31 @@ class DiscretizedBayesNet(Immutable):
         axes: Axes = offered("plot_network")(self, reference=reference, ax=ax)
         return axes
 
-    def summary(self, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+    def summary(
+        self,
+        cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
+        *,
+        max_table_cells: int = MOST_SHOWN_CELLS,
+    ) -> str:
         """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges.
 
         For a continuous variable the text also says how it is distributed inside its bins, and names its point masses.
+        A variable that follows effects of its parents for the most part, or whose table is too large to read, has a
+        sentence on them, with the share of each parent (see `effects`).
 
         Parameters
         ----------
         cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
             Nats that every cut gains, by continuous variable, from `gomea_bn.cut_gains`. The text then names them.
+        max_table_cells : int
+            Largest number of cells of a table that people read, over the shown bins of a variable and all its parents.
 
         Raises
         ------
         GomeaBnError
             If the gains of a variable are not one per cut.
         """
-        return formats.to_text(self, cut_gains)
+        return formats.to_text(self, cut_gains, max_table_cells=max_table_cells)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""

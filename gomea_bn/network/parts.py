@@ -100,7 +100,7 @@ class WithTables(WithEdges, Protocol):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free probabilities."""
+        """Number of free parameters that the network keeps."""
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""

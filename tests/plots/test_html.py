@@ -80,7 +80,7 @@ def test_a_network_with_conditionals_shows_its_lines():
     averaged = average_families(network(), frame(), random_state=1)
     tree = parsed(averaged._repr_html_())
     header, *rows = cells(tree)
-    assert header[-1] == "weight of its line"
+    assert header[-1] == "weight of effects"
     assert {row[0] for row in rows if row[-1]} == set(conditionals_of(averaged).lines)
     assert f"averaged over {len(conditionals_of(averaged).copies)} sets of cuts" in "".join(tree.itertext())
 

@@ -120,6 +120,15 @@ class Family:
         """Whether an intervention has set the column to a value."""
         return self._set_to is not None
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that are kept: of tables, the mean over the sets of cuts, and of the line."""
+        if self._set_to is not None:
+            return 0
+        of_tables = [table.size - table.size // table.shape[-1] for table in self._tables]
+        of_line = 0 if self.line is None else self.line.n_parameters
+        return int(np.rint(np.mean(of_tables))) + of_line
+
     def log_density(
         self, values: Columns, of_tables: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
