@@ -518,7 +518,7 @@ class DiscretizedBayesNet(Immutable):
         return conditional_probabilities(self, variable, given)
 
     def effects(self, name: str) -> pd.DataFrame:
-        """Return what every parent of a variable does to it, on average over the other parents.
+        """Return how a variable goes with each of its parents, on average over the other parents.
 
         The effect of a parent is the mean of the variable, in its own units, while the parent has one value after
         another and the other parents have those of 500 drawn rows. A discrete variable has the probabilities of its

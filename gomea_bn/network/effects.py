@@ -26,6 +26,9 @@ MOST_SHOWN_CELLS = 200
 BAND = (0.1, 0.9)
 """Shares of the probability at the ends of bands."""
 
+TRENDS = {"up": "rises with", "down": "falls with", "bends": "bends with", "differs": "differs by"}
+"""Words for what a column does with a parent."""
+
 # drawn rows of the parents
 _N_ROWS = 500
 # draws of a column in each of these rows, which tell how much all parents explain
@@ -89,16 +92,20 @@ class ParentEffect:
         return np.asarray(densities / densities.max(), np.float64)
 
     @property
-    def words(self) -> str:
-        """What the column does with the parent, such as "rises with x"; of a discrete one its last level counts."""
-        name = shown_name(self.parent)
+    def trend(self) -> str:
+        """Key of `TRENDS`: what the column, or the probability of its last level, does with the parent."""
         if not self.is_continuous:
-            return f"differs by {name}"
+            return "differs"
         steps = np.diff(self.means[:, -1])
         moved, rise = np.abs(steps).sum(), steps.sum()
         if abs(rise) < _LEAST_RISE * moved or not moved:
-            return f"bends with {name}"
-        return f"{'rises' if rise > 0 else 'falls'} with {name}"
+            return "bends"
+        return "up" if rise > 0 else "down"
+
+    @property
+    def words(self) -> str:
+        """What the column does with the parent, such as "rises with x"."""
+        return f"{TRENDS[self.trend]} {shown_name(self.parent)}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -42,7 +42,7 @@ _ROW_BARS = "#b8b8b8"
 
 
 def plot_effects(network: DiscretizedBayesNet, variable: str, *, figure: Figure | None = None) -> list[Axes]:
-    """Draw what every parent of a variable does to it, one panel per parent, and return the axes.
+    """Draw how a variable goes with each of its parents, one panel per parent, and return the axes.
 
     Panels have the same vertical axis, so that effects can be compared; the parent with the largest share comes first.
     See `plot_effect` for a panel, and `DiscretizedBayesNet.effects` for the data that are drawn.
@@ -85,7 +85,7 @@ def plot_effects(network: DiscretizedBayesNet, variable: str, *, figure: Figure 
 
 
 def plot_effect(network: DiscretizedBayesNet, variable: str, parent: str, *, ax: Axes | None = None) -> Axes:
-    """Draw what one parent of a variable does to it, on average over the other parents, and return the axes.
+    """Draw how a variable goes with one of its parents, on average over the others, and return the axes.
 
     The line is the mean of the variable, or the probability of the second one of two levels, and the band holds the
     central 80 % of its values, or of its probabilities. Of more than two levels every one has a line. A discrete parent
