@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from averaged_examples import averaged_example, copy_with
 from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle
 from network_examples import HOSTILE_NAMES, network_with
 
 from gomea_bn import GomeaBnError
@@ -33,7 +34,7 @@ def test_panels_draw_the_effects_of_all_parents_on_one_scale(network):
             np.testing.assert_array_equal(heights, effect.means[:, 0])
             assert [text.get_text() for text in ax.get_xticklabels()] == ["no", "yes"]
         # bars of rows lie below everything else
-        bars = ax.patches[-len(effect.values) :]
+        bars = [bar for bar in ax.patches[-len(effect.values) :] if isinstance(bar, Rectangle)]
         top = ax.get_xaxis_transform().transform((0, max(bar.get_height() for bar in bars)))[1]
         assert top < ax.transData.transform((0, effect.lows.min()))[1]
     assert [bool(ax.get_ylabel()) for ax in drawn] == [True, False, False]
