@@ -18,6 +18,14 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_i
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.compilation import (
+    COMPILED,
+    MOST_CELLS,
+    chosen_table,
+    coarser,
+    compiled_tables,
+    warn_of_loss,
+)
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
@@ -52,6 +60,7 @@ from gomea_bn.network.parts import (
     random_generator,
 )
 from gomea_bn.network.rows import drawn_values, frame_of_draws
+from gomea_bn.network.shown_tables import ShownTables
 from gomea_bn.network.tables import PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import written
@@ -126,7 +135,8 @@ class DiscretizedBayesNet(Immutable):
     levels : mapping of str to sequence
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
-        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
+        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6. With conditionals
+        variables may be left out: their tables are computed when they are asked for.
     shapes : mapping of str to Shape, optional
         Distributions of continuous variables inside their bins, each on the support of its variable: given its bin, a
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
@@ -166,6 +176,7 @@ class DiscretizedBayesNet(Immutable):
     _parents: tuple[tuple[int, ...], ...]
     _pseudo_count: PseudoCount | None
     _shapes: dict[str, Shape]
+    _shown: ShownTables | None
     _support: dict[str, tuple[float, float]]
     _tables: dict[str, NDArray[np.float64]]
     _value_kinds: dict[str, ValueKind]
@@ -204,10 +215,13 @@ class DiscretizedBayesNet(Immutable):
             inner.flags.writeable = False
         of_discrete = {name: check_levels(levels[name], name) for name in names if name not in cuts}
         parents = check_edges(edges, names)
-        check_keys(tables, names, names, "tables")
+        wanted = names if conditionals is None else [name for name in names if name in tables]
+        check_keys(tables, wanted, names, "tables")
         cards = tuple(len(cuts[name]) + 1 if name in cuts else len(of_discrete[name]) for name in names)
         of_parents = {}
         for position, name in enumerate(names):
+            if name not in tables:
+                continue
             shape = tuple(cards[member] for member in (*parents[position], position))
             of_parents[name] = check_table(tables[name], name, shape)
         self._set_parts(
@@ -230,7 +244,7 @@ class DiscretizedBayesNet(Immutable):
         )
         if conditionals is not None:
             self._set_parts({"_conditionals": conditionals.checked(self)})
-        self._set_parts({"_families": families_of(self), "_grids": None, "_effects": None})
+        self._set_parts({"_families": families_of(self), "_grids": None, "_effects": None, "_shown": None})
 
     @classmethod
     def from_table(
@@ -330,8 +344,22 @@ class DiscretizedBayesNet(Immutable):
         return dict(self._levels)
 
     @property
-    def tables(self) -> dict[str, NDArray[np.float64]]:
-        """P(name | parents) by variable over the shown bins, float64 (card(parent_1), ..., card(name)), read-only."""
+    def tables(self) -> Mapping[str, NDArray[np.float64]]:
+        """P(name | parents) by variable over the shown bins, float64 (card(parent_1), ..., card(name)), read-only.
+
+        Those of `stored_tables` are held. All others are computed from the conditionals when they are asked for, over
+        20,000 drawn rows, and kept.
+        """
+        if len(self._tables) == len(self._names):
+            return dict(self._tables)
+        if self._shown is None:
+            self._set_parts({"_shown": ShownTables(self, self._tables)})
+        assert self._shown is not None
+        return self._shown
+
+    @property
+    def stored_tables(self) -> dict[str, NDArray[np.float64]]:
+        """Tables that the network holds and files have: all of a network without conditionals, otherwise small ones."""
         return dict(self._tables)
 
     @property
@@ -418,7 +446,91 @@ class DiscretizedBayesNet(Immutable):
         content = self._content()
         if "tables" in parts:
             content["counts"] = None
+        elif parts.get("conditionals", self._conditionals) is None:
+            content["tables"] = dict(self.tables)
         return type(self)(self._names, self.edges, **{**content, **parts})
+
+    def compiled(self, max_cells: int = MOST_CELLS) -> Self:
+        """Return a network of tables alone within a budget of cells, as other programs can hold it.
+
+        A network without conditionals is returned as it is. Tables are computed as those of `tables`. If all of them
+        together have more than `max_cells` cells, the largest one gives way first: of its parents the one with the
+        least share in `effects` gets half of its bins, down to two. Then it leaves the table, and its edge is gone.
+        `metadata["compiled"]` then names the variables with "merged" bins, and the edges that were "left_out".
+
+        Parameters
+        ----------
+        max_cells : int
+            Most cells of all tables together.
+
+        Raises
+        ------
+        GomeaBnError
+            If there are more bins and levels than cells.
+        """
+        check_integer("max_cells", max_cells, 1)
+        if self._conditionals is None:
+            return self
+        chosen = coarser(self, max_cells)
+        if not chosen.merged and not chosen.left_out:
+            return self.of_tables()
+        content = self._content()
+        edges = [edge for edge in self.edges if edge not in chosen.left_out]
+        record = {"merged": list(chosen.merged), "left_out": [list(edge) for edge in chosen.left_out]}
+        content |= {
+            "cut_points": chosen.cut_points,
+            "tables": compiled_tables(self, chosen),
+            "conditionals": None,
+            "counts": None,
+            "metadata": {**self.metadata, COMPILED: record},
+        }
+        return type(self)(self._names, edges, **content)
+
+    def table(
+        self,
+        name: str,
+        parents: Sequence[str] | None = None,
+        *,
+        cells: Mapping[str, int | ArrayLike] | None = None,
+        max_cells: int = MOST_CELLS,
+    ) -> pd.DataFrame:
+        """Return P(name | parents) over bins or levels as a table to read.
+
+        Parameters
+        ----------
+        name : str
+            Name of a variable.
+        parents : sequence of str, optional
+            Some of its parents, all by default. Others are averaged over the rows that the network has in each cell.
+        cells : mapping of str to int or array-like, optional
+            Number of cells of equal probability, or inner cuts, of continuous variables in place of their shown bins.
+        max_cells : int
+            Most cells of the table.
+
+        Returns
+        -------
+        DataFrame
+            One row per combination of the parents, which the index names, and one column per bin or level.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, names that are not parents, cells that are not inside the range, and a table that
+            would be too large.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+        >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {}, pseudo_count=0)
+        >>> print(network.table("coughs"))
+        coughs   no  yes
+        smokes
+        no      1.0  0.0
+        yes     0.5  0.5
+        """
+        return chosen_table(self, name, parents, cells, max_cells)
 
     def in_order(self, names: Sequence[str]) -> Self:
         """Return the network with its variables in another order; the axes of every table follow its parents.
@@ -1388,25 +1500,27 @@ class DiscretizedBayesNet(Immutable):
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
         return written(formats.to_json(self), path)
 
-    def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return BIF text; write it to `path` if given."""
-        return written(formats.to_bif(self), path)
+    def to_bif(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return BIF text; write it to `path` if given. `max_cells` is that of `compiled`."""
+        return written(formats.to_bif(self._for_others(max_cells)), path)
 
-    def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
-        return written(formats.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+    def to_xdsl(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
+        network = self._for_others(max_cells)
+        return written(formats.to_xdsl(network, offered("node_boxes")(network.names, network.edges)), path)
 
-    def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
-        return written(formats.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+    def to_net(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return NET text of HUGIN, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
+        network = self._for_others(max_cells)
+        return written(formats.to_net(network, offered("node_boxes")(network.names, network.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
         raise formats.no_xmlbif()
 
-    def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return UAI text, without names; write it to `path` if given."""
-        return written(formats.to_uai(self), path)
+    def to_uai(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return UAI text, without names; write it to `path` if given. `max_cells` as of `compiled`."""
+        return written(formats.to_uai(self._for_others(max_cells)), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1436,13 +1550,20 @@ class DiscretizedBayesNet(Immutable):
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
         return formats.to_networkx(self)
 
-    def to_pyagrum(self) -> pyagrum.BayesNet:
+    def to_pyagrum(self, *, max_cells: int = MOST_CELLS) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
-        return formats.to_pyagrum(self)
+        return formats.to_pyagrum(self._for_others(max_cells))
 
-    def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
+    def to_pgmpy(self, *, max_cells: int = MOST_CELLS) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
-        return formats.to_pgmpy(self)
+        return formats.to_pgmpy(self._for_others(max_cells))
+
+    def _for_others(self, max_cells: int) -> Self:
+        """Return the network as other programs can hold it, with a warning of what it loses."""
+        compiled = self.compiled(max_cells)
+        if self._conditionals is not None:
+            warn_of_loss(self, compiled)
+        return compiled
 
     def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
         """Return what is known of the shown cuts of a continuous variable."""
@@ -1482,7 +1603,11 @@ class DiscretizedBayesNet(Immutable):
             and self._pseudo_count == other._pseudo_count
             and self._conditionals == other._conditionals
             and all(np.array_equal(cuts, other._cuts[name]) for name, cuts in self._cuts.items())
-            and all(np.array_equal(table, other._tables[name]) for name, table in self._tables.items())
+            and all(
+                np.array_equal(table, other._tables[name])
+                for name, table in self._tables.items()
+                if name in other._tables
+            )
         )
 
     def __hash__(self) -> int:

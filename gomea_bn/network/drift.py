@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,7 @@ class _Column:
         known = network.conditionals
         losses = {} if known is None else known.log_losses
         line = None if known is None else known.lines.get(name)
-        card = network.cardinality(name)
-        n_table = network.tables[name].size // card * (card - 1)
+        n_table = prod(map(network.cardinality, network.parents(name))) * (network.cardinality(name) - 1)
         self._n_parameters = n_table + (0 if line is None else line.n_parameters)
         if name in losses:
             self._n_rows, self.mean, self._deviation = losses[name]

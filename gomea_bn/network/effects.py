@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.rows import draws_by_name, generator_of
 from gomea_bn.texts import listed, percent, shown_name
 
 if TYPE_CHECKING:
@@ -190,10 +190,7 @@ class EffectsOfNetwork:
     @cached_property
     def _rows(self) -> dict[str, NDArray[Any]]:
         """Numbers, or codes of levels, of drawn rows by column, each (n_rows,)."""
-        drawn: dict[str, NDArray[Any]] = {}
-        for name in self._network.order:
-            drawn[name] = self._network.families[name].draw(Columns(drawn), _N_ROWS, _generator(name))
-        return drawn
+        return draws_by_name(self._network, _N_ROWS)
 
     def of(self, name: str) -> ColumnEffects:
         """Return the effects on a column; raises `GomeaBnError` for an unknown one, and for one without parents."""
@@ -241,7 +238,7 @@ class EffectsOfNetwork:
             masses = family.masses(None, Columns(values))
             return np.broadcast_to(masses, (_N_ROWS, masses.shape[-1]))
         # common random numbers keep differences between values of a parent free of their noise
-        return family.draw(Columns(values), _N_ROWS, _generator(name))[:, None]
+        return family.draw(Columns(values), _N_ROWS, generator_of(name))[:, None]
 
     def _curve(
         self, name: str, parent: str
@@ -300,7 +297,7 @@ class EffectsOfNetwork:
             total = float((shares * (1 - shares)).sum())
         else:
             family = self._network.families[name]
-            generator = np.random.default_rng([crc32(name.encode()), 1])
+            generator = generator_of(name, 1)
             draws = np.stack([family.draw(Columns(values), _N_ROWS, generator) for _ in range(_N_DRAWS)])
             means, total = draws.mean(axis=0)[:, None], float(draws.var())
             # the variance of means of draws, without that of the draws
@@ -324,7 +321,3 @@ def shows_effects(network: NetworkLike, name: str, max_table_cells: int = MOST_S
     if family.line is not None and family.line.weight > 0.5:
         return True
     return prod(map(network.cardinality, (name, *parents))) > max_table_cells
-
-
-def _generator(name: str) -> np.random.Generator:
-    return np.random.default_rng(crc32(name.encode()))

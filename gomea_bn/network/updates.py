@@ -206,7 +206,9 @@ class _Update:
         }
         if known is None:
             parents = {name: network.parents(name) for name in network.names}
-            counted = self._tables(TableSet(network.cut_points, parents, network.tables, network.counts))
+            counted = self._tables(
+                TableSet(network.cut_points, parents, network.stored_tables, network.counts)
+            )
             return network.changed(tables=counted.tables, **parts).changed(counts=counted.counts)
         # sums of former rows are those of the former scales
         scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
@@ -224,7 +226,7 @@ class _Update:
         drawn = drawn_values(updated, n_draws, np.random.default_rng(_SEED))
         cuts = network.cut_points
         return updated.changed(
-            tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.names}
+            tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.stored_tables}
         )
 
     def _shapes(self, shapes: Mapping[str, Shape], former: Mapping[str, float]) -> dict[str, Shape]:

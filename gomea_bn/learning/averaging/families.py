@@ -49,6 +49,7 @@ from gomea_bn.network.conditionals.scales import (
     TransformedScale,
     UnitScale,
 )
+from gomea_bn.network.effects import MOST_SHOWN_CELLS
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
@@ -314,16 +315,21 @@ class Averaging:
     def network_of(
         self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
     ) -> DiscretizedBayesNet:
-        """Return the network with conditionals, and with tables over the shown bins that are computed from them.
+        """Return the network with conditionals, and with those tables over the shown bins that people read.
 
+        Larger ones are computed when they are asked for.
         `left_out` has the log density of every row under the tables, float64 (n_rows,) by variable, as of `copies`, and
         `of_cuts` the probabilities and intervals of the shown cuts.
         """
         network = self.with_conditionals(copies, left_out, line, **of_cuts)
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
-        tables = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), network.names)
-        return network.changed(tables=dict(zip(network.names, tables, strict=True)))
+        sizes = {
+            name: prod(map(network.cardinality, (name, *network.parents(name)))) for name in network.names
+        }
+        small = [name for name, size in sizes.items() if size <= MOST_SHOWN_CELLS]
+        tables = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), small)
+        return network.changed(tables=dict(zip(small, tables, strict=True)))
 
     def with_conditionals(
         self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any

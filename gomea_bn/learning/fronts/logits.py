@@ -309,7 +309,7 @@ def _network_of(
     target, parents = design.target, design.parents(chosen)
     in_units = chosen.scales()
     conditionals = Conditionals(
-        [TableSet(alone.cut_points, dict.fromkeys(alone.names, ()), alone.tables, alone.counts)],
+        [TableSet(alone.cut_points, dict.fromkeys(alone.names, ()), alone.stored_tables, alone.counts)],
         lines={target: _of_all_levels(design, chosen, fitted).of_family(weight, *parents)},
         scales={name: design.scales[name, in_units[name]] for name in parents[0]},
         n_rows=design.n_rows,

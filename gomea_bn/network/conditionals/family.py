@@ -44,7 +44,8 @@ class TableSet:
             of_name = sorted(self.parents[name], key=names.index)
             axes = [*(self.parents[name].index(parent) for parent in of_name), len(of_name)]
             parents[name] = tuple(of_name)
-            tables[name] = self.tables[name].transpose(axes)
+            if name in self.tables:
+                tables[name] = self.tables[name].transpose(axes)
             if name in self.counts:
                 counts[name] = self.counts[name].transpose(axes)
         cuts = {name: self.cut_points[name] for name in names if name in self.cut_points}
