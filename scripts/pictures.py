@@ -26,7 +26,14 @@ from gomea_bn import (
     ParetoBayesNetLearner,
     network_report,
 )
-from gomea_bn.plots import plot_conditional_density, plot_density, plot_front, plot_history, plot_network
+from gomea_bn.plots import (
+    plot_conditional_density,
+    plot_density,
+    plot_effects,
+    plot_front,
+    plot_history,
+    plot_network,
+)
 from gomea_bn.review import review_page
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -121,6 +128,8 @@ def draw_plots(out: Path) -> None:
         figure, ax = _figure(1, 1, width=6, height=3.6)
         draw(ax)
         figure.savefig(out / f"plot_{name}.png", dpi=110)
+    first, *_ = plot_effects(learner.network_, "alcohol")
+    first.figure.savefig(out / "plot_effects.png", dpi=110)
 
 
 def draw_packages(out: Path) -> None:

@@ -112,7 +112,7 @@ def write_front(
                 break
             (new / NETWORKS).mkdir(exist_ok=True)
             network = front[index].network
-            texts = network.to_json(), network.to_bif(), network.to_dot()
+            texts = network.to_json(), network.compiled().to_bif(), network.to_dot()
             for ending, text in zip(("json", "bif", "dot"), texts, strict=True):
                 _write(new / network_file(index, ending), text.encode())
             ids.append(index)

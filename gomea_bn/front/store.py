@@ -65,11 +65,10 @@ class NetworkParts:
     def sizes(self) -> tuple[int, int, int]:
         """Numbers of edges and free parameters, and cells of the largest table."""
         tables = [variable.table for variable in self.variables]
-        return (
-            sum(map(len, self.graph)),
-            sum(table.size - table.size // table.shape[-1] for table in tables),
-            max(table.size for table in tables),
-        )
+        n_parameters = sum(table.size - table.size // table.shape[-1] for table in tables)
+        if "conditionals" in self.head:
+            n_parameters = self.network().n_parameters
+        return sum(map(len, self.graph)), n_parameters, max(table.size for table in tables)
 
     def network(self) -> DiscretizedBayesNet:
         """Return the network; raises `GomeaBnError` for parts that are not those of a network."""

@@ -517,7 +517,7 @@ class Improvement:
         smoothing = of_sample.pseudo_count or 0.0
         of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
         tables = {name: table_of_counts(of_name, smoothing) for name, of_name in of_curves.items()}
-        tables, of_curves = network.tables | tables, network.counts | of_curves
+        tables, of_curves = network.stored_tables | tables, network.counts | of_curves
         of_all_rows = TableSet(network.cut_points, _parents_of(network), tables, of_curves)
         network = self._with_lines(network, of_all_rows)
         record = self._record(climb)

@@ -65,7 +65,9 @@ def write_run_folder(
     or written is a `GomeaBnError`.
     """
     text = json.dumps(record, indent=2, allow_nan=False) + "\n"
-    texts = dict(zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), text), strict=True))
+    texts = dict(
+        zip(FILES, (network.to_json(), network.compiled().to_bif(), network.to_dot(), text), strict=True)
+    )
     texts |= further or {}
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():

@@ -18,6 +18,14 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_i
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.compilation import (
+    COMPILED,
+    MOST_CELLS,
+    chosen_table,
+    coarser,
+    compiled_tables,
+    warn_of_loss,
+)
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
@@ -30,6 +38,7 @@ from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
+from gomea_bn.network.effects import MOST_SHOWN_CELLS, ColumnEffects, EffectsOfNetwork
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
@@ -52,6 +61,7 @@ from gomea_bn.network.parts import (
     random_generator,
 )
 from gomea_bn.network.rows import drawn_values, frame_of_draws
+from gomea_bn.network.shown_tables import ShownTables
 from gomea_bn.network.tables import PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import written
@@ -81,11 +91,11 @@ class DiscretizedBayesNet(Immutable):
     Values outside the support belong to the end bins. The density of a row is the product over the variables of
     p(variable | parents).
 
-    A learned network has `conditionals`: for every column averages of tables over several sets of cuts, and lines or
-    curves of the continuous parents. Densities, draws and answers come from them, and `tables` over the shown bins are
-    computed from them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the density inside
-    the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform inside its bins,
-    otherwise the shape's density / the shape's probability of the bin.
+    A learned network has `conditionals`: for every column tables over one or several sets of cuts, a sum of effects of
+    its parents, or a mixture of lines. Densities, draws and answers come from them, and `tables` over the shown bins
+    are computed from them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by
+    the density inside the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform
+    inside its bins, otherwise the shape's density / the shape's probability of the bin.
 
     All methods that answer questions read evidence alike. A missing cell (NaN, None, NA) is summed out. A variable of
     dates, durations or times of day takes these, also as text, and may be named as its column, without the unit.
@@ -126,7 +136,8 @@ class DiscretizedBayesNet(Immutable):
     levels : mapping of str to sequence
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
-        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
+        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6. With conditionals
+        variables may be left out: their tables are computed when they are asked for.
     shapes : mapping of str to Shape, optional
         Distributions of continuous variables inside their bins, each on the support of its variable: given its bin, a
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
@@ -156,6 +167,7 @@ class DiscretizedBayesNet(Immutable):
     _conditionals: Conditionals | None
     _counts: dict[str, NDArray[np.float64]]
     _cuts: dict[str, NDArray[np.float64]]
+    _effects: EffectsOfNetwork | None
     _families: dict[str, Family]
     _grids: CellGrids | None
     _levels: dict[str, tuple[Level, ...]]
@@ -165,6 +177,7 @@ class DiscretizedBayesNet(Immutable):
     _parents: tuple[tuple[int, ...], ...]
     _pseudo_count: PseudoCount | None
     _shapes: dict[str, Shape]
+    _shown: ShownTables | None
     _support: dict[str, tuple[float, float]]
     _tables: dict[str, NDArray[np.float64]]
     _value_kinds: dict[str, ValueKind]
@@ -203,10 +216,13 @@ class DiscretizedBayesNet(Immutable):
             inner.flags.writeable = False
         of_discrete = {name: check_levels(levels[name], name) for name in names if name not in cuts}
         parents = check_edges(edges, names)
-        check_keys(tables, names, names, "tables")
+        wanted = names if conditionals is None else [name for name in names if name in tables]
+        check_keys(tables, wanted, names, "tables")
         cards = tuple(len(cuts[name]) + 1 if name in cuts else len(of_discrete[name]) for name in names)
         of_parents = {}
         for position, name in enumerate(names):
+            if name not in tables:
+                continue
             shape = tuple(cards[member] for member in (*parents[position], position))
             of_parents[name] = check_table(tables[name], name, shape)
         self._set_parts(
@@ -229,7 +245,7 @@ class DiscretizedBayesNet(Immutable):
         )
         if conditionals is not None:
             self._set_parts({"_conditionals": conditionals.checked(self)})
-        self._set_parts({"_families": families_of(self), "_grids": None})
+        self._set_parts({"_families": families_of(self), "_grids": None, "_effects": None, "_shown": None})
 
     @classmethod
     def from_table(
@@ -329,8 +345,22 @@ class DiscretizedBayesNet(Immutable):
         return dict(self._levels)
 
     @property
-    def tables(self) -> dict[str, NDArray[np.float64]]:
-        """P(name | parents) by variable over the shown bins, float64 (card(parent_1), ..., card(name)), read-only."""
+    def tables(self) -> Mapping[str, NDArray[np.float64]]:
+        """P(name | parents) by variable over the shown bins, float64 (card(parent_1), ..., card(name)), read-only.
+
+        Those of `stored_tables` are held. All others are computed from the conditionals when they are asked for, over
+        20,000 drawn rows, and kept.
+        """
+        if len(self._tables) == len(self._names):
+            return dict(self._tables)
+        if self._shown is None:
+            self._set_parts({"_shown": ShownTables(self, self._tables)})
+        assert self._shown is not None
+        return self._shown
+
+    @property
+    def stored_tables(self) -> dict[str, NDArray[np.float64]]:
+        """Tables that the network holds and files have: all of a network without conditionals, otherwise small ones."""
         return dict(self._tables)
 
     @property
@@ -381,8 +411,14 @@ class DiscretizedBayesNet(Immutable):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free probabilities: the sum of (card - 1) over all table rows."""
-        return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
+        """Number of free parameters that the network keeps.
+
+        Of a table these are card - 1 for each of its rows, and their mean over several sets of cuts. Of effects these
+        are their coefficients and scales. `families[name].n_parameters` is the number of one variable.
+        """
+        if self._conditionals is None:
+            return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
+        return sum(family.n_parameters for family in self._families.values())
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""
@@ -411,7 +447,91 @@ class DiscretizedBayesNet(Immutable):
         content = self._content()
         if "tables" in parts:
             content["counts"] = None
+        elif parts.get("conditionals", self._conditionals) is None:
+            content["tables"] = dict(self.tables)
         return type(self)(self._names, self.edges, **{**content, **parts})
+
+    def compiled(self, max_cells: int = MOST_CELLS) -> Self:
+        """Return a network of tables alone within a budget of cells, as other programs can hold it.
+
+        A network without conditionals is returned as it is. Tables are computed as those of `tables`. If all of them
+        together have more than `max_cells` cells, the largest one gives way first: of its parents the one with the
+        least share in `effects` gets half of its bins, down to two. Then it leaves the table, and its edge is gone.
+        `metadata["compiled"]` then names the variables with "merged" bins, and the edges that were "left_out".
+
+        Parameters
+        ----------
+        max_cells : int
+            Most cells of all tables together.
+
+        Raises
+        ------
+        GomeaBnError
+            If there are more bins and levels than cells.
+        """
+        check_integer("max_cells", max_cells, 1)
+        if self._conditionals is None:
+            return self
+        chosen = coarser(self, max_cells)
+        if not chosen.merged and not chosen.left_out:
+            return self.of_tables()
+        content = self._content()
+        edges = [edge for edge in self.edges if edge not in chosen.left_out]
+        record = {"merged": list(chosen.merged), "left_out": [list(edge) for edge in chosen.left_out]}
+        content |= {
+            "cut_points": chosen.cut_points,
+            "tables": compiled_tables(self, chosen),
+            "conditionals": None,
+            "counts": None,
+            "metadata": {**self.metadata, COMPILED: record},
+        }
+        return type(self)(self._names, edges, **content)
+
+    def table(
+        self,
+        name: str,
+        parents: Sequence[str] | None = None,
+        *,
+        cells: Mapping[str, int | ArrayLike] | None = None,
+        max_cells: int = MOST_CELLS,
+    ) -> pd.DataFrame:
+        """Return P(name | parents) over bins or levels as a table to read.
+
+        Parameters
+        ----------
+        name : str
+            Name of a variable.
+        parents : sequence of str, optional
+            Some of its parents, all by default. Others are averaged over the rows that the network has in each cell.
+        cells : mapping of str to int or array-like, optional
+            Number of cells of equal probability, or inner cuts, of continuous variables in place of their shown bins.
+        max_cells : int
+            Most cells of the table.
+
+        Returns
+        -------
+        DataFrame
+            One row per combination of the parents, which the index names, and one column per bin or level.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, names that are not parents, cells that are not inside the range, and a table that
+            would be too large.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+        >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {}, pseudo_count=0)
+        >>> print(network.table("coughs"))
+        coughs   no  yes
+        smokes
+        no      1.0  0.0
+        yes     0.5  0.5
+        """
+        return chosen_table(self, name, parents, cells, max_cells)
 
     def in_order(self, names: Sequence[str]) -> Self:
         """Return the network with its variables in another order; the axes of every table follow its parents.
@@ -513,6 +633,60 @@ class DiscretizedBayesNet(Immutable):
         from gomea_bn.network.marginals import conditional_probabilities
 
         return conditional_probabilities(self, variable, given)
+
+    def effects(self, name: str) -> pd.DataFrame:
+        """Return how a variable goes with each of its parents, on average over the other parents.
+
+        The effect of a parent is the mean of the variable, in its own units, while the parent has one value after
+        another and the other parents have those of 500 drawn rows. A discrete variable has the probabilities of its
+        levels in place of the mean. The draws have fixed seeds, and the same random numbers for all values. The effects
+        say what to expect when a value is seen, not if it were changed.
+
+        Parameters
+        ----------
+        name : str
+            Name of a variable with parents.
+
+        Returns
+        -------
+        DataFrame
+            One row per parent and value, and per level of a discrete variable; the parent with the largest share comes
+            first. "parent" and "value": a continuous parent has up to 17 values, most of them its quantiles from 1 to
+            99 %, a discrete one has all levels. "level": only of a discrete variable. "mean", or "probability". "low"
+            and "high": the ends of the central 80 % of the values of a continuous variable, or of the probabilities of
+            a level over the drawn rows. "rows": the share of the drawn rows whose nearest value is this one. "share":
+            the variance of the effect over the rows, as a share of the sum over all parents.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown variable, and for one without parents.
+
+        Notes
+        -----
+        This is partial dependence (Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
+        Statistics, 2001, section 8.2). It shows a sum of functions of the parents as it is. What parents only do
+        together averages out; `column_effects(name).additive` says how much is left.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+        >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {}, pseudo_count=0)
+        >>> effects = network.effects("coughs")
+        >>> effects.loc[effects["level"] == "yes", ["value", "probability"]].values.tolist()
+        [['no', 0.0], ['yes', 0.5]]
+        """
+        return self.column_effects(name).to_frame(self)
+
+    def column_effects(self, name: str) -> ColumnEffects:
+        """Return the effects of `effects` as an object, with what all parents explain; it is computed once."""
+        self._position(name)
+        if self._effects is None:
+            self._set_parts({"_effects": EffectsOfNetwork(self)})
+        assert self._effects is not None
+        return self._effects.of(name)
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
         """Return how sure every shown cut is, one row per cut.
@@ -1301,46 +1475,57 @@ class DiscretizedBayesNet(Immutable):
         axes: Axes = offered("plot_network")(self, reference=reference, ax=ax)
         return axes
 
-    def summary(self, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+    def summary(
+        self,
+        cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
+        *,
+        max_table_cells: int = MOST_SHOWN_CELLS,
+    ) -> str:
         """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges.
 
         For a continuous variable the text also says how it is distributed inside its bins, and names its point masses.
+        A variable that follows effects of its parents for the most part, or whose table is too large to read, has a
+        sentence on them, with the share of each parent (see `effects`).
 
         Parameters
         ----------
         cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
             Nats that every cut gains, by continuous variable, from `gomea_bn.cut_gains`. The text then names them.
+        max_table_cells : int
+            Largest number of cells of a table that people read, over the shown bins of a variable and all its parents.
 
         Raises
         ------
         GomeaBnError
             If the gains of a variable are not one per cut.
         """
-        return formats.to_text(self, cut_gains)
+        return formats.to_text(self, cut_gains, max_table_cells=max_table_cells)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
         return written(formats.to_json(self), path)
 
-    def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return BIF text; write it to `path` if given."""
-        return written(formats.to_bif(self), path)
+    def to_bif(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return BIF text; write it to `path` if given. `max_cells` is that of `compiled`."""
+        return written(formats.to_bif(self._for_others(max_cells)), path)
 
-    def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
-        return written(formats.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+    def to_xdsl(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
+        network = self._for_others(max_cells)
+        return written(formats.to_xdsl(network, offered("node_boxes")(network.names, network.edges)), path)
 
-    def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
-        return written(formats.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+    def to_net(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return NET text of HUGIN, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
+        network = self._for_others(max_cells)
+        return written(formats.to_net(network, offered("node_boxes")(network.names, network.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
         raise formats.no_xmlbif()
 
-    def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return UAI text, without names; write it to `path` if given."""
-        return written(formats.to_uai(self), path)
+    def to_uai(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+        """Return UAI text, without names; write it to `path` if given. `max_cells` as of `compiled`."""
+        return written(formats.to_uai(self._for_others(max_cells)), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1370,13 +1555,20 @@ class DiscretizedBayesNet(Immutable):
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
         return formats.to_networkx(self)
 
-    def to_pyagrum(self) -> pyagrum.BayesNet:
+    def to_pyagrum(self, *, max_cells: int = MOST_CELLS) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
-        return formats.to_pyagrum(self)
+        return formats.to_pyagrum(self._for_others(max_cells))
 
-    def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
+    def to_pgmpy(self, *, max_cells: int = MOST_CELLS) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
-        return formats.to_pgmpy(self)
+        return formats.to_pgmpy(self._for_others(max_cells))
+
+    def _for_others(self, max_cells: int) -> Self:
+        """Return the network as other programs can hold it, with a warning of what it loses."""
+        compiled = self.compiled(max_cells)
+        if self._conditionals is not None:
+            warn_of_loss(self, compiled)
+        return compiled
 
     def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
         """Return what is known of the shown cuts of a continuous variable."""
@@ -1416,7 +1608,11 @@ class DiscretizedBayesNet(Immutable):
             and self._pseudo_count == other._pseudo_count
             and self._conditionals == other._conditionals
             and all(np.array_equal(cuts, other._cuts[name]) for name, cuts in self._cuts.items())
-            and all(np.array_equal(table, other._tables[name]) for name, table in self._tables.items())
+            and all(
+                np.array_equal(table, other._tables[name])
+                for name, table in self._tables.items()
+                if name in other._tables
+            )
         )
 
     def __hash__(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,8 @@ class _Column:
         self._network, self._name, self._drawn = network, name, drawn
         known = network.conditionals
         losses = {} if known is None else known.log_losses
-        card = network.cardinality(name)
-        n_table = network.tables[name].size // card * (card - 1)
         smooth = network.families[name].stack.smooth
+        n_table = prod(map(network.cardinality, network.parents(name))) * (network.cardinality(name) - 1)
         self._n_parameters = n_table + sum(fitted.n_parameters for _, fitted in smooth)
         if name in losses:
             self._n_rows, self.mean, self._deviation = losses[name]

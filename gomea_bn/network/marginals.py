@@ -19,6 +19,7 @@ from gomea_bn.network.bin_distributions import bin_ratios, curve_inside
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
 from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.effects import MOST_SHOWN_CELLS
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed
@@ -31,9 +32,6 @@ N_ROWS = 100_000
 
 # rows of parents that the density of a network with conditionals is the mean over
 _N_DRAWN = 4_000
-
-MOST_SHOWN_CELLS = 200
-"""Most cells of the shown table of a family with a continuous column."""
 
 # weight of a table row without rows of data
 _LEAST_WEIGHT = 1e-3

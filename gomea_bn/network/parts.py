@@ -83,6 +83,10 @@ class WithTables(WithEdges, Protocol):
         """P(name | parents) by variable."""
 
     @property
+    def stored_tables(self) -> Mapping[str, NDArray[np.float64]]:
+        """Those tables that the network holds; others are computed from its conditionals."""
+
+    @property
     def value_kinds(self) -> Mapping[str, ValueKind]:
         """Kinds of values, such as integers, by variable."""
 
@@ -100,7 +104,7 @@ class WithTables(WithEdges, Protocol):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free probabilities."""
+        """Number of free parameters that the network keeps."""
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""

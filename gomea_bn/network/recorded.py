@@ -35,6 +35,9 @@ class NetworkLike(WithDensities, Protocol):
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them."""
 
+    def column_effects(self, name: str) -> Any:
+        """Return the `ColumnEffects` of a variable."""
+
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return bin or level codes of rows."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,6 +203,22 @@ def drawn_values(
         else:
             drawn[name] = known
     return drawn
+
+
+def draws_by_name(network: NetworkLike, n: int) -> dict[str, NDArray[Any]]:
+    """Return draws of all variables as `drawn_values` does, with seeds that depend on names alone.
+
+    The order of variables has no effect on them.
+    """
+    drawn: dict[str, NDArray[Any]] = {}
+    for name in network.order:
+        drawn[name] = network.families[name].draw(Columns(drawn), n, generator_of(name))
+    return drawn
+
+
+def generator_of(name: str, part: int = 0) -> np.random.Generator:
+    """Return the generator of a variable, whose seed depends on its name; `part` tells several ones apart."""
+    return np.random.default_rng([crc32(name.encode()), part])
 
 
 def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:

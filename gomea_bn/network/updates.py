@@ -236,7 +236,7 @@ class _Update:
         drawn = drawn_values(updated, n_draws, np.random.default_rng(_SEED))
         cuts = network.cut_points
         return updated.changed(
-            tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.names}
+            tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.stored_tables}
         )
 
     def _shapes(self, shapes: Mapping[str, Shape], former: Mapping[str, float]) -> dict[str, Shape]:

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.table import Column, Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.effects import ColumnEffects, ParentEffect, shows_effects
 from gomea_bn.network.formats.summary import counts_text
 from gomea_bn.network.recorded import ordered_parents
-from gomea_bn.network.tables import edge_texts
+from gomea_bn.network.tables import edge_texts, value_texts
 from gomea_bn.plots.network_layout import network_layout
-from gomea_bn.texts import counted, text_width
+from gomea_bn.texts import counted, percent, text_width
 
 _MOST_NODES = 60
 _MOST_ROWS = 60
 _MOST_LABELS = 8
 _MOST_LETTERS = 40
+_MOST_PANELS, _MOST_ABREAST, _MOST_OUTCOMES = 12, 4, 6
+# pixels of a panel of an effect: its width, the height of its drawing, and the room above, below and at its left
+_PANEL, _TALL, _ABOVE, _BELOW, _LEFT = 150, 92, 18, 20, 44
+# pixels of the bars of rows below a drawing
+_ROWS = 16
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 # pixels
 _HEIGHT, _LAYER, _GAP, _MARGIN, _PADDING = 24, 58, 14, 8, 16
 
@@ -79,7 +90,7 @@ def _labels(labels: Sequence[str]) -> str:
 
 
 def network_html(network: DiscretizedBayesNet) -> str:
-    """Return a network as HTML: counts, its drawing, and bins or levels, parents and line of every variable."""
+    """Return a network as HTML: counts, its drawing, bins or levels and parents of every variable, and effects."""
     known, counts = network.conditionals, counts_text(network)
     # further columns of texts by variable
     more: dict[str, dict[str, str]] = {}
@@ -87,7 +98,7 @@ def network_html(network: DiscretizedBayesNet) -> str:
         if known.n_sets:
             counts += f"; averaged over {counted(known.n_sets, 'set')} of cuts"
         smooth = {name: stack.smooth_weight for name, stack in known.stacks.items() if stack.smooth}
-        more = {"weight of its line": {name: f"{weight:.2f}" for name, weight in smooth.items()}}
+        more = {"weight of effects": {name: f"{weight:.2f}" for name, weight in smooth.items()}}
     rows = [
         (
             name,
@@ -101,7 +112,140 @@ def network_html(network: DiscretizedBayesNet) -> str:
     table = rows_html(["variable", "size", "bins or levels", "parents", *more], rows)
     drawing = network_svg(network.names, network.edges)
     variables = f"<details><summary>Variables</summary>{table}</details>"
-    return page_part(type(network).__name__, counts, drawing, variables)
+    return page_part(type(network).__name__, counts, drawing, variables, effects_html(network))
+
+
+def effects_html(network: DiscretizedBayesNet) -> str:
+    """Return a sentence and a drawing of effects for every variable that shows them, folded; "" without one."""
+    shown = [network.column_effects(name) for name in network.names if shows_effects(network, name)]
+    parts = [
+        f"<p><b>{escape(shortened(effects.name))}</b>: {escape(effects.sentence)}.</p>{effects_svg(network, effects)}"
+        for effects in shown[:_MOST_ROWS]
+    ]
+    return f"<details><summary>Effects of parents</summary>{''.join(parts)}</details>" if parts else ""
+
+
+def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
+    """Return the effects of parents as an SVG element, one panel per parent; see `gomea_bn.plots.plot_effect`."""
+    shown, outcomes = effects.effects[:_MOST_PANELS], effects.shown_outcomes[:_MOST_OUTCOMES]
+    has_band = len(outcomes) == 1
+    ends = [(one.lows, one.highs) if has_band else (one.means, one.means) for one in shown]
+    low = min(float(lows[:, list(outcomes)].min()) for lows, _ in ends)
+    high = max(float(highs[:, list(outcomes)].max()) for _, highs in ends)
+    n_abreast = min(len(shown), _MOST_ABREAST)
+    tall = _ABOVE + _TALL + _ROWS + _BELOW
+    key = _HEIGHT if len(outcomes) > 1 else 0
+    width, height = _LEFT + n_abreast * _PANEL, -(-len(shown) // n_abreast) * tall + key
+    panels = []
+    for k, effect in enumerate(shown):
+        x, y = _LEFT + k % n_abreast * _PANEL, k // n_abreast * tall + key
+        child = effects.name if k % n_abreast == 0 else None
+        panels.append(
+            f'<g transform="translate({x} {y})">{_panel(network, effect, outcomes, (low, high), child)}</g>'
+        )
+    names = [shortened(str(effects.levels[outcome]), 14) for outcome in outcomes] if key else []
+    at = float(_LEFT)
+    for name, colour in zip(names, _COLOURS, strict=False):
+        panels.append(
+            f'<text x="{at:.0f}" y="14" fill="{colour}" font-size="11.5" font-weight="bold">{escape(name)}</text>'
+        )
+        at += text_width(name) + _PADDING
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'role="img" style="max-width: 100%; height: auto" font-family="sans-serif" font-size="11" fill="#333">'
+        f"<title>{escape(effects.sentence)}</title>{''.join(panels)}</svg>"
+    )
+
+
+def _panel(
+    network: DiscretizedBayesNet,
+    effect: ParentEffect,
+    outcomes: Sequence[int],
+    span: tuple[float, float],
+    child: str | None,
+) -> str:
+    """Return the panel of one parent as SVG elements, with the ends of the vertical axis of a child if one is given."""
+    edges = effect.edges if effect.is_continuous else np.arange(len(effect.values) + 1) - 0.5
+    width, floor = _PANEL - 18, _ABOVE + _TALL
+
+    def x(value: float) -> float:
+        return float((value - edges[0]) / (edges[-1] - edges[0])) * width
+
+    def y(value: float) -> float:
+        return floor - (value - span[0]) / ((span[1] - span[0]) or 1.0) * (_TALL - 4)
+
+    def rect(left: float, right: float, top: float, bottom: float, colour: str) -> str:
+        sides = f'width="{max(right - left, 0.5):.1f}" height="{max(bottom - top, 0):.1f}"'
+        return f'<rect x="{left:.1f}" y="{top:.1f}" {sides} fill="{colour}"/>'
+
+    # a gap between levels
+    gap = 0.0 if effect.is_continuous else 0.12
+    cells = [(x(a + gap), x(b - gap)) for a, b in pairwise(edges.tolist())]
+    bottom = floor + _ROWS
+    parts = [
+        rect(a + 0.3, b - 0.3, bottom - share * (_ROWS - 3), bottom, "#b8b8b8")
+        for (a, b), share in zip(cells, effect.heights.tolist(), strict=True)
+    ]
+    at = [x(value) for value in effect.values.tolist()]
+    for outcome, colour in zip(outcomes, _COLOURS, strict=False):
+        lows, highs = ([y(v) for v in of[:, outcome].tolist()] for of in (effect.lows, effect.highs))
+        means = [y(v) for v in effect.means[:, outcome].tolist()]
+        if len(outcomes) == 1 and effect.is_continuous:
+            around = [*zip(at, highs, strict=True), *list(zip(at, lows, strict=True))[::-1]]
+            parts.append(f'<path d="{_path(around)}Z" fill="#cfe2f3"/>')
+        elif len(outcomes) == 1:
+            parts += [
+                rect(a, b, high, low, "#cfe2f3") for (a, b), high, low in zip(cells, highs, lows, strict=True)
+            ]
+        lines = (
+            [list(zip(at, means, strict=True))]
+            if effect.is_continuous
+            else [[(a, m), (b, m)] for (a, b), m in zip(cells, means, strict=True)]
+        )
+        parts += [
+            f'<path d="{_path(line)}" fill="none" stroke="{colour}" stroke-width="1.8"/>' for line in lines
+        ]
+    parts.append(f'<path d="M0 {_ABOVE}V{bottom}H{width}" fill="none" stroke="#777"/>')
+    title = f"{shortened(name_in_words(effect.parent), 16)} ({percent(effect.share)})"
+    parts.append(f'<text x="0" y="12" font-weight="bold">{escape(title)}</text>')
+    if child is not None:
+        texts = [f"{end:.2f}" for end in span] if child in network.levels else [f"{end:.3g}" for end in span]
+        if name_in_words(child) != child and span[0] < span[1]:
+            texts = value_texts(child, span)
+        parts += [
+            f'<text x="-4" y="{y(value) + 4:.1f}" text-anchor="end">{escape(text)}</text>'
+            for value, text in zip(span, texts, strict=False)
+        ]
+    return "".join(parts) + _ticks(network, effect, cells, width)
+
+
+def _ticks(
+    network: DiscretizedBayesNet, effect: ParentEffect, cells: Sequence[tuple[float, float]], width: float
+) -> str:
+    """Return the ends of a range below a panel, or names of levels where they fit."""
+    below = _ABOVE + _TALL + _ROWS + 13
+    if effect.is_continuous:
+        low, high = effect.values[[0, -1]].tolist()
+        texts = value_texts(effect.parent, [low, high]) if low < high else [f"{low:.4g}"]
+        ends = zip(("start", "end"), (0.0, float(width)), texts, strict=False)
+        return "".join(
+            f'<text x="{at}" y="{below}" text-anchor="{anchor}">{escape(text)}</text>'
+            for anchor, at, text in ends
+        )
+    room = max(int(width / len(cells) / 6.5), 1)
+    names = [shortened(str(level), room) for level in network.levels[effect.parent]]
+    # one letter of many levels tells nothing
+    if room < 2 and any(len(str(level)) > room for level in network.levels[effect.parent]):
+        names = [f"{len(cells)} levels"]
+        cells = [(0.0, float(width))]
+    return "".join(
+        f'<text x="{(a + b) / 2:.1f}" y="{below}" text-anchor="middle">{escape(name)}</text>'
+        for (a, b), name in zip(cells, names, strict=True)
+    )
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{'L' if k else 'M'}{a:.1f} {b:.1f}" for k, (a, b) in enumerate(points))
 
 
 def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:
@@ -122,8 +266,9 @@ def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:
         (x, y), (u, v) = places[parent], places[child]
         sign = 1 if v > y else -1
         points = [(x, y + sign * _HEIGHT / 2), *bends, (u, v - sign * (_HEIGHT / 2 + 2))]
-        path = " ".join(f"{'L' if k else 'M'}{a:.1f} {b:.1f}" for k, (a, b) in enumerate(points))
-        lines.append(f'<path d="{path}" fill="none" stroke="#0072b2" marker-end="url(#gomea-bn-arrow)"/>')
+        lines.append(
+            f'<path d="{_path(points)}" fill="none" stroke="#0072b2" marker-end="url(#gomea-bn-arrow)"/>'
+        )
     boxes = [
         f'<g><title>{escape(name)}</title><rect x="{x - widths[name] / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" '
         f'width="{widths[name]:.1f}" height="{_HEIGHT}" rx="5" fill="#fff" stroke="#555"/>'

@@ -40,6 +40,7 @@ _SCRIPTS = (
     "edge.js",
     "words.js",
     "density.js",
+    "effects.js",
     "variable.js",
     "findings.js",
     "answers.js",

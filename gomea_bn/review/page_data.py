@@ -18,13 +18,14 @@ from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Fr
 from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
-from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
+from gomea_bn.review.pools import Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
 
@@ -105,7 +106,7 @@ def network_data(
         "objectives": [],
         "values": [[]],
         "n_edges": [len(network.edges)],
-        "largest_table": [max(probabilities.size for probabilities in network.tables.values())],
+        "n_parameters": [network.n_parameters],
         "competing": [True],
         "landmarks": [],
         "ids": [0],
@@ -114,6 +115,7 @@ def network_data(
         "facts": _facts(record),
         "stability": recorded_stability(network),
         "known": [known_text(network, name) for name in network.names],
+        "effects": [_effects(network, name) for name in network.names],
         "averaged": None
         if network.conditionals is None
         else [_average(network, network.conditionals, name) for name in network.names],
@@ -185,6 +187,43 @@ def _average(network: DiscretizedBayesNet, conditionals: Conditionals, name: str
         "copies": stack.n_sets,
         "line": stack.smooth_weight if stack.smooth else None,
         "words": stack.smooth_words,
+    }
+
+
+def _effects(network: DiscretizedBayesNet, name: str) -> dict[str, Any] | None:
+    """Return the effects of the parents of a variable, None for one whose table is read instead.
+
+    "outcomes" are the positions of the levels that have a line, 0 for the mean of a continuous variable. Every parent
+    has its position "p", values "at", and by outcome "mean", "low" and "high"; "edges" and "rows" are bars of rows.
+    """
+    if not shows_effects(network, name):
+        return None
+    effects = network.column_effects(name)
+    outcomes = list(effects.shown_outcomes)
+
+    def by_outcome(numbers: NDArray[np.float64]) -> list[list[float]]:
+        return [rounded(numbers[:, outcome], 5) for outcome in outcomes]
+
+    parents = [
+        {
+            "p": network.names.index(one.parent),
+            "verb": one.trend,
+            "share": round(one.share, 4),
+            "isShare": bool(effects.levels),
+            "at": rounded(one.values, 8),
+            "mean": by_outcome(one.means),
+            "low": by_outcome(one.lows),
+            "high": by_outcome(one.highs),
+            "edges": rounded(one.edges, 8),
+            "rows": rounded(one.heights, 3),
+        }
+        for one in effects.effects
+    ]
+    return {
+        "outcomes": outcomes,
+        "explained": round(effects.explained, 4),
+        "additive": round(effects.additive, 4),
+        "parents": parents,
     }
 
 

@@ -202,7 +202,7 @@ class Pools:
             if self._sampled > _MOST_SAMPLED:
                 return None
             probabilities = sample.marginal(name)
-        ratios = _rounded(bin_ratios(network, name, probabilities), 6)
+        ratios = rounded(bin_ratios(network, name, probabilities), 6)
         if ratios not in self.ratios[position]:
             self.ratios[position].append(ratios)
         return self.ratios[position].index(ratios)
@@ -312,7 +312,7 @@ def curve_entry(curve: Curve, support: tuple[float, float]) -> dict[str, Any]:
     """Return a density on a range as a value for JSON: "x" has the values, "y" the densities, "p" the point masses."""
     return {
         "x": rounded_positions(curve.values, support),
-        "y": _rounded(curve.densities, 6),
+        "y": rounded(curve.densities, 6),
         "p": [list(point) for point in curve.points.items()],
     }
 
@@ -322,9 +322,9 @@ def rounded_positions(values: NDArray[np.float64], support: tuple[float, float])
     span = support[1] - support[0]
     ratio = max(abs(support[0]), abs(support[1])) / span if span > 0 else 1.0
     further = int(log10(ratio)) if 1 < ratio < inf else 0
-    return _rounded(values, min(10 + further, 17))
+    return rounded(values, min(10 + further, 17))
 
 
-def _rounded(numbers: NDArray[np.float64], digits: int) -> list[float]:
+def rounded(numbers: NDArray[np.float64], digits: int) -> list[float]:
     """Return numbers with a number of significant digits, which keeps pages small."""
     return [float(f"{number:.{digits}g}") for number in numbers.tolist()]

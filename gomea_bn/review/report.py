@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.dates import name_in_words
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
+from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import counts_text, evidence_text
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.plots.density import plot_density
 from gomea_bn.plots.explanation import plot_explanation
-from gomea_bn.plots.html import network_svg, rows_html
+from gomea_bn.plots.html import effects_svg, network_svg, rows_html
 from gomea_bn.runtime.files import write_bytes, write_text
 from gomea_bn.texts import counted, listed, percent
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _PRINT_SECONDS = 120
-_MOST_DENSITIES, _MOST_DRIVERS = 6, 8
+_MOST_DENSITIES, _MOST_DRIVERS, _MOST_EFFECTS = 6, 8, 6
 _STYLE = """
 @page { size: A4; margin: 16mm }
 body { font: 10.5pt/1.4 system-ui, sans-serif; color: #111; max-width: 178mm; margin: 1em auto }
@@ -80,6 +81,7 @@ def run_report(
         _findings(network),
         f"<figure>{network_svg(network.names, network.edges)}</figure>",
         *([] if target is None else _drivers(network, target)),
+        *_effects(network, target),
         "<h2>From which rows</h2>",
         _origin(network, record or {}),
         "<h2>How the values are distributed</h2>",
@@ -178,6 +180,31 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
     ]
     columns = ["column", "bits", f"{explanation.quantity}, range", "direction"]
     return [*parts, rows_html(columns, rows)]
+
+
+def _effects(network: DiscretizedBayesNet, target: str | None) -> list[str]:
+    """Return what columns follow: those whose parents explain most of them, the target first."""
+    shown = [network.column_effects(name) for name in network.names if shows_effects(network, name)]
+    shown.sort(key=lambda effects: (effects.name != target, -effects.explained))
+    if not shown:
+        return []
+    parts = ["<h2>What columns follow</h2>"]
+    for effects in shown[:_MOST_EFFECTS]:
+        name = name_in_words(effects.name)
+        parts.append(
+            f"<figure><p style='text-align: left'><b>{escape(name)}</b>: {escape(effects.sentence)}.</p>"
+            f"{effects_svg(network, effects)}</figure>"
+        )
+    if len(shown) > _MOST_EFFECTS:
+        left_out = [name_in_words(effects.name) for effects in shown[_MOST_EFFECTS:]]
+        parts.append(_paragraph(f"Not drawn: {listed(left_out, 8)}."))
+    return [
+        *parts,
+        _paragraph(
+            "Lines are means, or probabilities of levels, while one column varies; bands hold the central 80 %. Grey "
+            "bars show where rows are. Effects are averages over the other columns."
+        ),
+    ]
 
 
 def _densities(network: DiscretizedBayesNet, target: str | None, table: Table | None) -> str:

@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import lines_of, sets_of
+from averaged_examples import averaged_example, lines_of, sets_of
 from front_examples import example_front
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, read_table
-from gomea_bn.plots.html import network_svg, rows_html
+from gomea_bn.plots.html import effects_svg, network_svg, rows_html
 
 SVG = "{http://www.w3.org/2000/svg}"
 WICKED = "<script>alert(\"1\")</script> & 'x'"
@@ -80,9 +80,45 @@ def test_a_network_with_conditionals_shows_its_lines():
     averaged = average_families(network(), frame(), random_state=1)
     tree = parsed(averaged._repr_html_())
     header, *rows = cells(tree)
-    assert header[-1] == "weight of its line"
+    assert header[-1] == "weight of effects"
     assert {row[0] for row in rows if row[-1]} == set(lines_of(averaged))
     assert f"averaged over {len(sets_of(averaged))} sets of cuts" in "".join(tree.itertext())
+
+
+def test_columns_that_show_effects_have_a_panel_for_each_parent():
+    averaged = averaged_example()
+    effects = averaged.column_effects("c")
+    tree = parsed(averaged._repr_html_())
+    text = "".join(tree.itertext())
+    assert f"c: {effects.sentence}." in text
+    drawings = [svg for svg in tree.iter(f"{SVG}svg") if svg.find(f"{SVG}title") is not None]
+    assert len(drawings) == 1
+    assert [panel.tag for panel in drawings[0]].count(f"{SVG}g") == len(effects.effects)
+    # of tables alone nothing is shown
+    assert "Effects of parents" not in "".join(parsed(averaged.of_tables()._repr_html_()).itertext())
+
+
+@pytest.mark.parametrize("name", ["b", "d", "g"])
+def test_the_drawing_of_effects_holds_everything_inside(name):
+    averaged = averaged_example()
+    effects = averaged.column_effects(name)
+    tree = parsed(effects_svg(averaged, effects))
+    width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
+    panels = tree.findall(f"{SVG}g")
+    assert len(panels) == len(averaged.parents(name))
+    for panel in panels:
+        left, top = map(float, re.findall(r"[\d.]+", panel.get("transform", "")))
+        for rect in panel.iter(f"{SVG}rect"):
+            x, y, w, h = (float(rect.get(part, "0")) for part in ("x", "y", "width", "height"))
+            assert left + x + w <= width
+            assert 0 <= y <= y + h <= height - top
+        for path in panel.iter(f"{SVG}path"):
+            numbers = list(map(float, re.findall(r"-?[\d.]+", path.get("d", ""))))
+            assert min(numbers) >= 0
+    # a line for each of more than two levels
+    lines = [path for path in panels[0].iter(f"{SVG}path") if path.get("stroke-width") == "1.8"]
+    n_lines = len(effects.shown_outcomes)
+    assert len(lines) == n_lines * (1 if effects.effects[0].is_continuous else len(effects.effects[0].values))
 
 
 def test_a_table_shows_kinds_ranges_and_rules():

@@ -5,11 +5,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import averaged_example
 from network_examples import simple_network, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.network.effects import shows_effects
 from gomea_bn.review import pools
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
@@ -349,3 +351,22 @@ def test_a_damaged_histogram_is_said_to_be_damaged(shown):
         page.locator(f".node[data-variable='{index}']").press("Enter")
         assert "is damaged in the record" in page.locator("#panel").inner_text()
         assert page.locator("#histogram .bar").count() == 0
+
+
+def test_a_column_that_shows_effects_has_them_on_the_page_of_one_network():
+    network = averaged_example()
+    data = page_data(network_report(network))
+    assert data["n_parameters"] == [network.n_parameters]
+    shown = [name for name in network.names if shows_effects(network, name)]
+    assert (
+        [name for name, of_name in zip(network.names, data["effects"], strict=True) if of_name]
+        == shown
+        == ["c"]
+    )
+    effects, entry = network.column_effects("c"), data["effects"][network.names.index("c")]
+    assert entry["outcomes"] == [0]
+    (one,) = entry["parents"]
+    assert network.names[one["p"]] == "b"
+    np.testing.assert_allclose(one["mean"][0], effects.effects[0].means[:, 0], rtol=1e-4)
+    np.testing.assert_allclose(one["at"], effects.effects[0].values, rtol=1e-7)
+    assert len(one["edges"]) == len(one["at"]) + 1 == len(one["rows"]) + 1

@@ -45,6 +45,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
+from gomea_bn.network.effects import MOST_SHOWN_CELLS
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
@@ -332,16 +333,20 @@ class Averaging:
     def network_of(
         self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
     ) -> DiscretizedBayesNet:
-        """Return the network with conditionals, and with tables over the shown bins that are computed from them.
+        """Return the network with conditionals, and with those tables over the shown bins that people read.
 
-        `tables` are those of every column, as of the method `tables`, and `of_cuts` the probabilities and intervals of
-        the shown cuts.
+        Larger ones are computed when they are asked for. `tables` are those of every column, as of the method `tables`,
+        and `of_cuts` the probabilities and intervals of the shown cuts.
         """
         network = self.with_conditionals(tables, line, prefer, **of_cuts)
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
-        shown = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), network.names)
-        return network.changed(tables=dict(zip(network.names, shown, strict=True)))
+        sizes = {
+            name: prod(map(network.cardinality, (name, *network.parents(name)))) for name in network.names
+        }
+        small = [name for name, size in sizes.items() if size <= MOST_SHOWN_CELLS]
+        shown = in_spare_threads(lambda name: table_over_rows(network, name, cuts, rows), small)
+        return network.changed(tables=dict(zip(small, shown, strict=True)))
 
     def with_conditionals(
         self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any

@@ -196,6 +196,11 @@ class Family:
         self.name, self.stack, self.facts = name, stack, facts
         self._members = [(weight, fitted.density(name, facts)) for weight, fitted in stack.members]
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters that are kept, those of tables once for all sets of cuts."""
+        return int(np.rint(sum(fitted.n_parameters for _, fitted in self.stack.members)))
+
     def log_density(
         self, values: Columns, along: Sequence[NDArray[np.float64] | None] | None = None
     ) -> NDArray[np.float64]:

@@ -181,7 +181,7 @@ class TableSet:
     def of_network(cls, network: WithTables, counts: Mapping[str, NDArray[np.float64]]) -> TableSet:
         """Return the cuts and tables of a network, and what they were counted from."""
         parents = {name: network.parents(name) for name in network.names}
-        return cls(network.cut_points, parents, network.tables, counts)
+        return cls(network.cut_points, parents, network.stored_tables, counts)
 
     def of_column(self, name: str) -> CutTable:
         """Return the table of a column, with the cuts that it needs."""

@@ -33,14 +33,16 @@ def to_json(network: NetworkLike) -> str:
     that networks do not differ by it. The text has one entry per variable in column order: name, kind, support and
     cut_points or levels, values if their kind is known (integer, step, ordered), shape if the variable has one,
     parents, the counts of rows of the table's cells if they are known, and table (nested lists: one level per parent in
-    order, then the variable). The field "conditionals" follows if the network has some: every set of cuts has its cut
-    points, parents, tables and counts. Numbers are written so that reading them gives the same float64.
+    order, then the variable) if the network holds it. The field "conditionals" follows if the network has some: every
+    set of cuts has its cut points, parents, tables and counts. Numbers are written so that reading them gives the same
+    float64.
     """
-    tables, head = network.tables, head_content(network)
+    tables, head = network.stored_tables, head_content(network)
     conditionals = head.pop("conditionals", None)
     head["written_by"] = {"version": __version__, "sources": source_digest()}
     head["variables"] = [
-        {**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)
+        {**entry, **({"table": tables[entry["name"]].tolist()} if entry["name"] in tables else {})}
+        for entry in variable_contents(network)
     ]
     texts = {} if conditionals is None else {"conditionals": json_text(conditionals, ["copies"])}
     return json_text(head, ["variables"], texts)
@@ -151,10 +153,11 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
                 )
             curve_edges += [(parent, name) for parent in parents if parent not in of_table]
         table = entry.get("table")
-        # the store of a front has arrays
-        parts["tables"][name] = (
-            table if isinstance(table, np.ndarray) else field_of(entry, "table", list, where)
-        )
+        # the store of a front has arrays, and conditionals need no tables
+        if isinstance(table, np.ndarray):
+            parts["tables"][name] = table
+        elif "table" in entry or "conditionals" not in content:
+            parts["tables"][name] = field_of(entry, "table", list, where)
     pseudo_count = content.get("pseudo_count")
     metadata = field_of(content, "metadata", dict, "the network")
     if curve_edges:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, mapping_in
+from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real, mapping_in
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
+from gomea_bn.network.effects import MOST_SHOWN_CELLS, shows_effects
 from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.tables import value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
@@ -24,21 +25,30 @@ _SHOWN_BINS = 6
 
 
 def counts_text(network: NetworkLike) -> str:
-    """Return the numbers of variables, edges, bins and free probabilities of a network in words."""
+    """Return the numbers of variables, edges, bins and free parameters of a network in words."""
     n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
+    nouns = ("free parameter", "free parameters")
+    if network.conditionals is None:
+        nouns = ("free probability", "free probabilities")
     return (
         f"{counted(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
         f"{len(network.levels)} discrete), {counted(len(network.edges), 'edge')}, {counted(n_bins, 'bin')}, "
-        f"{counted(network.n_parameters, 'free probability', 'free probabilities')}"
+        f"{counted(network.n_parameters, *nouns)}"
     )
 
 
-def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+def to_text(
+    network: NetworkLike,
+    cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
+    *,
+    max_table_cells: int = MOST_SHOWN_CELLS,
+) -> str:
     """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, the nats that each of
-    its cuts gains if they are given, and the parents.
+    its cuts gains if they are given, the parents, and their effects in place of a table of more than `max_table_cells`.
     """
+    check_integer("max_table_cells", max_table_cells, 0)
     edges, of_cuts = network.edges, mapping_in("cut_gains", cut_gains)
     lines = [counts_text(network), ""]
     shown_names = {name: shown_name(name) for name in network.names}
@@ -60,7 +70,9 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
         if network.conditionals is not None and (stack := network.conditionals.stacks[name]).smooth:
             details.append(stack.words)
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
-            details += [f"given {listed(parents)}", known_text(network, name), _curves(network, name)]
+            has_effects = shows_effects(network, name, max_table_cells)
+            known = network.column_effects(name).sentence if has_effects else known_text(network, name)
+            details += [f"given {listed(parents)}", known, _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
         reversible = equivalence_class(network).reversible

@@ -43,13 +43,15 @@ function buildModel(data) {
   }));
   columns.push(
     { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain", values: data.n_edges },
-    {
-      key: "largest_table",
-      label: "Largest table",
-      unit: "probabilities",
-      better: "smaller tables",
-      values: data.largest_table,
-    },
+    data.n_parameters
+      ? { key: "n_parameters", label: "Free parameters", unit: "", better: "simpler", values: data.n_parameters }
+      : {
+          key: "largest_table",
+          label: "Largest table",
+          unit: "probabilities",
+          better: "smaller tables",
+          values: data.largest_table,
+        },
   );
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);

@@ -11,6 +11,7 @@ function variableParts() {
     ...values,
     ...unsaidParts(variable),
     ...blanketParts(),
+    ...effectParts(),
     ...tableParts(),
     renameParts(variable),
   ];
@@ -335,7 +336,7 @@ function tableParts() {
   const table = probabilityTable("probabilities", 2);
   const name = model.data.variables[view.variable].name;
   const number = counted(table.tBodies[0].rows.length, "row");
-  return [
+  const parts = [
     make(
       "div",
       { class: "line" },
@@ -353,6 +354,9 @@ function tableParts() {
       table,
     ),
   ];
+  // effects say what a table of many rows hides
+  if (!model.data.effects?.[view.variable]) return parts;
+  return [make("details", { class: "as-table" }, make("summary", {}, "As a table over bins"), ...parts)];
 }
 
 function buildEnlarged() {

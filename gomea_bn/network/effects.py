@@ -1,0 +1,323 @@
+"""The effects of parents on a column: its mean, or the probabilities of its levels, along the values of one parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
+from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.rows import draws_by_name, generator_of
+from gomea_bn.texts import listed, percent, shown_name
+
+if TYPE_CHECKING:
+    from gomea_bn.data.columns import Level
+    from gomea_bn.network.recorded import NetworkLike
+
+MOST_SHOWN_CELLS = 200
+"""Most cells of a table that people read."""
+
+BAND = (0.1, 0.9)
+"""Shares of the probability at the ends of bands."""
+
+TRENDS = {"up": "rises with", "down": "falls with", "bends": "bends with", "differs": "differs by"}
+"""Words for what a column does with a parent."""
+
+# drawn rows of the parents
+_N_ROWS = 500
+# draws of a column in each of these rows, which tell how much all parents explain
+_N_DRAWS = 8
+# shares at which a continuous parent has values, and further ones at equal distances
+_SHARES = (0.01, 0.05, *np.arange(1, 10) / 10, 0.95, 0.99)
+_N_EQUAL = 6
+_MOST_VALUES = 17
+# share of all movement of an effect in one direction from which on it rises or falls
+_LEAST_RISE = 0.8
+# share of what all parents explain below which the sum of their effects is said to explain less
+_LEAST_SUM = 0.9
+# parents in a sentence
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParentEffect:
+    """The effect of one parent on a column, averaged over the other parents.
+
+    Attributes
+    ----------
+    parent : str
+    is_continuous : bool
+        Whether the parent is continuous.
+    values : ndarray of shape (n_values,), float64
+        Values of the parent, increasing: numbers, or codes of all levels.
+    means : ndarray of shape (n_values, n_outcomes), float64
+        Means of a continuous column, with one outcome, or probabilities of the levels of a discrete one.
+    lows, highs : ndarray of shape (n_values, n_outcomes), float64
+        Between them are the central 80 % of the values of a continuous column, or of the probabilities of a level over
+        the rows of the other parents.
+    rows : ndarray of shape (n_values,), float64
+        Share of the rows whose nearest value is this one.
+    share : float
+        Variance of the effect over the rows, as a share of the sum over all parents.
+    """
+
+    parent: str
+    is_continuous: bool
+    values: NDArray[np.float64]
+    means: NDArray[np.float64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    share: float
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Ends of the cells of values that are nearest to one of `values`, float64 (n_values + 1,)."""
+        if len(self.values) == 1:
+            return np.asarray(self.values[0] + np.array([-0.5, 0.5]), np.float64)
+        middles = (self.values[:-1] + self.values[1:]) / 2
+        ends = 2 * self.values[[0, -1]] - middles[[0, -1]]
+        return np.asarray(np.concatenate((ends[:1], middles, ends[1:])), np.float64)
+
+    @property
+    def heights(self) -> NDArray[np.float64]:
+        """Share of rows per length of these cells, as a share of the largest one, float64 (n_values,)."""
+        densities = self.rows / np.diff(self.edges)
+        return np.asarray(densities / densities.max(), np.float64)
+
+    @property
+    def trend(self) -> str:
+        """Key of `TRENDS`: what the column, or the probability of its last level, does with the parent."""
+        if not self.is_continuous:
+            return "differs"
+        steps = np.diff(self.means[:, -1])
+        moved, rise = np.abs(steps).sum(), steps.sum()
+        if abs(rise) < _LEAST_RISE * moved or not moved:
+            return "bends"
+        return "up" if rise > 0 else "down"
+
+    @property
+    def words(self) -> str:
+        """What the column does with the parent, such as "rises with x"."""
+        return f"{TRENDS[self.trend]} {shown_name(self.parent)}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ColumnEffects:
+    """The effects of all parents of a column.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple
+        Levels of a discrete column, empty for a continuous one.
+    effects : tuple of ParentEffect
+        The parent with the largest share comes first.
+    explained : float
+        Share of the variance of the column, or of the indicators of its levels, that all parents together explain.
+    additive : float
+        Share of it that the sum of the effects explains; the rest is what parents do only together.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    effects: tuple[ParentEffect, ...]
+    explained: float
+    additive: float
+
+    @property
+    def shown_outcomes(self) -> tuple[int, ...]:
+        """Positions of the outcomes to draw: the second one of two levels, otherwise all."""
+        return (1,) if len(self.levels) == 2 else tuple(range(max(len(self.levels), 1)))
+
+    @property
+    def sentence(self) -> str:
+        """The effects in words, without a full stop."""
+        parts = [
+            f"{one.words if len(self.levels) <= 2 else shown_name(one.parent)} ({percent(one.share)}"
+            for one in self.effects
+        ]
+        parts = [f"{part}{'' if k else ' of the effects'})" for k, part in enumerate(parts)]
+        subject = "it" if len(self.levels) < 2 else f"P({shown_name(str(self.levels[-1]))})"
+        verb = "it depends on" if len(self.levels) > 2 else subject
+        what = "variation" if self.levels else "variance"
+        rest = ""
+        if self.additive < _LEAST_SUM:
+            rest = f"; {percent(1 - self.additive)} of this they explain only together"
+        return f"parents explain {percent(self.explained)} of its {what}: {verb} {listed(parts, _MOST_NAMED)}{rest}"
+
+    def to_frame(self, network: NetworkLike) -> pd.DataFrame:
+        """Return the effects as `DiscretizedBayesNet.effects` does."""
+        parts = []
+        for effect in self.effects:
+            values: list[Any] = effect.values.tolist()
+            if not effect.is_continuous:
+                values = [network.levels[effect.parent][int(code)] for code in values]
+            n_outcomes = effect.means.shape[1]
+            part: dict[str, Any] = {
+                "parent": effect.parent,
+                "value": np.repeat(np.array(values, object), n_outcomes),
+            }
+            if self.levels:
+                part["level"] = [*self.levels] * len(values)
+            part |= {
+                "probability" if self.levels else "mean": effect.means.ravel(),
+                "low": effect.lows.ravel(),
+                "high": effect.highs.ravel(),
+                "rows": np.repeat(effect.rows, n_outcomes),
+                "share": effect.share,
+            }
+            parts.append(pd.DataFrame(part))
+        return pd.concat(parts, ignore_index=True)
+
+
+class EffectsOfNetwork:
+    """The effects of the columns of a network, which are computed when they are first asked for.
+
+    Rows of all columns are drawn with seeds that depend on their names, so that the order of columns has no effect.
+    """
+
+    def __init__(self, network: NetworkLike) -> None:
+        self._network = network
+        self._effects: dict[str, ColumnEffects] = {}
+
+    @cached_property
+    def _rows(self) -> dict[str, NDArray[Any]]:
+        """Numbers, or codes of levels, of drawn rows by column, each (n_rows,)."""
+        return draws_by_name(self._network, _N_ROWS)
+
+    def of(self, name: str) -> ColumnEffects:
+        """Return the effects on a column; raises `GomeaBnError` for an unknown one, and for one without parents."""
+        if name not in self._effects:
+            if not self._network.parents(name):
+                raise GomeaBnError(f"'{name}' has no parents, so nothing has an effect on it.")
+            self._effects[name] = self._computed(name)
+        return self._effects[name]
+
+    def _computed(self, name: str) -> ColumnEffects:
+        network, rows = self._network, self._rows
+        parents = network.parents(name)
+        curves = {parent: self._curve(name, parent) for parent in parents}
+        # the effect of every parent in every row
+        of_rows = {parent: self._at_rows(*curves[parent][:2], parent) for parent in parents}
+        variances = {parent: float(of_parent.var(axis=0).sum()) for parent, of_parent in of_rows.items()}
+        total = sum(variances.values())
+        effects = [
+            ParentEffect(
+                parent,
+                parent in network.cut_points,
+                *curves[parent],
+                variances[parent] / total if total > 0 else 0.0,
+            )
+            for parent in parents
+        ]
+        values = {parent: rows[parent] for parent in parents}
+        explained, additive = self._explained(
+            name, values, np.sum([of_rows[p] for p in sorted(parents)], axis=0)
+        )
+        effects.sort(key=lambda one: (-one.share, one.parent))
+        return ColumnEffects(
+            name,
+            tuple(network.levels.get(name, ())),
+            tuple(effects),
+            explained,
+            1.0 if len(parents) == 1 else additive,
+        )
+
+    def _outcomes(self, name: str, values: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return drawn values, or probabilities of levels, given parents, float64 (n_rows, n_outcomes)."""
+        network = self._network
+        family = network.families[name]
+        if name in network.levels:
+            masses = family.masses(None, Columns(values))
+            return np.broadcast_to(masses, (_N_ROWS, masses.shape[-1]))
+        # common random numbers keep differences between values of a parent free of their noise
+        return family.draw(Columns(values), _N_ROWS, generator_of(name))[:, None]
+
+    def _curve(
+        self, name: str, parent: str
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+    ]:
+        """Return values of a parent, and at each of them means, ends of the band, and the share of rows."""
+        network, rows = self._network, self._rows
+        others = {other: rows[other] for other in network.parents(name)}
+        values = self._values(parent)
+        outcomes = np.stack(
+            [
+                self._outcomes(name, {**others, parent: np.full(_N_ROWS, value, rows[parent].dtype)})
+                for value in values.tolist()
+            ]
+        )
+        lows, highs = np.quantile(outcomes, BAND, axis=1)
+        middles = (values[:-1] + values[1:]) / 2
+        counts = np.bincount(np.searchsorted(middles, rows[parent]), minlength=len(values))
+        return values, outcomes.mean(axis=1), lows, highs, counts / _N_ROWS
+
+    def _values(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which its effect is computed, increasing."""
+        if parent in self._network.levels:
+            return np.arange(len(self._network.levels[parent]), dtype=np.float64)
+        drawn = self._rows[parent]
+        distinct = np.unique(drawn)
+        if len(distinct) <= _MOST_VALUES:
+            return distinct
+        quantiles = np.quantile(drawn, _SHARES)
+        equal = np.linspace(quantiles[0], quantiles[-1], _N_EQUAL)[1:-1]
+        # values of equal distances fill gaps, in tails that are long
+        gap = (quantiles[-1] - quantiles[0]) / (2 * _N_EQUAL)
+        far = np.abs(equal[:, None] - quantiles).min(axis=1) > gap
+        return np.unique(np.concatenate([quantiles, equal[far]]))
+
+    def _at_rows(
+        self, values: NDArray[np.float64], means: NDArray[np.float64], parent: str
+    ) -> NDArray[np.float64]:
+        """Return an effect at the drawn values of a parent, float64 (n_rows, n_outcomes)."""
+        drawn = self._rows[parent]
+        return np.column_stack([np.interp(drawn, values, means[:, k]) for k in range(means.shape[1])])
+
+    def _explained(
+        self, name: str, values: dict[str, NDArray[Any]], sums: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Return which shares of the variance all parents explain, and of this share the sum of effects."""
+        if name in self._network.levels:
+            means = self._outcomes(name, values)
+            between = float(means.var(axis=0).sum())
+            shares = means.mean(axis=0)
+            total = float((shares * (1 - shares)).sum())
+        else:
+            family = self._network.families[name]
+            generator = generator_of(name, 1)
+            draws = np.stack([family.draw(Columns(values), _N_ROWS, generator) for _ in range(_N_DRAWS)])
+            means, total = draws.mean(axis=0)[:, None], float(draws.var())
+            # the variance of means of draws, without that of the draws
+            between = float(means.var()) - float(draws.var(axis=0, ddof=1).mean()) / _N_DRAWS
+        if between <= 0 or total <= 0:
+            return 0.0, 1.0
+        of_sums = float(sums.var(axis=0).sum())
+        covariance = float(((means - means.mean(axis=0)) * sums).mean(axis=0).sum())
+        additive = max(covariance, 0.0) ** 2 / (of_sums * between) if of_sums > 0 else 0.0
+        return min(between / total, 1.0), min(additive, 1.0)
+
+
+def shows_effects(network: NetworkLike, name: str, max_table_cells: int = MOST_SHOWN_CELLS) -> bool:
+    """Return whether people read a column better by the effects of its parents than by its table.
+
+    It follows them for the most part, or its table over the shown bins of all parents has more than `max_table_cells`.
+    """
+    parents, family = network.parents(name), network.families[name]
+    if not parents or family.stack.fixed_value is not None:
+        return False
+    if family.stack.smooth_weight > 0.5:
+        return True
+    return prod(map(network.cardinality, (name, *parents))) > max_table_cells
