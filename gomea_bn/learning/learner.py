@@ -344,7 +344,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     ["repeat the rows of the pieces"],
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
+            self._check(self.table_)
             return self
+        n_evidence = None
         table = table_to_learn(
             X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
         )
@@ -372,7 +374,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             if counted is not None:
                 from gomea_bn.network.updates import with_copies
 
-                copies = {"rows": table.n_rows, "evidence": len(counted)}
+                n_evidence = len(counted)
+                copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
                     network = with_copies(self.network_, table)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
@@ -385,6 +388,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 network = network_of_all_rows(self.network_, given.table, given.weights)
                 weights = {**sizes, "sum": float(given.weights.sum())}
                 self.network_ = network.with_metadata(weights=weights)
+            self._check(given.table, given.weights)
+        else:
+            self._check(table, n_evidence=n_evidence)
         return self
 
     def _search(
@@ -490,6 +496,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
         except KeyboardInterrupt:
             give_warning(interrupted_averaging("network_"))
+
+    def _check(
+        self, table: Table, weights: NDArray[np.float64] | None = None, n_evidence: int | None = None
+    ) -> None:
+        """Compare a network with conditionals with rows, and keep what was found; see `checked_network`."""
+        if self.network_.conditionals is None:
+            return
+        from gomea_bn.learning.checks import checked_network
+
+        began = perf_counter()
+        with delayed_interrupts():
+            self.network_ = checked_network(self.network_, table, self.seed_, weights, n_evidence)
+        self.fit_seconds_ += perf_counter() - began
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.

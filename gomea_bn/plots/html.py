@@ -9,7 +9,7 @@ from typing import Any
 from gomea_bn.data.table import Column, Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.summary import counts_text
-from gomea_bn.network.recorded import ordered_parents
+from gomea_bn.network.recorded import checks_text, ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, text_width
@@ -98,8 +98,9 @@ def network_html(network: DiscretizedBayesNet) -> str:
     ]
     table = rows_html(["variable", "size", "bins or levels", "parents", *more], rows)
     drawing = network_svg(network.names, network.edges)
+    checks = f"<p>{escape(text)}</p>" if (text := checks_text(network)) else ""
     variables = f"<details><summary>Variables</summary>{table}</details>"
-    return page_part(type(network).__name__, counts, drawing, variables)
+    return page_part(type(network).__name__, counts, drawing, checks, variables)
 
 
 def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:
