@@ -28,6 +28,7 @@ _LEAST_DRAWS, _MOST_DRAWS = 20_000, 200_000
 # all pairs of 45 columns
 _MOST_PAIRS = 1_000
 _PAIRS_PER_COLUMN = 10
+_N_SCALINGS = 20
 _SALT = 83_177
 
 Codes = list[NDArray[np.int64]]
@@ -44,8 +45,12 @@ def checked_network(
     """Return the network with what `DiscretizedBayesNet.checks` says in its metadata.
 
     Rows count by `weights` (n_rows,). They are evidence like `n_evidence` rows, by default all, or with weights the
-    square of their sum over the sum of their squares. A pair is compared on the rows that have both values. Beyond
-    1,000 pairs, and ten per column, those are left out that have no edge and the fewest common neighbours.
+    square of their sum over the sum of their squares. Beyond 1,000 pairs, and ten per column, those are left out that
+    have no edge and the fewest common neighbours.
+
+    A pair is compared on the rows that have both values. Which rows these are may depend on values, so that either
+    column is distributed otherwise than in all rows. The probabilities of the network are therefore scaled to the
+    shares of either column, where some of its rows have a gap, and only the dependence of the two is compared.
     """
     rows = in_column_order(table)
     # the draws do not depend on the order of the columns
@@ -63,6 +68,7 @@ def checked_network(
         return np.asarray(codes, np.int64)
 
     observed = [np.where(column.is_missing, -1, codes_of(known, column.name)) for column in rows.columns]
+    has_gaps = [bool((codes < 0).any()) for codes in observed]
     of_draws = [codes_of(drawn, name) for name in names]
     cards = [ordered.cardinality(name) for name in names]
     pairs = chosen_pairs(ordered.adjacency_matrix, cards)
@@ -74,6 +80,8 @@ def checked_network(
             continue
         share = of_rows / n_known
         of_network = crossed(of_draws[first], of_draws[second], n_first, n_second) / n_draws
+        if has_gaps[first] or has_gaps[second]:
+            of_network = with_margins(of_network, share)
         # the larger variance of the two is right where one of them has hardly any rows
         variance = np.maximum(share * (1 - share), of_network * (1 - of_network))
         errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
@@ -105,6 +113,15 @@ def crossed(
         first, second, weights = first[known], second[known], None if weights is None else weights[known]
     counts = np.bincount(first * n_second + second, weights, n_first * n_second)
     return counts.reshape(n_first, n_second).astype(np.float64)
+
+
+def with_margins(joint: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a joint distribution scaled to the margins of another one (iterative proportional fitting)."""
+    for _ in range(_N_SCALINGS):
+        for axis in (1, 0):
+            margin, wanted = (of.sum(axis=axis, keepdims=True) for of in (joint, like))
+            joint = joint * np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0)
+    return joint
 
 
 def chosen_pairs(adjacency: NDArray[np.int8], cards: Sequence[int]) -> list[tuple[int, int]]:

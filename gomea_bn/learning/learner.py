@@ -218,6 +218,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
 
+    Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
+    pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
+    ``density="bins"`` are not compared.
+
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
     until none is left. Every gain is the score with the parent minus the score without it on the same rows, and counts
