@@ -218,6 +218,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
 
+    Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
+    pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
+    ``density="bins"`` are not compared.
+
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
     until none is left. Every gain is the score with the parent minus the score without it on the same rows, and counts
@@ -344,7 +348,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     ["repeat the rows of the pieces"],
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
+            self._check(self.table_)
             return self
+        n_evidence = None
         table = table_to_learn(
             X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
         )
@@ -372,7 +378,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             if counted is not None:
                 from gomea_bn.network.updates import with_copies
 
-                copies = {"rows": table.n_rows, "evidence": len(counted)}
+                n_evidence = len(counted)
+                copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
                     network = with_copies(self.network_, table)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
@@ -385,6 +392,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 network = network_of_all_rows(self.network_, given.table, given.weights)
                 weights = {**sizes, "sum": float(given.weights.sum())}
                 self.network_ = network.with_metadata(weights=weights)
+            self._check(given.table, given.weights)
+        else:
+            self._check(table, n_evidence=n_evidence)
         return self
 
     def _search(
@@ -492,6 +502,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             )
         except KeyboardInterrupt:
             give_warning(interrupted_averaging("network_"))
+
+    def _check(
+        self, table: Table, weights: NDArray[np.float64] | None = None, n_evidence: int | None = None
+    ) -> None:
+        """Compare a network with conditionals with rows, and keep what was found; see `checked_network`."""
+        if self.network_.conditionals is None:
+            return
+        from gomea_bn.learning.checks import checked_network
+
+        began = perf_counter()
+        with delayed_interrupts():
+            self.network_ = checked_network(self.network_, table, self.seed_, weights, n_evidence)
+        self.fit_seconds_ += perf_counter() - began
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.

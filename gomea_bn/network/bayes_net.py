@@ -60,6 +60,7 @@ from gomea_bn.network.parts import (
     check_table,
     random_generator,
 )
+from gomea_bn.network.recorded import CHECKS, recorded_checks
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.shown_tables import ShownTables
 from gomea_bn.network.tables import PseudoCount, bin_texts
@@ -402,6 +403,32 @@ class DiscretizedBayesNet(Immutable):
         return dict(json.loads(self._metadata))
 
     @property
+    def checks(self) -> pd.DataFrame:
+        """Pairs of columns whose joint probabilities are off the rows of the fit, the worst pair first.
+
+        A fit with conditionals compares all pairs of columns over the shown bins with the rows in which both have
+        values. A pair is here if a cell is off by more than four standard errors of the rows and of the rows that the
+        network drew; at most 20 pairs are kept, with their worst cell each.
+
+        Returns
+        -------
+        DataFrame
+            Columns `first` and `second`, `first_bin` and `second_bin` (the cell, as in `bin_labels`), `rows` and
+            `network` (its share of the rows, and its probability), and `standard_error` of their difference.
+            `attrs["pairs"]` is the number of pairs that were compared, and `attrs["off"]` of those that are off. Both
+            are 0 if there is no record: networks that were changed, updated or set by `do` have none.
+        """
+        known = recorded_checks(self)
+        frame = pd.DataFrame(
+            [] if known is None else known.worst,
+            columns=["first", "first_bin", "second", "second_bin", "rows", "network", "standard_error"],
+        )
+        frame.attrs = (
+            {"pairs": 0, "off": 0} if known is None else {"pairs": known.n_pairs, "off": known.n_off}
+        )
+        return frame
+
+    @property
     def adjacency_matrix(self) -> NDArray[np.int8]:
         """Matrix of int8 (n_variables, n_variables) whose entry [i, j] is 1 for an edge from i to j."""
         matrix = np.zeros((len(self._names), len(self._names)), dtype=np.int8)
@@ -443,12 +470,17 @@ class DiscretizedBayesNet(Immutable):
         return self if self._conditionals is None else self.changed(conditionals=None)
 
     def changed(self, **parts: Any) -> Self:
-        """Return a network with other values of some keywords of the constructor, and the names and edges of this."""
+        """Return a network with other values of some keywords of the constructor, and the names and edges of this.
+
+        A record of `checks` goes, unless only the metadata or the kinds of values are others.
+        """
         content = self._content()
         if "tables" in parts:
             content["counts"] = None
         elif parts.get("conditionals", self._conditionals) is None:
             content["tables"] = dict(self.tables)
+        if parts.keys() - {"metadata", "value_kinds"}:
+            content["metadata"].pop(CHECKS, None)
         return type(self)(self._names, self.edges, **{**content, **parts})
 
     def compiled(self, max_cells: int = MOST_CELLS) -> Self:
@@ -999,7 +1031,9 @@ class DiscretizedBayesNet(Immutable):
             had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
             probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
             Where draws contradict the cells, or are surer, the answer is the share of 131,072 weighted draws with a
-            fixed seed, and has `attrs["standard_error"]` in place of the two.
+            fixed seed, and has `attrs["standard_error"]` in place of the two. `attrs["checks"]` has the pairs of a
+            target and another column of the question that are off the rows, as dicts of the rows of `checks`; it is
+            absent if there are none.
 
         Raises
         ------
@@ -1024,7 +1058,7 @@ class DiscretizedBayesNet(Immutable):
             if evidence is None
             else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
         )
-        answers.warn_of_base_rates(self, [targets] if isinstance(targets, str) else targets, given)
+        answers.remark(self, answer, [targets] if isinstance(targets, str) else targets, given)
         return answer
 
     def most_probable(
@@ -1152,6 +1186,7 @@ class DiscretizedBayesNet(Immutable):
             Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`. With several
             unknown cells in a row `attrs["resolution_error"]` is the largest error of a probability of such rows, and
             `attrs["coarse_rows"]` has the positions of rows whose error is above .05, of which a warning tells.
+            `attrs["checks"]` is that of `query`, here and in `predict` and `predict_interval`.
 
         Raises
         ------
@@ -1161,7 +1196,7 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state, cells)
         frame = source_frame(frame)
         answer = answers.predict_proba(engine, frame, target, unknown)
-        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.remark(self, answer, [target], frame.columns)
         return answer
 
     def predict(
@@ -1194,7 +1229,7 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict(engine, frame, target, how, unknown)
-        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.remark(self, answer, [target], frame.columns)
         return answer
 
     def predict_interval(
@@ -1227,7 +1262,7 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict_interval(engine, frame, target, quantiles, unknown)
-        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.remark(self, answer, [target], frame.columns)
         return answer
 
     def log_density(
@@ -1377,6 +1412,7 @@ class DiscretizedBayesNet(Immutable):
             }
             content["conditionals"] = known.after_intervention(numbers)
         content["metadata"]["do"] = labels
+        content["metadata"].pop(CHECKS, None)
         edges = [(parent, child) for parent, child in self.edges if child not in stated]
         return type(self)(self._names, edges, **content)
 

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import is_real
+from gomea_bn.errors import is_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
-from gomea_bn.texts import counted, percent
+from gomea_bn.texts import counted, percent, shown_name
 
 # share of what all parents add
 _MOST_OF_IT = 0.9
+# pairs that a sentence names
+_MOST_PAIRS = 3
 
 
 class NetworkLike(WithDensities, Protocol):
@@ -166,3 +168,66 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
             arc, reverse = arcs.get((parent, child), 0.0), arcs.get((child, parent), 0.0)
             probabilities[parent, child] = EdgeProbability(arc, min(arc + reverse, 1.0))
     return probabilities
+
+
+CHECKS = "checks"
+"""Entry of a network's metadata, which a fit writes: pairs of columns that are off the rows."""
+
+
+class Checks(NamedTuple):
+    """Number of compared pairs of columns, number of those that are off, and the rows of `checks` of the worst ones."""
+
+    n_pairs: int
+    n_off: int
+    worst: list[dict[str, Any]]
+
+
+def recorded_checks(network: NetworkLike) -> Checks | None:
+    """Return what the comparison of all pairs of columns with the rows has found; None if there is no record of it.
+
+    Tables that were counted anew for the graph and the cuts of a network have its metadata, and no conditionals.
+    """
+    record = None if network.conditionals is None else network.metadata.get(CHECKS)
+    if not isinstance(record, dict) or not isinstance(record.get("worst"), list):
+        return None
+    if not all(is_integer(record.get(number)) for number in ("pairs", "off")):
+        return None
+    worst = [_pair(network, entry) for entry in record["worst"]]
+    return Checks(record["pairs"], record["off"], [pair for pair in worst if pair])
+
+
+def _pair(network: NetworkLike, entry: Any) -> dict[str, Any]:
+    """Return the recorded worst cell of a pair, with its bins or levels as text; empty if it is damaged."""
+    columns, cells = (entry.get(key) if isinstance(entry, dict) else None for key in ("columns", "cells"))
+    if not (isinstance(columns, list) and isinstance(cells, list) and len(columns) == len(cells) == 2):
+        return {}
+    numbers = {key: entry.get(key) for key in ("rows", "network", "standard_error")}
+    if not all(name in network.names for name in columns) or not all(map(is_real, numbers.values())):
+        return {}
+    pair: dict[str, Any] = {}
+    for place, name, cell in zip(("first", "second"), columns, cells, strict=True):
+        labels = network.bin_labels(name)
+        if not (is_integer(cell) and 0 <= cell < len(labels)):
+            return {}
+        pair |= {place: name, f"{place}_bin": labels[cell]}
+    return pair | numbers
+
+
+def pair_text(pair: Mapping[str, Any]) -> str:
+    """Return a row of `checks` in words: the cell, and its shares of the rows and by the network."""
+    first, second = (f"{shown_name(pair[place])} {pair[f'{place}_bin']}" for place in ("first", "second"))
+    return f"{first} and {second}, {percent(pair['rows'])} of the rows and {percent(pair['network'])} by the network"
+
+
+def checks_text(network: NetworkLike) -> str:
+    """Return the sentence on how well pairs of columns agree with the rows; "" if they were not compared."""
+    checks = recorded_checks(network)
+    if checks is None or not checks.n_pairs:
+        return ""
+    pairs, within = counted(checks.n_pairs, "pair"), "the rows within four standard errors"
+    if not checks.n_off:
+        subject = f"All {pairs} of columns" if checks.n_pairs > 1 else "The two columns"
+        return f"{subject} agree with {within}."
+    verb = "does" if checks.n_off == 1 else "do"
+    worst = "; ".join(map(pair_text, checks.worst[:_MOST_PAIRS]))
+    return f"{checks.n_off:,} of {pairs} of columns {verb} not agree with {within}. Farthest off: {worst}."

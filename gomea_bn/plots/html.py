@@ -14,7 +14,7 @@ from gomea_bn.data.table import Column, Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.effects import ColumnEffects, ParentEffect, shows_effects
 from gomea_bn.network.formats.summary import counts_text
-from gomea_bn.network.recorded import ordered_parents
+from gomea_bn.network.recorded import checks_text, ordered_parents
 from gomea_bn.network.tables import edge_texts, value_texts
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, percent, text_width
@@ -111,8 +111,9 @@ def network_html(network: DiscretizedBayesNet) -> str:
     ]
     table = rows_html(["variable", "size", "bins or levels", "parents", *more], rows)
     drawing = network_svg(network.names, network.edges)
+    checks = f"<p>{escape(text)}</p>" if (text := checks_text(network)) else ""
     variables = f"<details><summary>Variables</summary>{table}</details>"
-    return page_part(type(network).__name__, counts, drawing, variables, effects_html(network))
+    return page_part(type(network).__name__, counts, drawing, checks, variables, effects_html(network))
 
 
 def effects_html(network: DiscretizedBayesNet) -> str:

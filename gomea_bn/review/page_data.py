@@ -22,7 +22,14 @@ from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
-from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
+from gomea_bn.network.recorded import (
+    CHECKS,
+    STABILITY_WORDS,
+    checks_text,
+    columns_of_expert_fit,
+    known_text,
+    recorded_stability,
+)
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded, rounded_positions
@@ -32,7 +39,7 @@ from gomea_bn.texts import counted, listed
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS)
+_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, CHECKS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -101,7 +108,9 @@ def network_data(
         "kind": "network",
         "title": title,
         "headline": f"One network of {counted(len(network.names), 'variable')}.",
-        "origin": " ".join(filter(None, (_rows_in_words(table), evidence_text(network)))),
+        "origin": " ".join(
+            filter(None, (_rows_in_words(table), evidence_text(network), checks_text(network)))
+        ),
         "run_hash": None,
         "objectives": [],
         "values": [[]],

