@@ -587,7 +587,9 @@ class DiscretizedBayesNet(Immutable):
             )
         content = self._content()
         shown = TableSet.of_network(self, self._counts)
-        ordered = {name: shown.of_column(name).in_order(names) for name in names}
+        ordered = {
+            name: shown.of_column(name).in_order(names) for name in names if name in self.stored_tables
+        }
         content |= {
             "cut_points": {name: self._cuts[name] for name in names if name in self._cuts},
             "tables": {name: of_name.table for name, of_name in ordered.items()},
