@@ -49,7 +49,7 @@ def additive_network(weight: float = 1 - 1e-9, product: float = 0.0) -> Discreti
     )
     parents = {name: network.parents(name) for name in network.names}
     known = Conditionals(
-        [TableSet(network.cut_points, parents, network.tables)],
+        [TableSet(network.cut_points, parents, network.stored_tables)],
         lines={"y": line},
         units=dict.fromkeys(support, (0.0, 1.0)),
         n_rows=100,
