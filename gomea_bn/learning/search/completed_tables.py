@@ -326,15 +326,7 @@ def _next(
 
 def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
     """Return the charged likelihood of the observed values under conditionals as a cost in nats; lower is better."""
-    known = network.conditionals
-    assert known is not None
-    price = 0.0
-    for name in network.names:
-        tables = [copy.tables[name] for copy in known.copies]
-        of_tables = float(np.mean([table.size - table.size // table.shape[-1] for table in tables]))
-        line = known.lines.get(name)
-        weight = 0.0 if line is None else line.weight
-        price += (1 - weight) * of_tables + (0.0 if line is None else weight * line.n_parameters)
+    price = sum(family.n_parameters for family in network.families.values())
     return price - _log_likelihood(network, frame)
 
 

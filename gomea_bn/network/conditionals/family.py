@@ -122,13 +122,14 @@ class Family:
         return self._set_to is not None
 
     @property
-    def n_parameters(self) -> int:
-        """Number of free parameters that are kept: of tables, the mean over the sets of cuts, and of the line."""
+    def n_parameters(self) -> float:
+        """Number of free parameters: the mean over all sets of cuts and the line, by their weights."""
         if self._set_to is not None:
-            return 0
-        of_tables = [table.size - table.size // table.shape[-1] for table in self._tables]
-        of_line = 0 if self.line is None else self.line.n_parameters
-        return int(np.rint(np.mean(of_tables))) + of_line
+            return 0.0
+        of_tables = float(np.mean([table.size - table.size // table.shape[-1] for table in self._tables]))
+        if self.line is None:
+            return of_tables
+        return (1 - self.line.weight) * of_tables + self.line.weight * self.line.n_parameters
 
     def log_density(
         self, values: Columns, of_tables: NDArray[np.float64] | None = None
