@@ -128,8 +128,9 @@ def draw_plots(out: Path) -> None:
         figure, ax = _figure(1, 1, width=6, height=3.6)
         draw(ax)
         figure.savefig(out / f"plot_{name}.png", dpi=110)
-    first, *_ = plot_effects(learner.network_, "alcohol")
-    first.figure.savefig(out / "plot_effects.png", dpi=110)
+    figure = mpl.figure.Figure(figsize=(6, 2.6), layout="constrained")
+    plot_effects(learner.network_, "alcohol", figure=figure)
+    figure.savefig(out / "plot_effects.png", dpi=110)
 
 
 def draw_packages(out: Path) -> None:

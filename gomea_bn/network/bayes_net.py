@@ -440,12 +440,13 @@ class DiscretizedBayesNet(Immutable):
     def n_parameters(self) -> int:
         """Number of free parameters that the network keeps.
 
-        Of a table these are card - 1 for each of its rows, and their mean over several sets of cuts. Of effects these
-        are their coefficients and scales. `families[name].n_parameters` is the number of one variable.
+        Of a table these are card - 1 for each of its rows, of effects their coefficients and scales. An average counts
+        as the mean of its parts, by their weights: tables over twenty sets of cuts count once. The number of one
+        variable, `families[name].n_parameters`, need not be whole.
         """
         if self._conditionals is None:
             return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
-        return sum(family.n_parameters for family in self._families.values())
+        return round(sum(family.n_parameters for family in self._families.values()))
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""

@@ -184,9 +184,17 @@ def _difference(network: NetworkLike, tables: NetworkLike, pair: tuple[str, str]
     return largest
 
 
+def new_record(network: NetworkLike, tables: NetworkLike) -> Mapping[str, Any] | None:
+    """Return what compiling a network has merged and left out; None if nothing."""
+    record = tables.metadata.get(COMPILED)
+    # a network of compiled tables keeps its record
+    is_new = isinstance(record, Mapping) and record != network.metadata.get(COMPILED)
+    return record if is_new else None
+
+
 def warn_of_loss(network: NetworkLike, tables: NetworkLike) -> None:
     """Warn the caller of an export of what tables lose, if probabilities differ or bins and edges are missing."""
-    loss, record = table_loss(network, tables), tables.metadata.get(COMPILED)
+    loss, record = table_loss(network, tables), new_record(network, tables)
     if loss.difference <= _NOTED_DIFFERENCE and record is None:
         return
     nats = (

@@ -17,6 +17,7 @@ from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.compilation import new_record
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import evidence_text
@@ -32,7 +33,7 @@ from gomea_bn.network.recorded import (
 )
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
-from gomea_bn.review.pools import Pools, curve_entry, rounded, rounded_positions
+from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
 
@@ -104,12 +105,21 @@ def network_data(
 ) -> dict[str, Any]:
     """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
+    tables = network.compiled(MOST_CELLS_OF_NETWORK)
     data: dict[str, Any] = {
         "kind": "network",
         "title": title,
         "headline": f"One network of {counted(len(network.names), 'variable')}.",
         "origin": " ".join(
-            filter(None, (_rows_in_words(table), evidence_text(network), checks_text(network)))
+            filter(
+                None,
+                (
+                    _rows_in_words(table),
+                    evidence_text(network),
+                    _merged_in_words(network, tables),
+                    checks_text(network),
+                ),
+            )
         ),
         "run_hash": None,
         "objectives": [],
@@ -119,7 +129,7 @@ def network_data(
         "competing": [True],
         "landmarks": [],
         "ids": [0],
-        "networks": [pools.add(network)],
+        "networks": [pools.add(tables)],
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
@@ -134,6 +144,16 @@ def network_data(
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
     return data | _own_drawings(network.names, [network], [], [0])
+
+
+def _merged_in_words(network: DiscretizedBayesNet, tables: DiscretizedBayesNet) -> str:
+    """Return which bins and edges of a network the tables of its page lack, as a sentence; empty if none."""
+    compiled = new_record(network, tables)
+    if compiled is None:
+        return ""
+    edges = [f"{parent} → {child}" for parent, child in compiled["left_out"]]
+    left_out = f", and without the edges {listed(edges, 8)}" if edges else ""
+    return f"The page answers with merged bins of {listed(compiled['merged'], 8)}{left_out}."
 
 
 def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Sequence[str]) -> dict[str, Any]:

@@ -24,6 +24,9 @@ from gomea_bn.problems.cuts.blanket import coded_bins
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table that the page shows."""
 
+MOST_CELLS_OF_NETWORK = 2**22
+"""Most cells of all tables of a network with conditionals that a page computes; beyond it bins are merged."""
+
 # limits of the cells of one table and of all tables that a page holds whole, for answers: 0.7 and 44 MB of text
 _MOST_WHOLE = 2**16
 _MOST_STORED = 2**22
@@ -116,7 +119,7 @@ class Pools:
         either direction, and the one in this direction, by such positions, if the network carries them.
         """
         # the page answers by tables
-        network = network.of_tables()
+        network = network.compiled(MOST_CELLS_OF_NETWORK)
         bins = [self._bins(network, position) for position in range(len(self._names))]
         sample = _Sample(network)
         families = [self._family(sample, position, bins) for position in range(len(self._names))]

@@ -72,7 +72,7 @@ def surface_of_c(**parts: Any) -> FamilyLine:
 def tables_of(network: DiscretizedBayesNet) -> TableSet:
     """Return the cuts and tables of a network as one set of cuts of conditionals."""
     return TableSet(
-        network.cut_points, {name: network.parents(name) for name in network.names}, network.tables
+        network.cut_points, {name: network.parents(name) for name in network.names}, dict(network.tables)
     )
 
 

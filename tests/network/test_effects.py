@@ -49,7 +49,7 @@ def additive_network(weight: float = 1 - 1e-9, product: float = 0.0) -> Discreti
     )
     parents = {name: network.parents(name) for name in network.names}
     known = Conditionals(
-        [TableSet(network.cut_points, parents, network.tables)],
+        [TableSet(network.cut_points, parents, network.stored_tables)],
         lines={"y": line},
         units=dict.fromkeys(support, (0.0, 1.0)),
         n_rows=100,
@@ -213,9 +213,12 @@ def test_parameters_are_those_that_are_kept():
     known = conditionals_of(network)
     for name in network.names:
         of_copies = [copy.tables[name].size * (1 - 1 / copy.tables[name].shape[-1]) for copy in known.copies]
-        line = known.lines[name].n_parameters if name in known.lines else 0
-        assert network.families[name].n_parameters == round(np.mean(of_copies)) + line
-    assert network.n_parameters == sum(family.n_parameters for family in network.families.values())
+        line = known.lines.get(name)
+        weight, of_line = (0.0, 0) if line is None else (line.weight, line.n_parameters)
+        expected = (1 - weight) * np.mean(of_copies) + weight * of_line
+        assert network.families[name].n_parameters == pytest.approx(expected)
+    total = sum(family.n_parameters for family in network.families.values())
+    assert network.n_parameters == round(total)
     # a copy more does not count again
     same = network.changed(conditionals=known.changed(copies=[known.copies[0]] * 3))
     single = network.changed(conditionals=known.changed(copies=known.copies[:1]))

@@ -12,6 +12,7 @@ from review_examples import edges_in, example_front, page_data, stored
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.network.effects import shows_effects
+from gomea_bn.review import page_data as page_data_module
 from gomea_bn.review import pools
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
@@ -351,6 +352,18 @@ def test_a_damaged_histogram_is_said_to_be_damaged(shown):
         page.locator(f".node[data-variable='{index}']").press("Enter")
         assert "is damaged in the record" in page.locator("#panel").inner_text()
         assert page.locator("#histogram .bar").count() == 0
+
+
+def test_a_page_of_large_tables_merges_bins_and_says_so(monkeypatch):
+    network = averaged_example()
+    assert "merged" not in page_data(network_report(network))["origin"]
+    monkeypatch.setattr(page_data_module, "MOST_CELLS_OF_NETWORK", 40)
+    data = page_data(network_report(network))
+    compiled = network.compiled(40)
+    assert data["origin"].startswith("The page answers with merged bins of ")
+    for position, name in enumerate(network.names):
+        (family,) = data["families"][position]
+        np.testing.assert_array_equal(stored(family), compiled.tables[name].ravel())
 
 
 def test_a_column_that_shows_effects_has_them_on_the_page_of_one_network():

@@ -326,9 +326,7 @@ def _next(
 
 def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
     """Return the charged likelihood of the observed values under conditionals as a cost in nats; lower is better."""
-    known = network.conditionals
-    assert known is not None
-    price = sum(stack.n_parameters for stack in known.stacks.values())
+    price = sum(family.n_parameters for family in network.families.values())
     return price - _log_likelihood(network, frame)
 
 

@@ -197,9 +197,9 @@ class Family:
         self._members = [(weight, fitted.density(name, facts)) for weight, fitted in stack.members]
 
     @property
-    def n_parameters(self) -> int:
-        """Number of parameters that are kept, those of tables once for all sets of cuts."""
-        return int(np.rint(sum(fitted.n_parameters for _, fitted in self.stack.members)))
+    def n_parameters(self) -> float:
+        """Number of free parameters that are kept, as of `Stack`."""
+        return self.stack.n_parameters
 
     def log_density(
         self, values: Columns, along: Sequence[NDArray[np.float64] | None] | None = None
