@@ -83,9 +83,9 @@ class DiscretizedBayesNet(Immutable):
 
     A learned network has `conditionals`: for every column averages of tables over several sets of cuts, and lines or
     curves of the continuous parents. Densities, draws and answers come from them, and `tables` over the shown bins are
-    computed from them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the density inside
-    the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform inside its bins,
-    otherwise the shape's density / the shape's probability of the bin.
+    computed from them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the
+    density inside the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform inside
+    its bins, otherwise the shape's density / the shape's probability of the bin.
 
     All methods that answer questions read evidence alike. A missing cell (NaN, None, NA) is summed out. A variable of
     dates, durations or times of day takes these, also as text, and may be named as its column, without the unit.
