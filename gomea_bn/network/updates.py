@@ -207,10 +207,8 @@ class _Update:
             "metadata": self._metadata(),
         }
         if known is None:
-            shown, facts = (
-                TableSet.of_network(network, network.counts),
-                network.families[network.names[0]].facts,
-            )
+            shown = TableSet.of_network(network, network.counts)
+            facts = network.families[network.names[0]].facts
             counted = {
                 name: shown.of_column(name).with_rows(name, self._rows_of(name, facts, 0))
                 for name in network.names

@@ -129,6 +129,36 @@ def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
     assert DiscretizedBayesNet.from_json(network.to_json()) == network
 
 
+@pytest.mark.parametrize("fixed", [{}, {"p": 2.5, "d": 1}])
+def test_files_with_sets_of_cuts_lines_and_set_values_are_read_as_stacks(fixed):
+    network = averaged_example(fixed=fixed)
+    content = json.loads(network.to_json())
+    known = content["conditionals"]
+    # the former form; a set column had a uniform table
+    sets, stacks = sets_of(averaged_example()), known.pop("stacks")
+    known["copies"] = [
+        {
+            "cut_points": {name: cuts.tolist() for name, cuts in one.cut_points.items()},
+            "parents": {name: list(parents) for name, parents in one.parents.items()},
+            "tables": {name: table.tolist() for name, table in one.tables.items()},
+        }
+        for one in sets
+    ]
+    known["lines"] = {}
+    for name in ("b", "c"):
+        known["lines"][name] = {key: part for key, part in stacks[name][1].items() if key != "kind"}
+    known["set_values"] = fixed
+    assert DiscretizedBayesNet.from_json(json.dumps(content)) == network
+    for part, value, message in (
+        ("lines", {"b": 5}, r"The weight of lines\['b'\] must be a number, got None"),
+        ("set_values", 5, "wanted an object under 'set_values'"),
+        ("copies", [{**known["copies"][0], "parents": {}}], r"copies\[0\]: parents must be lists of names"),
+    ):
+        damaged = {**content, "conditionals": {**known, part: value}}
+        with pytest.raises(GomeaBnError, match=message):
+            DiscretizedBayesNet.from_json(json.dumps(damaged))
+
+
 def test_damaged_files_of_averaged_networks_are_refused():
     for part, value, message in (
         ("network", None, "wanted an object under 'network'"),
