@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import log, pi
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy
@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.problems.kernels.curves import (
+    COEFFICIENTS,
+    LINES,
+    MOST_FUNCTIONS,
+    MOST_PER_PAIR,
+    MOST_WITH_PRODUCTS,
+    CurveData,
+    CurveScratch,
+    ProductScratch,
+)
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
@@ -40,8 +49,8 @@ _MOST_PER_COLUMN = 9
 # the same beyond some rows, and of all columns together, since a family takes the cube of their number
 _FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 1_000, 32, 240
 _GROWTH = 0.43
-# most functions of either column in the products of two columns
-_MOST_PER_PAIR = 3
+# most functions of a continuous column in its products with another column
+_MOST_FACTORS = 3
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
@@ -106,9 +115,27 @@ class _Functions(Protocol):
     """Functions of one column, by rows."""
 
     roughness: NDArray[np.float64]
+    n_factors: int
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
+
+    def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what products with other columns are made of, given the functions, float64 (n_rows, n_factors)."""
+
+
+class _Pair(NamedTuple):
+    """Two columns, and how many factors of each are multiplied."""
+
+    first: int
+    second: int
+    of_first: int
+    of_second: int
+
+    @property
+    def n_products(self) -> int:
+        """Number of products."""
+        return self.of_first * self.of_second
 
 
 # inner knots of the splines of the curves: of few functions, and per function of many
@@ -126,11 +153,18 @@ class LevelFunctions:
         self._used = np.flatnonzero((share > 0) & (share < 1))
         self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
         self.roughness = np.zeros(len(self._used))
+        # two levels mirror each other
+        self.n_factors = 1 if len(self._used) == 2 else len(self._used)
+        self._means = share[self._used] * self._scale
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
         codes = self._codes[first:last]
         return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+
+    def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return centred indicators, given the functions of some rows, float64 (n_rows, n_factors)."""
+        return (functions - self._means)[:, : self.n_factors]
 
 
 class SmoothFunctions:
@@ -163,6 +197,7 @@ class SmoothFunctions:
         self._curves = (orthonormal @ rotation)[:, chosen]
         relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
         self.roughness = np.concatenate([[0.0], relative])
+        self.n_factors = min(_MOST_FACTORS, len(self.roughness))
 
     def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(
@@ -179,6 +214,10 @@ class SmoothFunctions:
         if not self._curves.shape[1]:
             return line[:, None]
         return np.column_stack([line, self._splines(scores) @ self._curves])
+
+    def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the line and the first curves, given the functions of some rows, float64 (n_rows, n_factors)."""
+        return functions[:, : self.n_factors]
 
 
 def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -225,10 +264,11 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
     the normal scores of every continuous parent, one amount for every level of every discrete parent, and noise. The
     score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of the variance
-    of normal noise, as a density with respect to the shape of the column. Three models are compared: lines, curves
-    whose prior precision grows with their roughness, and these curves with products of the first functions of every two
-    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what equal
-    values cover, so that repeated values gain no density.
+    of normal noise, as a density with respect to the shape of the column. Lines are compared with curves whose prior
+    precision grows with their roughness, each without products and with those of some pairs of parents: products of
+    their first functions or of their levels, as many as are affordable for all pairs of columns. Pairs are chosen by
+    what each one gains alone, and the choice costs the log of the number of sets of as many pairs. The noise is never
+    narrower than what equal values cover, so that repeated values gain no density.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
     may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in
@@ -265,11 +305,22 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         for v, variable in enumerate(variables)
     ]
     first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
-    per_pair, pairs = _pairs(functions, sorted(scores), n_rows)
-    pair = np.full((n, n), -1, np.int64)
-    for place, (i, j) in enumerate(pairs):
-        pair[i, j] = pair[j, i] = first[-1] + place * per_pair**2
-    size = int(first[-1]) + len(pairs) * per_pair**2
+    kinds_of_pairs = _pairs(functions, sorted(scores), n_rows)
+    pairs = [pair for kind in kinds_of_pairs for pair in kind]
+    pair, n_products = np.full((n, n), -1, np.int64), np.zeros((n, n), np.int64)
+    ends = first[-1] + np.cumsum([0, *(one.n_products for one in pairs)])
+    for one, start in zip(pairs, ends, strict=False):
+        pair[one.first, one.second] = pair[one.second, one.first] = start
+        n_products[one.first, one.second] = n_products[one.second, one.first] = one.n_products
+    terms = np.array(
+        [
+            (one.first, a, one.second, b)
+            for one in pairs
+            for a, b in product(range(one.of_first), range(one.of_second))
+        ],
+        np.int64,
+    ).reshape(-1, 4)
+    size = int(ends[-1])
     targets = np.zeros((n_rows, n, _N_TARGETS))
     alone = np.full((n, _N_TARGETS), -np.inf)
     unexplained = np.ones((n, _N_TARGETS))
@@ -285,7 +336,8 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
     n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
     for start in range(0, n_rows, n_block):
         of_columns = [f.of_rows(start, start + n_block) for f in functions]
-        of_pairs = [of_columns[i][:, :per_pair, None] * of_columns[j][:, None, :per_pair] for i, j in pairs]
+        factors = [f.factors(values) for f, values in zip(functions, of_columns, strict=True)]
+        of_pairs = [factors[i][:, :of_i, None] * factors[j][:, None, :of_j] for i, j, of_i, of_j in pairs]
         block = np.concatenate(
             [*of_columns, *(of_pair.reshape(len(of_pair), -1) for of_pair in of_pairs)], axis=1
         )
@@ -293,11 +345,14 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         products += block.T @ block
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
-    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
+    # next to lines, products are those of lines and levels
+    is_plain = [all(v not in scores or not a for v, a in (term[:2], term[2:])) for term in terms.tolist()]
+    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(len(terms))])
     of_curves: tuple[float, ...] = _CURVE_PRECISIONS
     if per_column > _MOST_PER_COLUMN:
         of_curves = (*of_curves, _FEW_ROWS / n_rows)
-    precisions = np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves])
+    precisions = np.array([_precisions(roughness, p) for p in of_curves])
+    precisions[LINES, int(first[-1]) :][~np.array(is_plain, bool)] = np.inf
     for v in scores:
         # smooth curves need few functions
         precisions[1, first[v] + _MOST_PER_COLUMN : first[v + 1]] = np.inf
@@ -314,7 +369,9 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         alone=alone,
         first=first,
         pair=pair,
-        n_products=per_pair**2,
+        n_products=n_products,
+        terms=terms,
+        kinds=first[-1] + np.cumsum([0, *(sum(one.n_products for one in kind) for kind in kinds_of_pairs)]),
         precisions=precisions,
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
@@ -322,7 +379,7 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
         logits=_logit_data(variables, functions),
         transforms=_transform_data(variables, functions, scores, widths),
-        tails=_tail_data(variables, functions, targets[:, :, 1], pairs, per_pair),
+        tails=_tail_data(variables, functions, targets[:, :, 1], terms),
     )
 
 
@@ -330,15 +387,14 @@ def _tail_data(
     variables: Sequence[ScoredVariable],
     functions: Sequence[_Functions],
     own: NDArray[np.float64],
-    pairs: Sequence[tuple[int, int]],
-    per_pair: int,
+    terms: NDArray[np.int64],
 ) -> TailData:
     """Return rows by which the tails of residuals are judged; of many rows some are taken."""
     n_rows, n = own.shape
     m = min(n_rows, _MOST_ROWS_OF_TAILS)
     some = np.sort(np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m])
     cells = np.zeros((n, m), np.uint16)
-    of_cells, first = [], np.zeros((n, per_pair, m), np.float32)
+    of_cells, factors = [], []
     for v, column in enumerate(functions):
         values = column.of_rows(0, n_rows)
         if variables[v].n_levels:
@@ -349,13 +405,15 @@ def _tail_data(
         cells[v] = code[some]
         counts = np.maximum(np.bincount(code, minlength=CELLS), 1)
         of_cells += [np.bincount(code, of_rows, minlength=CELLS) / counts for of_rows in values.T]
-        first[v, : min(per_pair, values.shape[1])] = values[some, :per_pair].T
+        n_used = 1 + max(np.max(terms[terms[:, k] == v, k + 1], initial=-1) for k in (0, 2))
+        factors.append(column.factors(values)[some, :n_used].T.astype(np.float32))
+    first = np.cumsum([0, *(len(of_column) for of_column in factors)]).astype(np.int64)
     return TailData(
         cells,
         np.array(of_cells, np.float32),
         np.repeat(np.arange(n), [len(column.roughness) for column in functions]).astype(np.int64),
-        first,
-        np.array(pairs, np.int64).reshape(-1, 2),
+        np.concatenate(factors),
+        first[terms[:, ::2]] + terms[:, 1::2],
         np.ascontiguousarray(own[some].T.astype(np.float32)),
         n_rows / m,
     )
@@ -367,7 +425,7 @@ def no_tails() -> TailData:
         np.zeros((0, 0), np.uint16),
         np.zeros((0, CELLS), np.float32),
         np.zeros(0, np.int64),
-        np.zeros((0, 0, 0), np.float32),
+        np.zeros((0, 0), np.float32),
         np.zeros((0, 2), np.int64),
         np.zeros((0, 0), np.float32),
         1.0,
@@ -418,7 +476,7 @@ def set_transform(
     data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
     data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
     data.least[v, 0, 0] += _PRIOR_SQUARES
-    data.precisions[v, 1:size] = _precisions(functions.roughness[1:size], size, _CURVE_PRECISIONS[-1])
+    data.precisions[v, 1:size] = _precisions(functions.roughness[1:size], _CURVE_PRECISIONS[-1])
 
 
 def no_transforms(n_variables: int) -> TransformData:
@@ -473,16 +531,41 @@ def no_logits(n_variables: int) -> LogitData:
 
 def _pairs(
     functions: Sequence[_Functions], continuous: Sequence[int], n_rows: int
-) -> tuple[int, list[tuple[int, int]]]:
-    """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
+) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
+    """Return the pairs whose factors are multiplied: of continuous columns, of both kinds, and of discrete columns.
+
+    Each kind has as many factors of a continuous column as the kinds before it leave affordable. Pairs with too many
+    products of levels have none.
+    """
     n_functions = sum(len(column.roughness) for column in functions)
     most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
-    for per_pair in range(_MOST_PER_PAIR, 0, -1):
-        members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
-        pairs = list(combinations(members, 2))
-        if n_functions + len(pairs) * per_pair**2 <= most:
-            return per_pair, pairs
-    return 0, []
+    left = most - n_functions
+    levels = [v for v in range(len(functions)) if v not in continuous]
+
+    def numbers_of(most_factors: int) -> list[_Pair]:
+        members = [v for v in continuous if functions[v].n_factors >= most_factors]
+        return [_Pair(i, j, most_factors, most_factors) for i, j in combinations(members, 2)]
+
+    def both_of(most_factors: int) -> list[_Pair]:
+        return [
+            _Pair(i, j, of_levels, min(most_factors, functions[j].n_factors, MOST_PER_PAIR // of_levels))
+            for i, j in product(levels, continuous)
+            if 0 < (of_levels := functions[i].n_factors) <= MOST_PER_PAIR
+        ]
+
+    def levels_of(_: int) -> list[_Pair]:
+        pairs = [
+            _Pair(i, j, functions[i].n_factors, functions[j].n_factors) for i, j in combinations(levels, 2)
+        ]
+        return [pair for pair in pairs if 0 < pair.n_products <= MOST_PER_PAIR]
+
+    kinds: list[list[_Pair]] = []
+    for of_kind in (numbers_of, both_of, levels_of):
+        choices = (of_kind(most_factors) for most_factors in range(_MOST_FACTORS, 0, -1))
+        chosen = next((pairs for pairs in choices if sum(one.n_products for one in pairs) <= left), [])
+        left -= sum(one.n_products for one in chosen)
+        kinds.append(chosen)
+    return kinds[0], kinds[1], kinds[2]
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
@@ -491,18 +574,14 @@ def _may_follow(variable: ScoredVariable) -> bool:
     return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
 
 
-def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: float) -> NDArray[np.float64]:
+def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
     """Return the prior precision of every function, in rows, given that of the least rough curve.
 
-    Products, which follow the `n_functions` of columns, have the roughness 0 and the precision of a line, and none next
-    to lines.
+    Products have the roughness 0 and the precision of a line.
     """
     with np.errstate(invalid="ignore"):
         of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
-    precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
-    if of_curve == np.inf:
-        precisions[n_functions:] = np.inf
-    return precisions
+    return np.where(roughness == 0, _LINE_PRECISION, of_curves)
 
 
 def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -548,7 +627,9 @@ def no_curves() -> CurveData:
         alone=nothing,
         first=np.zeros(1, np.int64),
         pair=np.zeros((0, 0), np.int64),
-        n_products=0,
+        n_products=np.zeros((0, 0), np.int64),
+        terms=np.zeros((0, 4), np.int64),
+        kinds=np.zeros(4, np.int64),
         precisions=nothing,
         variable=np.zeros(0, np.int64),
         child_key=np.zeros(0, np.uint64),
@@ -611,5 +692,14 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         new_transform_scratch(),
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
+        ProductScratch(
+            np.zeros((MOST_PER_PAIR, MOST_PER_PAIR + _N_TARGETS)),
+            np.zeros(MOST_PER_PAIR),
+            np.zeros(MOST_WITH_PRODUCTS, np.int64),
+            np.zeros(MOST_WITH_PRODUCTS, np.int64),
+            np.zeros((MOST_WITH_PRODUCTS, 2), np.int64),
+            np.zeros(MOST_WITH_PRODUCTS),
+            np.zeros(2, np.int64),
+        ),
         np.zeros(1, np.int64),
     )
