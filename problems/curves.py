@@ -19,6 +19,8 @@ from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     LINES,
+    SMOOTH,
+    UNITS,
     MOST_FUNCTIONS,
     MOST_PER_PAIR,
     MOST_WITH_PRODUCTS,
@@ -49,8 +51,8 @@ _MOST_PER_COLUMN = 9
 # the same beyond some rows, and of all columns together, since a family takes the cube of their number
 _FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 1_000, 32, 240
 _GROWTH = 0.43
-# most functions of a continuous column in its products with another column
-_MOST_FACTORS = 3
+# most functions of a continuous column in its products with another one, and with levels
+_MOST_FACTORS, _MOST_FACTORS_OF_LEVELS = 3, 6
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
@@ -60,9 +62,9 @@ _ROWS_OF_PAIRS = 10_000
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
-# prior of coefficients, in rows: a line, and the least rough curve
+# prior of coefficients, in rows: a line, and the least rough curve next to lines, units, and smooth curves
 _LINE_PRECISION = 1.0
-_CURVE_PRECISIONS = (np.inf, 1.0)
+_CURVE_PRECISIONS = (np.inf, np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -138,6 +140,8 @@ class _Pair(NamedTuple):
         return self.of_first * self.of_second
 
 
+# distance from the median, in interquartile ranges, at which a column in its own units ends
+_MOST_WIDTHS = 30.0
 # inner knots of the splines of the curves: of few functions, and per function of many
 _INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
@@ -197,7 +201,6 @@ class SmoothFunctions:
         self._curves = (orthonormal @ rotation)[:, chosen]
         relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
         self.roughness = np.concatenate([[0.0], relative])
-        self.n_factors = min(_MOST_FACTORS, len(self.roughness))
 
     def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(
@@ -214,6 +217,52 @@ class SmoothFunctions:
         if not self._curves.shape[1]:
             return line[:, None]
         return np.column_stack([line, self._splines(scores) @ self._curves])
+
+
+class UnitFunction:
+    """The value of a continuous column in its own units, to a distance from its median, scaled to a deviation of 1."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        # large numbers have no squares
+        self._scale = float(np.ptp(values))
+        scaled = values / self._scale
+        self._centre = float(np.median(scaled))
+        width = float(np.subtract(*np.quantile(scaled, (0.75, 0.25)))) or float(scaled.std())
+        self._most = _MOST_WIDTHS * width
+        moved = self._clipped(values)
+        self._mean, self._deviation = float(moved.mean()), float(moved.std())
+
+    def _clipped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        # further values may be farther away than numbers reach
+        with np.errstate(over="ignore"):
+            return np.clip(values / self._scale - self._centre, -self._most, self._most)
+
+    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the function at some values, float64 (n,)."""
+        return (self._clipped(values) - self._mean) / self._deviation
+
+
+class NumberFunctions:
+    """Functions of the normal scores of a continuous column, and last of all the column in its own units.
+
+    The last one is left out where the others say the same, as of a column of few values.
+    """
+
+    def __init__(self, values: NDArray[np.float64], scores: NDArray[np.float64], n_functions: int, *, has_units: bool) -> None:
+        self._values = values
+        self.smooth = SmoothFunctions(scores, n_functions)
+        # curves are any function of so few values
+        adds = has_units and len(np.unique(values)) > len(self.smooth.roughness) + 1
+        self.units = UnitFunction(values) if adds else None
+        self.roughness = np.append(self.smooth.roughness, np.zeros(int(self.units is not None)))
+        self.n_factors = min(_MOST_FACTORS_OF_LEVELS, len(self.smooth.roughness))
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        smooth = self.smooth.of_rows(first, last)
+        if self.units is None:
+            return smooth
+        return np.column_stack([smooth, self.units.of_values(self._values[first:last])])
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the line and the first curves, given the functions of some rows, float64 (n_rows, n_factors)."""
@@ -262,10 +311,10 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
-    the normal scores of every continuous parent, one amount for every level of every discrete parent, and noise. The
+    the normal scores of every continuous parent and a line of its values in units, one amount for every level of every discrete parent, and noise. The
     score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of the variance
-    of normal noise, as a density with respect to the shape of the column. Lines are compared with curves whose prior
-    precision grows with their roughness, each without products and with those of some pairs of parents: products of
+    of normal noise, as a density with respect to the shape of the column. Lines of normal scores, and lines of these
+    and of values in units, are compared with curves whose prior precision grows with their roughness, each without products and with those of some pairs of parents: products of
     their first functions or of their levels, as many as are affordable for all pairs of columns. Pairs are chosen by
     what each one gains alone, and the choice costs the log of the number of sets of as many pairs. The noise is never
     narrower than what equal values cover, so that repeated values gain no density.
@@ -282,16 +331,17 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
     wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
     wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
-    per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
+    affordable = (most - n_levels) // max(n_continuous, 1)
+    per_column = int(min(wanted, affordable))
     # not even lines are affordable, or of no use
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return no_curves()
     with one_blas_thread():
-        return _of_rows(variables, per_column)
+        return _of_rows(variables, per_column, has_units=affordable > per_column)
 
 
-def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
-    """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
+def _of_rows(variables: Sequence[ScoredVariable], per_column: int, *, has_units: bool) -> CurveData:
+    """Return the moments of all rows, with at most `per_column` functions of the ranks of every continuous column."""
     n_rows, n = len(variables[0].values), len(variables)
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
@@ -299,7 +349,7 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         if not variable.n_levels:
             scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
     functions: list[_Functions] = [
-        SmoothFunctions(scores[v], per_column)
+        NumberFunctions(np.asarray(variable.values, np.float64), scores[v], per_column, has_units=has_units)
         if v in scores
         else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
         for v, variable in enumerate(variables)
@@ -345,17 +395,25 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         products += block.T @ block
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
-    # next to lines, products are those of lines and levels
-    is_plain = [all(v not in scores or not a for v, a in (term[:2], term[2:])) for term in terms.tolist()]
-    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(len(terms))])
+    # products of a level are as rough as the other factor
+    is_of_numbers = np.isin(terms[:, ::2], sorted(scores)).all(axis=1)
+    of_factors = np.array([functions[v].roughness[a] for v, a in terms.reshape(-1, 2).tolist()]).reshape(
+        -1, 2
+    )
+    of_products = np.where(is_of_numbers, 0.0, of_factors.sum(axis=1))
+    roughness = np.concatenate([*(f.roughness for f in functions), of_products])
     of_curves: tuple[float, ...] = _CURVE_PRECISIONS
     if per_column > _MOST_PER_COLUMN:
         of_curves = (*of_curves, _FEW_ROWS / n_rows)
     precisions = np.array([_precisions(roughness, p) for p in of_curves])
-    precisions[LINES, int(first[-1]) :][~np.array(is_plain, bool)] = np.inf
-    for v in scores:
-        # smooth curves need few functions
-        precisions[1, first[v] + _MOST_PER_COLUMN : first[v + 1]] = np.inf
+    # next to lines, products are those of lines and levels
+    precisions[: UNITS + 1, int(first[-1]) :][:, of_factors.any(axis=1)] = np.inf
+    for v, column in enumerate(functions):
+        if isinstance(column, NumberFunctions):
+            last = first[v] + len(column.smooth.roughness)
+            precisions[LINES, last : first[v + 1]] = np.inf
+            # smooth curves need few functions
+            precisions[SMOOTH, first[v] + _MOST_PER_COLUMN : last] = np.inf
     keys = (
         np.random.default_rng(_CURVE_KEY_SEED)
         .integers(1, 2**63, size=(2, n), dtype=np.int64)
@@ -441,8 +499,8 @@ def _transform_data(
     """Return what kernels need to score columns that follow curves of their parents after a transformation."""
     data = no_transforms(len(variables))
     for v, column in enumerate(functions):
-        if isinstance(column, SmoothFunctions) and _may_follow(variables[v]):
-            set_transform(data, v, column, scores[v], widths[v])
+        if isinstance(column, NumberFunctions) and _may_follow(variables[v]):
+            set_transform(data, v, column.smooth, scores[v], widths[v])
     return data
 
 
@@ -543,8 +601,9 @@ def _pairs(
     levels = [v for v in range(len(functions)) if v not in continuous]
 
     def numbers_of(most_factors: int) -> list[_Pair]:
-        members = [v for v in continuous if functions[v].n_factors >= most_factors]
-        return [_Pair(i, j, most_factors, most_factors) for i, j in combinations(members, 2)]
+        n_used = min(most_factors, _MOST_FACTORS)
+        members = [v for v in continuous if functions[v].n_factors >= n_used]
+        return [_Pair(i, j, n_used, n_used) for i, j in combinations(members, 2)]
 
     def both_of(most_factors: int) -> list[_Pair]:
         return [
@@ -561,7 +620,7 @@ def _pairs(
 
     kinds: list[list[_Pair]] = []
     for of_kind in (numbers_of, both_of, levels_of):
-        choices = (of_kind(most_factors) for most_factors in range(_MOST_FACTORS, 0, -1))
+        choices = (of_kind(most_factors) for most_factors in range(_MOST_FACTORS_OF_LEVELS, 0, -1))
         chosen = next((pairs for pairs in choices if sum(one.n_products for one in pairs) <= left), [])
         left -= sum(one.n_products for one in chosen)
         kinds.append(chosen)
@@ -577,7 +636,7 @@ def _may_follow(variable: ScoredVariable) -> bool:
 def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
     """Return the prior precision of every function, in rows, given that of the least rough curve.
 
-    Products have the roughness 0 and the precision of a line.
+    Products of two continuous columns have the roughness 0 and the precision of a line.
     """
     with np.errstate(invalid="ignore"):
         of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)

@@ -39,8 +39,8 @@ from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
 """Targets of a child: its normal scores, and its values in its own units."""
-LINES, SMOOTH = 0, 1
-"""Priors of lines and of smooth curves; those of rough curves follow."""
+LINES, UNITS, SMOOTH = 0, 1, 2
+"""Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow."""
 MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
@@ -678,7 +678,7 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
             most_of_ranks = max(most_of_ranks, of_ranks)
             for t in range(curves.alone.shape[1]):
                 score = scratch.candidates[n_candidates + t, SCORE]
-                if prior == LINES:
+                if prior < SMOOTH:
                     of_lines = max(of_lines, score)
                 elif prior == SMOOTH:
                     of_smooth = max(of_smooth, score)
