@@ -15,7 +15,17 @@ from gomea_bn.problems.curves import (
     new_curve_scratch,
 )
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.kernels.curves import COEFFICIENTS, IN_UNITS, PRIOR, SOLVED, TARGET, curve_score
+from gomea_bn.problems.kernels.curves import (
+    COEFFICIENTS,
+    IN_UNITS,
+    PRIOR,
+    SOLVED,
+    TARGET,
+    curve_score,
+    has_curves,
+    regress_levels,
+    solve_family,
+)
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
 
@@ -28,48 +38,63 @@ class CurveModel:
     ----------
     score : float
         Log marginal likelihood in nats, without the costs of edges and cuts, as `curve_score` gives it.
-    prior : int
-        Prior of the curves: those of lines, of smooth and of rough curves, by number.
-    has_products : bool
-        Whether products of two parents have coefficients.
+    functions : list of list of int
+        Functions of every parent that have coefficients, by number, in the order of the parents.
+    products : ndarray of shape (n_products, 4), int64
+        Products that have coefficients: a parent, which of its factors, another parent, and which of its factors.
+    precisions : ndarray of shape (n_functions + n_products,), float64
+        Prior precision of every coefficient, in rows.
     in_units : bool
         Whether the column is in its own units, and not on the scale of its normal scores.
     transform : ndarray of shape (n_functions,), float64, optional
         Coefficients of the functions of the column that its transformation is a sum of.
-    heavy_tails : float
-        Degrees of freedom of the noise, inf for normal noise.
     """
 
     score: float
-    prior: int
-    has_products: bool
+    functions: list[list[int]]
+    products: NDArray[np.int64]
+    precisions: NDArray[np.float64]
     in_units: bool
     transform: NDArray[np.float64] | None
-    heavy_tails: float
 
 
 def best_curve_model(family: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveModel | None:
     """Return the model of the last variable of a family given all others; None if it cannot follow curves."""
-    curves = family_curve_data(family, sizes)
+    n_views, child = len(family), len(family) - 1
+    views = np.arange(n_views, dtype=np.int64)
+    curves = family_curve_data(family, sizes)._replace(variable=views)
+    if not has_curves(curves):
+        return None
     scratch = new_curve_scratch(curves)
-    curves = curves._replace(variable=np.arange(len(family), dtype=np.int64))
-    score = curve_score(curves, scratch, np.arange(len(family), dtype=np.int64), len(family))
+    score = curve_score(curves, scratch, views, n_views)
     if not score > -np.inf:
         return None
-    best, child = scratch.best, len(family) - 1
-    transformed = int(best[TARGET]) == curves.alone.shape[1]
-    size = int(curves.transforms.n_functions[child])
-    n_plain = sum(
-        int((curves.precisions[int(best[PRIOR]), curves.first[v] : curves.first[v + 1]] < np.inf).sum())
-        for v in range(child)
-    )
+    best = scratch.best.copy()
+    prior = int(best[PRIOR])
+    if curves.logits.n_levels[child]:
+        n_used, in_units, transform = (
+            int(regress_levels(curves, scratch, views, n_views, prior)),
+            False,
+            None,
+        )
+    else:
+        solve_family(curves, scratch, views, n_views, prior)
+        n_used, in_units = int(best[SOLVED]), int(best[TARGET]) == IN_UNITS
+        size = int(curves.transforms.n_functions[child])
+        is_moved = int(best[TARGET]) == curves.alone.shape[1]
+        transform = best[COEFFICIENTS : COEFFICIENTS + size].copy() if is_moved else None
+    used = scratch.functions[:n_used]
+    first = curves.first
+    plain, products = used[used < first[-1]], used[used >= first[-1]]
     return CurveModel(
         score=float(score),
-        prior=int(best[PRIOR]),
-        has_products=int(best[SOLVED]) > n_plain,
-        in_units=int(best[TARGET]) == IN_UNITS,
-        transform=best[COEFFICIENTS : COEFFICIENTS + size].copy() if transformed else None,
-        heavy_tails=float(best[-1]),
+        functions=[
+            (plain[(plain >= first[v]) & (plain < first[v + 1])] - first[v]).tolist() for v in range(child)
+        ],
+        products=curves.terms[products - first[-1]],
+        precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
+        in_units=in_units,
+        transform=transform,
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import log, pi
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.curves import COEFFICIENTS, MOST_FUNCTIONS, SMOOTH, CurveData, CurveScratch
+from gomea_bn.problems.kernels.curves import (
+    COEFFICIENTS,
+    LINES,
+    MOST_FUNCTIONS,
+    MOST_PER_PAIR,
+    MOST_WITH_PRODUCTS,
+    SMOOTH,
+    UNITS,
+    CurveData,
+    CurveScratch,
+    ProductScratch,
+)
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
@@ -40,8 +51,8 @@ _MOST_PER_COLUMN = 9
 # the same beyond some rows, and of all columns together, since a family takes the cube of their number
 _FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 1_000, 32, 240
 _GROWTH = 0.43
-# most functions of either column in the products of two columns
-_MOST_PER_PAIR = 3
+# most functions of a continuous column in its products with another one, and with levels
+_MOST_FACTORS, _MOST_FACTORS_OF_LEVELS = 3, 6
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
@@ -51,9 +62,9 @@ _ROWS_OF_PAIRS = 10_000
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
-# prior of coefficients, in rows: a line, and the least rough curve
+# prior of coefficients, in rows: a line, and the least rough curve next to lines, units, and smooth curves
 _LINE_PRECISION = 1.0
-_CURVE_PRECISIONS = (np.inf, 1.0)
+_CURVE_PRECISIONS = (np.inf, np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -102,15 +113,22 @@ class ScoredVariable:
         return bool(self.policies) and all(policy.chosen for policy in self.policies)
 
 
-class _Functions(Protocol):
-    """Functions of one column, by rows."""
+class _Pair(NamedTuple):
+    """Two columns, and how many factors of each are multiplied."""
 
-    roughness: NDArray[np.float64]
+    first: int
+    second: int
+    of_first: int
+    of_second: int
 
-    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+    @property
+    def n_products(self) -> int:
+        """Number of products."""
+        return self.of_first * self.of_second
 
 
+# distance from the median, in interquartile ranges, at which a column in its own units ends
+_MOST_WIDTHS = 30.0
 # inner knots of the splines of the curves: of few functions, and per function of many
 _INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
@@ -127,16 +145,28 @@ class LevelFunctions:
         self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
         self.roughness = np.zeros(len(self._used))
         self._n_levels = n_levels
+        # two levels mirror each other
+        self.n_factors = 1 if len(self._used) == 2 else len(self._used)
+        self._means = share[self._used] * self._scale
 
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The functions of every level, float64 (n_levels, n_functions)."""
         return np.asarray(np.eye(self._n_levels)[:, self._used] * self._scale)
 
+    @property
+    def factor_matrix(self) -> NDArray[np.float64]:
+        """The factors of every level, float64 (n_levels, n_factors)."""
+        return self.factors(self.matrix)
+
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
         codes = self._codes[first:last]
         return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+
+    def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return centred indicators, given the functions of some rows, float64 (n_rows, n_factors)."""
+        return (functions - self._means)[:, : self.n_factors]
 
 
 class SmoothFunctions:
@@ -201,6 +231,65 @@ class SmoothFunctions:
         return np.column_stack([line, self._splines(scores) @ self._curves])
 
 
+class UnitFunction:
+    """The value of a continuous column in its own units, to a distance from its median, scaled to a deviation of 1."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        # large numbers have no squares
+        self._scale = float(np.ptp(values))
+        scaled = values / self._scale
+        self._centre = float(np.median(scaled))
+        width = float(np.subtract(*np.quantile(scaled, (0.75, 0.25)))) or float(scaled.std())
+        self._most = _MOST_WIDTHS * width
+        moved = self._clipped(values)
+        self._mean, self._deviation = float(moved.mean()), float(moved.std())
+
+    def _clipped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        # further values may be farther away than numbers reach
+        with np.errstate(over="ignore"):
+            return np.clip(values / self._scale - self._centre, -self._most, self._most)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Values beyond which the function stays as it is."""
+        with np.errstate(over="ignore"):
+            low, high = ((self._centre + side * self._most) * self._scale for side in (-1.0, 1.0))
+        return low, high
+
+    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the function at some values, float64 (n,)."""
+        return (self._clipped(values) - self._mean) / self._deviation
+
+
+class NumberFunctions:
+    """Functions of the normal scores of a continuous column, and last of all the column in its own units.
+
+    The last one is left out where the others say the same, as of a column of few values.
+    """
+
+    def __init__(
+        self, values: NDArray[np.float64], scores: NDArray[np.float64], n_functions: int, *, has_units: bool
+    ) -> None:
+        self._values = values
+        self.smooth = SmoothFunctions(scores, n_functions)
+        # curves are any function of so few values
+        adds = has_units and len(np.unique(values)) > len(self.smooth.roughness) + 1
+        self.units = UnitFunction(values) if adds else None
+        self.roughness = np.append(self.smooth.roughness, np.zeros(int(self.units is not None)))
+        self.n_factors = min(_MOST_FACTORS_OF_LEVELS, len(self.smooth.roughness))
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        smooth = self.smooth.of_rows(first, last)
+        if self.units is None:
+            return smooth
+        return np.column_stack([smooth, self.units.of_values(self._values[first:last])])
+
+    def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the line and the first curves, given the functions of some rows, float64 (n_rows, n_factors)."""
+        return functions[:, : self.n_factors]
+
+
 def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the integrals of products of second derivatives of cubic splines, which are linear between knots."""
     n_splines = len(knots) - _DEGREE - 1
@@ -243,12 +332,14 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
-    the normal scores of every continuous parent, one amount for every level of every discrete parent, and noise. The
-    score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of the variance
-    of normal noise, as a density with respect to the shape of the column. Three models are compared: lines, curves
-    whose prior precision grows with their roughness, and these curves with products of the first functions of every two
-    continuous parents, as many as are affordable for all pairs of columns. The noise is never narrower than what equal
-    values cover, so that repeated values gain no density.
+    the normal scores of every continuous parent and a line of its values in units, one amount for every level of every
+    discrete parent, and noise. The score is the marginal likelihood under a normal prior of the coefficients and an
+    inverse-gamma prior of the variance of normal noise, as a density with respect to the shape of the column. Lines of
+    normal scores, and lines of these and of values in units, are compared with curves whose prior precision grows with
+    their roughness, each without products and with those of some pairs of parents: products of their first functions
+    or of their levels, as many as are affordable for all pairs of columns. Pairs are chosen by what each one gains
+    alone, and the choice costs the log of the number of sets of as many pairs. The noise is never narrower than what
+    equal values cover, so that repeated values gain no density.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
     may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in
@@ -257,53 +348,92 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
     rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
-    sizes = curve_sizes(variables)
-    return no_curves() if sizes is None else family_curve_data(variables, sizes)
+    sizes, functions = _sizes_and_functions(variables)
+    if sizes is None:
+        return no_curves()
+    with one_blas_thread():
+        return _of_rows(variables, functions, sizes)
 
 
 class CurveSizes(NamedTuple):
-    """How many functions columns of a table have."""
+    """How many functions the columns of a table have."""
 
-    per_column: int  # most functions of a continuous column
-    per_pair: int  # functions of either column in the products of two columns, 0 without products
+    per_column: int  # most functions of the ranks of a continuous column
+    has_units: bool  # whether continuous columns in their own units are functions, too
+    # most factors of a continuous column in products: of two such columns, of both kinds, and of discrete ones; 0: none
+    factors: tuple[int, int, int]
 
 
 def curve_sizes(variables: Sequence[ScoredVariable]) -> CurveSizes | None:
     """Return how many functions the columns of a table have; None if not even lines are affordable, or of no use."""
-    n_rows = len(variables[0].values)
-    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
-    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
-    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
-    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
-    per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
-    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
-        return None
-    return CurveSizes(per_column, _per_pair(variables, per_column))
+    return _sizes_and_functions(variables)[0]
 
 
 def family_curve_data(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveData:
     """Return what kernels need to score some columns of a table as sums of curves of others."""
     with one_blas_thread():
-        return _of_rows(variables, sizes)
+        return _of_rows(variables, _functions(variables, sizes.per_column, sizes.has_units), sizes)
 
 
-def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveData:
-    """Return the moments of all rows."""
-    per_column, per_pair = sizes
-    n_rows, n = len(variables[0].values), len(variables)
+def _sizes_and_functions(
+    variables: Sequence[ScoredVariable],
+) -> tuple[CurveSizes | None, list[LevelFunctions | NumberFunctions]]:
+    n_rows = len(variables[0].values)
+    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
+    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
+    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
+    affordable = (most - n_levels) // max(n_continuous, 1)
+    per_column = int(min(wanted, affordable))
+    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
+        return None, []
+    has_units = affordable > per_column
+    functions = _functions(variables, per_column, has_units)
+    return CurveSizes(per_column, has_units, _affordable_factors(functions, n_rows)), functions
+
+
+def _functions(
+    variables: Sequence[ScoredVariable], per_column: int, has_units: bool
+) -> list[LevelFunctions | NumberFunctions]:
+    """Return the functions of every column."""
+    return [
+        LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        if variable.n_levels
+        else NumberFunctions(values, normal_scores(values)[0], per_column, has_units=has_units)
+        for variable in variables
+        for values in (np.asarray(variable.values, np.float64),)
+    ]
+
+
+def _of_rows(
+    variables: Sequence[ScoredVariable],
+    functions: Sequence[LevelFunctions | NumberFunctions],
+    sizes: CurveSizes,
+) -> CurveData:
+    """Return the moments of all rows, given the functions of every column."""
+    n_rows, n, per_column = len(variables[0].values), len(variables), sizes.per_column
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
     for v, variable in enumerate(variables):
         if not variable.n_levels:
             scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
-    functions = _functions(variables, per_column)
     first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
-    members = [v for v in sorted(scores) if per_pair and len(functions[v].roughness) >= per_pair]
-    pairs = list(combinations(members, 2))
-    pair = np.full((n, n), -1, np.int64)
-    for place, (i, j) in enumerate(pairs):
-        pair[i, j] = pair[j, i] = first[-1] + place * per_pair**2
-    size = int(first[-1]) + len(pairs) * per_pair**2
+    kinds_of_pairs = _pairs(functions, sizes.factors)
+    pairs = [pair for kind in kinds_of_pairs for pair in kind]
+    pair, n_products = np.full((n, n), -1, np.int64), np.zeros((n, n), np.int64)
+    ends = first[-1] + np.cumsum([0, *(one.n_products for one in pairs)])
+    for one, start in zip(pairs, ends, strict=False):
+        pair[one.first, one.second] = pair[one.second, one.first] = start
+        n_products[one.first, one.second] = n_products[one.second, one.first] = one.n_products
+    terms = np.array(
+        [
+            (one.first, a, one.second, b)
+            for one in pairs
+            for a, b in product(range(one.of_first), range(one.of_second))
+        ],
+        np.int64,
+    ).reshape(-1, 4)
+    size = int(ends[-1])
     targets = np.zeros((n_rows, n, _N_TARGETS))
     alone = np.full((n, _N_TARGETS), -np.inf)
     unexplained = np.ones((n, _N_TARGETS))
@@ -319,7 +449,8 @@ def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveDat
     n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
     for start in range(0, n_rows, n_block):
         of_columns = [f.of_rows(start, start + n_block) for f in functions]
-        of_pairs = [of_columns[i][:, :per_pair, None] * of_columns[j][:, None, :per_pair] for i, j in pairs]
+        factors = [f.factors(values) for f, values in zip(functions, of_columns, strict=True)]
+        of_pairs = [factors[i][:, :of_i, None] * factors[j][:, None, :of_j] for i, j, of_i, of_j in pairs]
         block = np.concatenate(
             [*of_columns, *(of_pair.reshape(len(of_pair), -1) for of_pair in of_pairs)], axis=1
         )
@@ -327,14 +458,25 @@ def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveDat
         products += block.T @ block
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
-    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
+    # products of a level are as rough as the other factor
+    is_of_numbers = np.isin(terms[:, ::2], sorted(scores)).all(axis=1)
+    of_factors = np.array([functions[v].roughness[a] for v, a in terms.reshape(-1, 2).tolist()]).reshape(
+        -1, 2
+    )
+    of_products = np.where(is_of_numbers, 0.0, of_factors.sum(axis=1))
+    roughness = np.concatenate([*(f.roughness for f in functions), of_products])
     of_curves: tuple[float, ...] = _CURVE_PRECISIONS
     if per_column > _MOST_PER_COLUMN:
         of_curves = (*of_curves, _FEW_ROWS / n_rows)
-    precisions = np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves])
-    for v in scores:
-        # smooth curves need few functions
-        precisions[1, first[v] + _MOST_PER_COLUMN : first[v + 1]] = np.inf
+    precisions = np.array([_precisions(roughness, p) for p in of_curves])
+    # next to lines, products are those of lines and levels
+    precisions[: UNITS + 1, int(first[-1]) :][:, of_factors.any(axis=1)] = np.inf
+    for v, column in enumerate(functions):
+        if isinstance(column, NumberFunctions):
+            last = first[v] + len(column.smooth.roughness)
+            precisions[LINES, last : first[v + 1]] = np.inf
+            # smooth curves need few functions
+            precisions[SMOOTH, first[v] + _MOST_PER_COLUMN : last] = np.inf
     keys = (
         np.random.default_rng(_CURVE_KEY_SEED)
         .integers(1, 2**63, size=(2, n), dtype=np.int64)
@@ -348,7 +490,9 @@ def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveDat
         alone=alone,
         first=first,
         pair=pair,
-        n_products=per_pair**2,
+        n_products=n_products,
+        terms=terms,
+        kinds=first[-1] + np.cumsum([0, *(sum(one.n_products for one in kind) for kind in kinds_of_pairs)]),
         precisions=precisions,
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
@@ -356,23 +500,22 @@ def _of_rows(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveDat
         half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
         logits=_logit_data(variables, functions),
         transforms=_transform_data(variables, functions, scores, widths),
-        tails=_tail_data(variables, functions, targets[:, :, 1], pairs, per_pair),
+        tails=_tail_data(variables, functions, targets[:, :, 1], terms),
     )
 
 
 def _tail_data(
     variables: Sequence[ScoredVariable],
-    functions: Sequence[_Functions],
+    functions: Sequence[LevelFunctions | NumberFunctions],
     own: NDArray[np.float64],
-    pairs: Sequence[tuple[int, int]],
-    per_pair: int,
+    terms: NDArray[np.int64],
 ) -> TailData:
     """Return rows by which the tails of residuals are judged; of many rows some are taken."""
     n_rows, n = own.shape
     m = min(n_rows, _MOST_ROWS_OF_TAILS)
     some = np.sort(np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m])
     cells = np.zeros((n, m), np.uint16)
-    of_cells, first = [], np.zeros((n, per_pair, m), np.float32)
+    of_cells, factors = [], []
     for v, column in enumerate(functions):
         values = column.of_rows(0, n_rows)
         if variables[v].n_levels:
@@ -383,13 +526,15 @@ def _tail_data(
         cells[v] = code[some]
         counts = np.maximum(np.bincount(code, minlength=CELLS), 1)
         of_cells += [np.bincount(code, of_rows, minlength=CELLS) / counts for of_rows in values.T]
-        first[v, : min(per_pair, values.shape[1])] = values[some, :per_pair].T
+        n_used = 1 + max(np.max(terms[terms[:, k] == v, k + 1], initial=-1) for k in (0, 2))
+        factors.append(column.factors(values)[some, :n_used].T.astype(np.float32))
+    first = np.cumsum([0, *(len(of_column) for of_column in factors)]).astype(np.int64)
     return TailData(
         cells,
         np.array(of_cells, np.float32),
         np.repeat(np.arange(n), [len(column.roughness) for column in functions]).astype(np.int64),
-        first,
-        np.array(pairs, np.int64).reshape(-1, 2),
+        np.concatenate(factors),
+        first[terms[:, ::2]] + terms[:, 1::2],
         np.ascontiguousarray(own[some].T.astype(np.float32)),
         n_rows / m,
     )
@@ -401,7 +546,7 @@ def no_tails() -> TailData:
         np.zeros((0, 0), np.uint16),
         np.zeros((0, CELLS), np.float32),
         np.zeros(0, np.int64),
-        np.zeros((0, 0, 0), np.float32),
+        np.zeros((0, 0), np.float32),
         np.zeros((0, 2), np.int64),
         np.zeros((0, 0), np.float32),
         1.0,
@@ -410,15 +555,15 @@ def no_tails() -> TailData:
 
 def _transform_data(
     variables: Sequence[ScoredVariable],
-    functions: Sequence[_Functions],
+    functions: Sequence[LevelFunctions | NumberFunctions],
     scores: Mapping[int, NDArray[np.float64]],
     widths: Mapping[int, NDArray[np.float64]],
 ) -> TransformData:
     """Return what kernels need to score columns that follow curves of their parents after a transformation."""
     data = no_transforms(len(variables))
     for v, column in enumerate(functions):
-        if isinstance(column, SmoothFunctions) and _may_follow(variables[v]):
-            set_transform(data, v, column, scores[v], widths[v])
+        if isinstance(column, NumberFunctions) and _may_follow(variables[v]):
+            set_transform(data, v, column.smooth, scores[v], widths[v])
     return data
 
 
@@ -452,7 +597,7 @@ def set_transform(
     data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
     data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
     data.least[v, 0, 0] += _PRIOR_SQUARES
-    data.precisions[v, 1:size] = _precisions(functions.roughness[1:size], size, _CURVE_PRECISIONS[-1])
+    data.precisions[v, 1:size] = _precisions(functions.roughness[1:size], _CURVE_PRECISIONS[-1])
 
 
 def no_transforms(n_variables: int) -> TransformData:
@@ -467,7 +612,9 @@ def no_transforms(n_variables: int) -> TransformData:
     )
 
 
-def _logit_data(variables: Sequence[ScoredVariable], functions: Sequence[_Functions]) -> LogitData:
+def _logit_data(
+    variables: Sequence[ScoredVariable], functions: Sequence[LevelFunctions | NumberFunctions]
+) -> LogitData:
     """Return what kernels need to score discrete columns as logits of curves of their parents.
 
     Rows are in random order. Of many rows, or of many columns, some are taken.
@@ -505,29 +652,48 @@ def no_logits(n_variables: int) -> LogitData:
     )
 
 
-def _functions(variables: Sequence[ScoredVariable], per_column: int) -> list[_Functions]:
-    """Return the functions of every column, at most `per_column` of a continuous one."""
-    return [
-        LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-        if variable.n_levels
-        else SmoothFunctions(normal_scores(np.asarray(variable.values, np.float64))[0], per_column)
-        for variable in variables
-    ]
+def _affordable_factors(
+    functions: Sequence[LevelFunctions | NumberFunctions], n_rows: int
+) -> tuple[int, int, int]:
+    """Return how many factors of a continuous column are affordable in the products of all pairs, by kind of pair.
 
-
-def _per_pair(variables: Sequence[ScoredVariable], per_column: int) -> int:
-    """Return how many functions of a column are multiplied, as many as are affordable for all pairs of columns."""
-    functions = _functions(variables, per_column)
-    n_rows, n_functions = len(variables[0].values), sum(len(column.roughness) for column in functions)
-    sizes = [
-        len(f.roughness) for f, variable in zip(functions, variables, strict=True) if not variable.n_levels
-    ]
+    Each kind has as many as the kinds before it leave. Pairs with too many products of levels have none.
+    """
+    n_functions = sum(len(column.roughness) for column in functions)
     most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _ROWS_OF_PAIRS)) ** 0.5)
-    for per_pair in range(_MOST_PER_PAIR, 0, -1):
-        n_members = sum(size >= per_pair for size in sizes)
-        if n_functions + n_members * (n_members - 1) // 2 * per_pair**2 <= most:
-            return per_pair
-    return 0
+    left = most - n_functions
+    factors = [0, 0, 0]
+    for kind in range(3):
+        for n_factors in range(_MOST_FACTORS_OF_LEVELS, 0, -1):
+            wanted = [n_factors if k == kind else 0 for k in range(3)]
+            size = sum(one.n_products for one in _pairs(functions, wanted)[kind])
+            if size <= left:
+                factors[kind] = n_factors
+                left -= size
+                break
+    return factors[0], factors[1], factors[2]
+
+
+def _pairs(
+    functions: Sequence[LevelFunctions | NumberFunctions], factors: Sequence[int]
+) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
+    """Return the pairs whose factors are multiplied: of continuous columns, of both kinds, and of discrete columns."""
+    continuous = [v for v, column in enumerate(functions) if isinstance(column, NumberFunctions)]
+    levels = [v for v in range(len(functions)) if v not in continuous]
+    of_numbers, of_both, of_levels = factors
+    n_used = min(of_numbers, _MOST_FACTORS)
+    members = [v for v in continuous if functions[v].n_factors >= n_used]
+    numbers = [_Pair(i, j, n_used, n_used) for i, j in combinations(members, 2)] if n_used else []
+    both = [
+        _Pair(i, j, n_levels, min(of_both, functions[j].n_factors, MOST_PER_PAIR // n_levels))
+        for i, j in product(levels, continuous)
+        if of_both and 0 < (n_levels := functions[i].n_factors) <= MOST_PER_PAIR
+    ]
+    pairs = [
+        _Pair(i, j, functions[i].n_factors, functions[j].n_factors)
+        for i, j in combinations(levels if of_levels else [], 2)
+    ]
+    return numbers, both, [pair for pair in pairs if 0 < pair.n_products <= MOST_PER_PAIR]
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
@@ -536,27 +702,14 @@ def _may_follow(variable: ScoredVariable) -> bool:
     return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
 
 
-def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: float) -> NDArray[np.float64]:
+def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
     """Return the prior precision of every function, in rows, given that of the least rough curve.
 
-    Products, which follow the `n_functions` of columns, have the roughness 0 and the precision of a line, and none next
-    to lines.
+    Products of two continuous columns have the roughness 0 and the precision of a line.
     """
     with np.errstate(invalid="ignore"):
         of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
-    precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
-    if of_curve == np.inf:
-        precisions[n_functions:] = np.inf
-    return precisions
-
-
-def curve_precisions(roughness: NDArray[np.float64], prior: int, n_rows: int) -> NDArray[np.float64]:
-    """Return the prior precision of every function of a column, in rows, under a prior of `CurveData`; inf: none."""
-    of_curve = (*_CURVE_PRECISIONS, _FEW_ROWS / n_rows)[prior]
-    precisions = _precisions(roughness, len(roughness), of_curve)
-    if prior == SMOOTH:
-        precisions[_MOST_PER_COLUMN:] = np.inf
-    return precisions
+    return np.where(roughness == 0, _LINE_PRECISION, of_curves)
 
 
 def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -602,7 +755,9 @@ def no_curves() -> CurveData:
         alone=nothing,
         first=np.zeros(1, np.int64),
         pair=np.zeros((0, 0), np.int64),
-        n_products=0,
+        n_products=np.zeros((0, 0), np.int64),
+        terms=np.zeros((0, 4), np.int64),
+        kinds=np.zeros(4, np.int64),
         precisions=nothing,
         variable=np.zeros(0, np.int64),
         child_key=np.zeros(0, np.uint64),
@@ -665,6 +820,15 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         new_transform_scratch(),
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
+        ProductScratch(
+            np.zeros((MOST_PER_PAIR, MOST_PER_PAIR + _N_TARGETS)),
+            np.zeros(MOST_PER_PAIR),
+            np.zeros(MOST_WITH_PRODUCTS, np.int64),
+            np.zeros(MOST_WITH_PRODUCTS, np.int64),
+            np.zeros((MOST_WITH_PRODUCTS, 2), np.int64),
+            np.zeros(MOST_WITH_PRODUCTS),
+            np.zeros(2, np.int64),
+        ),
         np.zeros(1, np.int64),
-        np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM + 1),
+        np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM),
     )

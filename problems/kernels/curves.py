@@ -39,8 +39,8 @@ from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
 """Targets of a child: its normal scores, and its values in its own units."""
-LINES, SMOOTH = 0, 1
-"""Priors of lines and of smooth curves; those of rough curves follow."""
+LINES, UNITS, SMOOTH = 0, 1, 2
+"""Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow."""
 MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
@@ -50,6 +50,9 @@ MOST_WITH_PRODUCTS = 128
 _LEAST_LEAD = 30.0
 SCORE, TARGET, PRIOR, SOLVED, COEFFICIENTS = range(5)
 """Places of a candidate: its score in nats, target, prior, number of functions, and those of its transformation."""
+
+MOST_PER_PAIR = 12
+"""Largest number of products of two columns."""
 
 # share of the largest gain of a normal column that promises one of a transformed column
 _PROMISING = 0.9
@@ -63,7 +66,9 @@ class CurveData(NamedTuple):
     """Cross products of M functions of N variables and of T targets per variable; without curves M is 0.
 
     Functions and targets are centred. A target is the column of a child on one of its scales. The functions of the
-    variables come first, and then products of functions of two variables.
+    variables come first, and then products of factors of two variables: of two continuous ones, of a discrete and a
+    continuous one, and of two discrete ones. Factors are the first functions of a continuous variable, and centred
+    indicators of the levels of a discrete one.
     """
 
     products: NDArray[np.float64]  # (M, M) of functions
@@ -73,7 +78,13 @@ class CurveData(NamedTuple):
     alone: NDArray[np.float64]  # (N, T) score of a target without parents in nats, -inf without a target
     first: NDArray[np.int64]  # (N + 1,) functions of variable i: first[i] to first[i + 1]
     pair: NDArray[np.int64]  # (N, N) first product of two variables, -1 without products
-    n_products: int  # number of products of two variables
+    n_products: NDArray[np.int64]  # (N, N) number of products of two variables
+    terms: NDArray[
+        np.int64
+    ]  # (P, 4) of the products: a variable, which of its factors, and the same of the other
+    kinds: NDArray[
+        np.int64
+    ]  # (4,) first functions of the three kinds of products, and the number of all functions
     precisions: NDArray[np.float64]  # (n_priors, M) prior precisions of coefficients, inf: coefficient 0
     variable: NDArray[np.int64]  # (n_views,) variable of a view
     child_key: NDArray[np.uint64]  # (N,) random words that hash a family apart from its bins
@@ -82,6 +93,22 @@ class CurveData(NamedTuple):
     logits: LogitData
     transforms: TransformData
     tails: TailData
+
+
+class ProductScratch(NamedTuple):
+    """Work space for the choice of products; a block has those of one pair of parents."""
+
+    system: NDArray[
+        np.float64
+    ]  # (MOST_PER_PAIR, MOST_PER_PAIR + T) of a block given the functions of the parents
+    least: NDArray[np.float64]  # (MOST_PER_PAIR,)
+    functions: NDArray[np.int64]  # (MOST_WITH_PRODUCTS,) of all blocks
+    sizes: NDArray[np.int64]  # (MOST_WITH_PRODUCTS,) numbers of functions of the blocks
+    order: NDArray[
+        np.int64
+    ]  # (MOST_WITH_PRODUCTS, 2) places of blocks that gain, and their numbers of functions
+    gains: NDArray[np.float64]  # (MOST_WITH_PRODUCTS,) of these blocks, largest first
+    counts: NDArray[np.int64]  # (2,) numbers of all blocks, and of those that gain
 
 
 class CurveScratch(NamedTuple):
@@ -95,9 +122,9 @@ class CurveScratch(NamedTuple):
     transforms: TransformScratch
     candidates: NDArray[np.float64]  # (4 * n_priors, COEFFICIENTS + K) models of a family
     tails: TailScratch
+    products: ProductScratch
     n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
-    # (COEFFICIENTS + K + 1,) the candidate that was scored last, and the degrees of freedom of its noise, inf if normal
-    best: NDArray[np.float64]
+    best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last
 
 
 @kernel
@@ -139,38 +166,47 @@ def _gather_functions(
 def _gather_products(
     curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int, size: int
 ) -> int:
-    """Add the products of all pairs of parents to the `size` gathered functions, and return the number of all.
+    """Add the products of pairs of parents to the `size` gathered functions, and return the number of all.
 
-    None are added if there are more than fit.
+    None of a kind are added if there are more than fit. Sizes of blocks, those of a pair, enter the work space.
     """
-    most = min(scratch.functions.shape[0], MOST_WITH_PRODUCTS)
-    n_curves = size
-    for k in range(n_views - 1):
-        for j in range(k):
-            first = curves.pair[curves.variable[views[j]], curves.variable[views[k]]]
-            if first < 0 or curves.precisions[prior, first] == np.inf:
-                continue
-            if size + curves.n_products > most:
-                return n_curves
-            for function in range(first, first + curves.n_products):
-                scratch.functions[size] = function
-                size += 1
+    most, n_blocks = min(scratch.functions.shape[0], MOST_WITH_PRODUCTS), 0
+    for kind in range(curves.kinds.shape[0] - 1):
+        size_before, n_before = size, n_blocks
+        for k in range(n_views - 1):
+            for j in range(k):
+                i, other = curves.variable[views[j]], curves.variable[views[k]]
+                first = curves.pair[i, other]
+                if first < curves.kinds[kind] or first >= curves.kinds[kind + 1]:
+                    continue
+                n_used = 0
+                for function in range(first, first + curves.n_products[i, other]):
+                    if curves.precisions[prior, function] < np.inf:
+                        if size + n_used < most:
+                            scratch.functions[size + n_used] = function
+                        n_used += 1
+                if n_used > 0:
+                    size += n_used
+                    scratch.products.sizes[min(n_blocks, most - 1)] = n_used
+                    n_blocks += 1
+        if size > most:
+            size, n_blocks = size_before, n_before
     return size
 
 
 @kernel
-def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prior: int) -> None:
-    """Factorise the penalised products of the gathered functions, and solve for the targets of a child.
+def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, n_more: int, prior: int) -> None:
+    """Factorise the penalised products of `size` gathered functions, and solve for the targets of a child.
 
     The diagonal of ``scratch.system`` then has the squares of the pivots, and row k ends with what function k explains
-    of every target, in standard deviations of the residuals, and then of every function of the child that its
-    transformations are made of. The first rows are also the solution for the first
-    functions alone.
+    of every target, in standard deviations of the residuals, then of every function of the child that its
+    transformations are made of, and of `n_more` further gathered functions. The first rows are also the solution for
+    the first functions alone.
     """
     functions, system = scratch.functions, scratch.system
     n_targets = curves.alone.shape[1]
     n_transformed, own = curves.transforms.n_functions[child], curves.first[child]
-    width = size + n_targets + n_transformed
+    first_more = size + n_targets + n_transformed
     for i in range(size):
         row = functions[i]
         for j in range(i, size):
@@ -180,13 +216,165 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
             system[i, size + t] = curves.with_targets[row, child, t]
         for a in range(n_transformed):
             system[i, size + n_targets + a] = curves.products[row, own + a]
+        for j in range(n_more):
+            system[i, first_more + j] = curves.products[row, functions[size + j]]
     for k in range(size):
         scratch.least[k] = curves.precisions[prior, functions[k]]
-    eliminate(system, size, width, scratch.least)
+    eliminate(system, size, first_more + n_more, scratch.least)
 
 
 @kernel
-def _regress_levels(
+def _gain_of_block(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, start: int, n_used: int, prior: int
+) -> float:
+    """Return what a block of further functions gains over the first `size` functions, on the better target."""
+    more, block, least = scratch.functions[size:], scratch.products.system, scratch.products.least
+    system, n_targets = scratch.system, curves.alone.shape[1]
+    column = size + n_targets + curves.transforms.n_functions[child] + start
+    for i in range(n_used):
+        row = more[start + i]
+        least[i] = curves.precisions[prior, row]
+        for j in range(i, n_used):
+            block[i, j] = curves.products[row, more[start + j]]
+        block[i, i] += least[i]
+        for t in range(n_targets):
+            block[i, n_used + t] = curves.with_targets[row, child, t]
+    for k in range(size):
+        for i in range(n_used):
+            explained = system[k, column + i]
+            for j in range(i, n_used):
+                block[i, j] -= explained * system[k, column + j]
+            for t in range(n_targets):
+                block[i, n_used + t] -= explained * system[k, size + t]
+    eliminate(block, n_used, n_used + n_targets, least)
+    occam = 0.0
+    for i in range(n_used):
+        occam += 0.5 * log(least[i] / block[i, i])
+    best = -np.inf
+    for t in range(n_targets):
+        if curves.alone[child, t] > -np.inf:
+            before = curves.squares[child, t]
+            for k in range(size):
+                before -= system[k, size + t] * system[k, size + t]
+            after = before
+            for i in range(n_used):
+                after -= block[i, n_used + t] * block[i, n_used + t]
+            least_left = curves.unexplained[child, t]
+            gain = occam + curves.half_rows * log(max(before, least_left) / max(after, least_left))
+            best = max(best, gain)
+    return best
+
+
+@kernel
+def _keep_products(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, n_more: int, prior: int
+) -> int:
+    """Keep those blocks of the `n_more` products that gain over the first `size` functions, and return their number.
+
+    They are ordered by their gains, each over the functions of the parents alone.
+    """
+    work, functions = scratch.products, scratch.functions
+    start, n_blocks, n_kept = 0, 0, 0
+    for i in range(n_more):
+        work.functions[i] = functions[size + i]
+    while start < n_more:
+        n_used = work.sizes[n_blocks]
+        gain = _gain_of_block(curves, scratch, child, size, start, n_used, prior)
+        if gain > 0.0:
+            place = n_kept
+            while place > 0 and work.gains[place - 1] < gain:
+                work.gains[place] = work.gains[place - 1]
+                work.order[place, 0], work.order[place, 1] = (
+                    work.order[place - 1, 0],
+                    work.order[place - 1, 1],
+                )
+                place -= 1
+            work.gains[place], work.order[place, 0], work.order[place, 1] = gain, start, n_used
+            n_kept += 1
+        start += n_used
+        n_blocks += 1
+    place = size
+    for k in range(n_kept):
+        for i in range(work.order[k, 1]):
+            functions[place] = work.functions[work.order[k, 0] + i]
+            place += 1
+    work.counts[0], work.counts[1] = n_blocks, n_kept
+    return place - size
+
+
+@kernel
+def solve_family(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+) -> tuple[int, int]:
+    """Gather functions of the parents under a prior, and products that gain, and solve for the child.
+
+    Return the number of functions without products and with them; -1 if there are more than fit.
+    """
+    child = curves.variable[views[n_views - 1]]
+    n_curves = _gather_functions(curves, scratch, views, n_views, prior)
+    if n_curves < 0:
+        return n_curves, n_curves
+    size = _gather_products(curves, scratch, views, n_views, prior, n_curves)
+    _solve(curves, scratch, child, n_curves, size - n_curves, prior)
+    if size > n_curves:
+        n_kept = _keep_products(curves, scratch, child, n_curves, size - n_curves, prior)
+        if n_kept > 0:
+            _solve(curves, scratch, child, n_curves + n_kept, 0, prior)
+        size = n_curves + n_kept
+    return n_curves, size
+
+
+@kernel
+def _best_products(
+    curves: CurveData, scratch: CurveScratch, child: int, n_curves: int, size: int, prior: int
+) -> tuple[int, float]:
+    """Return how many of `size` functions score best: those without products, and some blocks of products.
+
+    Also return the log of the number of sets of as many blocks, which the choice of the blocks costs.
+    """
+    work, n_targets = scratch.products, curves.alone.shape[1]
+    best, n_best, n_solved, price, price_of_best = -np.inf, size, n_curves, 0.0, 0.0
+    for block in range(work.counts[1]):
+        n_solved += work.order[block, 1]
+        price += log((work.counts[0] - block) / (block + 1.0))
+        occam = _occam(curves, scratch, n_solved, prior)
+        for t in range(n_targets):
+            left = _left(curves, scratch, child, size, n_solved, t)
+            score = (
+                curves.alone[child, t]
+                + occam
+                - price
+                + curves.half_rows * log(curves.squares[child, t] / left)
+            )
+            if score > best:
+                best, n_best, price_of_best = score, n_solved, price
+    return n_best, price_of_best
+
+
+@kernel
+def _occam(curves: CurveData, scratch: CurveScratch, n_solved: int, prior: int) -> float:
+    """Return half of ln(|prior precision| / |posterior precision|), relative to the variance of the residuals."""
+    occam = 0.0
+    for k in range(n_solved):
+        pivot = scratch.system[k, k]
+        occam += 0.5 * log(curves.precisions[prior, scratch.functions[k]]) - log(sqrt(pivot))
+    return occam
+
+
+@kernel
+def _left(
+    curves: CurveData, scratch: CurveScratch, child: int, size: int, n_solved: int, target: int
+) -> float:
+    """Return the squares of a target that the first `n_solved` of `size` functions leave."""
+    left = curves.squares[child, target]
+    for k in range(n_solved):
+        explained = scratch.system[k, size + target]
+        left -= explained * explained
+    return max(left, curves.unexplained[child, target])
+
+
+@kernel
+def regress_levels(
     curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
 ) -> int:
     """Regress positions of the levels of a discrete child on the functions of its parents, and start its logit there.
@@ -222,7 +410,7 @@ def _regress_levels(
 
 @kernel
 def _gain(curves: CurveData, scratch: CurveScratch, child: int, size: int, how: int) -> float:
-    """Return the gain of the logit that `_regress_levels` has started, -inf without one; `how` as of `logit_gain`."""
+    """Return the gain of the logit that `regress_levels` has started, -inf without one; `how` as of `logit_gain`."""
     if size < 0:
         return -np.inf
     gather_rows(curves.logits, scratch.logits, scratch.functions, child, size, how)
@@ -240,9 +428,9 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
         return -np.inf
     n_odds = curves.logits.n_levels[child] - 1
     # some of the rows choose, unless they leave it open
-    size = _regress_levels(curves, scratch, views, n_views, LINES)
+    size = regress_levels(curves, scratch, views, n_views, LINES)
     of_lines = _gain(curves, scratch, child, size, ESTIMATED)
-    size = _regress_levels(curves, scratch, views, n_views, SMOOTH)
+    size = regress_levels(curves, scratch, views, n_views, SMOOTH)
     of_curves = _gain(curves, scratch, child, size, ESTIMATED)
     best = -np.inf
     if of_curves > of_lines - _LEAST_LEAD:
@@ -250,7 +438,7 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
         scratch.n_parameters[0] = (size + 1) * n_odds
         scratch.best[PRIOR] = SMOOTH
     if of_lines > of_curves - _LEAST_LEAD:
-        size = _regress_levels(curves, scratch, views, n_views, LINES)
+        size = regress_levels(curves, scratch, views, n_views, LINES)
         whole = _gain(curves, scratch, child, size, WHOLE)
         if whole > best:
             best = whole
@@ -340,19 +528,16 @@ def _refit_to_tails(
 @kernel
 def _tail_gain(
     curves: CurveData, scratch: CurveScratch, child: int, size: int, candidate: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats.
-
-    With it come the degrees of freedom of the tails.
-    """
+) -> float:
+    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats."""
     least = _set_residuals(curves, scratch, child, size, candidate)
     n_rows = 2.0 * curves.half_rows
     gain, freedom = fit_tails(scratch.tails, least)
     price = 0.5 * log(n_rows)
     if n_rows * gain < price:
-        return 0.0, freedom
+        return 0.0
     _refit_to_tails(curves, scratch, np.int64(candidate[SOLVED]), np.int64(candidate[PRIOR]), freedom)
-    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price, freedom
+    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price
 
 
 @kernel
@@ -363,29 +548,21 @@ def _set_candidates(
     size: int,
     n_solved: int,
     prior: int,
+    price: float,
     first: int,
     least_promising: float,
 ) -> float:
     """Describe two models of a child by the first `n_solved` of `size` functions, with normal noise.
 
     The first one is of the normal scores of the child, or of their transformation, which is tried if the scores gain
-    enough; the other one is in its own units. Return what the normal scores gain.
+    enough; the other one is in its own units. A price in nats is subtracted. Return what the normal scores gain.
     """
-    # half of ln(|prior precision| / |posterior precision|), relative to the variance of the residuals
-    occam = 0.0
-    for k in range(n_solved):
-        pivot = scratch.system[k, k]
-        occam += 0.5 * log(curves.precisions[prior, scratch.functions[k]]) - log(sqrt(pivot))
+    occam = _occam(curves, scratch, n_solved, prior) - price
     of_ranks = -np.inf
     for t in range(curves.alone.shape[1]):
         candidate = scratch.candidates[first + t]
-        before = curves.squares[child, t]
-        after = before
-        for k in range(n_solved):
-            explained = scratch.system[k, size + t]
-            after -= explained * explained
-        left = max(after, curves.unexplained[child, t])
-        gain = occam + curves.half_rows * log(before / left)
+        left = _left(curves, scratch, child, size, n_solved, t)
+        gain = occam + curves.half_rows * log(curves.squares[child, t] / left)
         candidate[SCORE], candidate[TARGET] = curves.alone[child, t] + gain, t
         candidate[PRIOR], candidate[SOLVED] = prior, n_solved
         if t == OF_RANKS:
@@ -416,15 +593,6 @@ def _n_parameters(curves: CurveData, child: int, candidate: NDArray[np.float64])
 
 
 @kernel
-def _keep(scratch: CurveScratch, candidate: NDArray[np.float64], freedom: float) -> None:
-    """Keep a candidate and the degrees of freedom of its noise as the best one."""
-    last = scratch.best.shape[0] - 1
-    for i in range(last):
-        scratch.best[i] = candidate[i]
-    scratch.best[last] = freedom
-
-
-@kernel
 def _with_tails(
     curves: CurveData,
     scratch: CurveScratch,
@@ -447,7 +615,7 @@ def _with_tails(
             in_units = number
     best = candidates[chosen, SCORE]
     scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
-    _keep(scratch, candidates[chosen], np.inf)
+    scratch.best[:] = candidates[chosen]
     if curves.tails.cells.shape[1] == 0:
         return best
     with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
@@ -459,18 +627,16 @@ def _with_tails(
             continue
         prior = np.int64(candidate[PRIOR])
         if prior != last_prior:
-            size = _gather_functions(curves, scratch, views, n_views, prior)
-            size = _gather_products(curves, scratch, views, n_views, prior, size)
-            _solve(curves, scratch, child, size, prior)
+            _, size = solve_family(curves, scratch, views, n_views, prior)
             last_prior = prior
-        gain, freedom = _tail_gain(curves, scratch, child, size, candidate)
+        gain = _tail_gain(curves, scratch, child, size, candidate)
         if gain == 0.0 and place == 0:
             break
         if candidate[SCORE] + gain > with_tails:
             with_tails = candidate[SCORE] + gain
             # the freedom of the tails is one more
             scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + 1
-            _keep(scratch, candidate, freedom)
+            scratch.best[:] = candidate
     return with_tails
 
 
@@ -496,27 +662,32 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
         # rough curves follow kinks, which smooth ones show
         if prior > SMOOTH and of_smooth <= of_lines:
             break
-        n_curves = _gather_functions(curves, scratch, views, n_views, prior)
+        n_curves, n_all = solve_family(curves, scratch, views, n_views, prior)
         if n_curves < 0:
             continue
-        size = _gather_products(curves, scratch, views, n_views, prior, n_curves)
-        _solve(curves, scratch, child, size, prior)
-        n_solved = n_curves
-        while True:
+        size, n_solved, price = n_all, n_curves, 0.0
+        for with_products in range(2 if size > n_curves else 1):
+            if with_products:
+                n_solved, price = _best_products(curves, scratch, child, n_curves, size, prior)
             of_ranks = _set_candidates(
-                curves, scratch, child, size, n_solved, prior, n_candidates, _PROMISING * most_of_ranks
+                curves,
+                scratch,
+                child,
+                size,
+                n_solved,
+                prior,
+                price,
+                n_candidates,
+                _PROMISING * most_of_ranks,
             )
             most_of_ranks = max(most_of_ranks, of_ranks)
             for t in range(curves.alone.shape[1]):
                 score = scratch.candidates[n_candidates + t, SCORE]
-                if prior == LINES:
+                if prior < SMOOTH:
                     of_lines = max(of_lines, score)
                 elif prior == SMOOTH:
                     of_smooth = max(of_smooth, score)
             n_candidates += curves.alone.shape[1]
-            if n_solved == size:
-                break
-            n_solved = size
     if n_candidates == 0:
         return -np.inf
     return _with_tails(curves, scratch, views, n_views, n_candidates, size)

@@ -28,8 +28,8 @@ class TailData(NamedTuple):
     cells: NDArray[np.uint16]  # (N, m) of continuous columns, levels of discrete ones
     of_cells: NDArray[np.float32]  # (M, CELLS) mean values of functions in cells
     column: NDArray[np.int64]  # (M,) of a function
-    first: NDArray[np.float32]  # (N, F, m) first functions of columns, which products are made of
-    pairs: NDArray[np.int64]  # (n_pairs, 2) columns; F * F products of each pair follow the M functions
+    factors: NDArray[np.float32]  # (F, m) functions of one column that products are made of
+    products: NDArray[np.int64]  # (P, 2) factors of the products, which follow the M functions
     own: NDArray[np.float32]  # (N, m) columns in their own units, standardised
     weight: float  # rows of the table per row here
 
@@ -89,10 +89,10 @@ def add_functions(
 ) -> None:
     """Add functions of columns, and products, times coefficients and a sign to the residuals.
 
-    Functions of a column follow each other, and all products of a pair.
+    Functions of a column follow each other.
     """
     residuals, curve, n_plain = scratch.residuals, scratch.curve, data.column.shape[0]
-    k, size, per_pair = 0, functions.shape[0], data.first.shape[1]
+    k, size = 0, functions.shape[0]
     while k < size:
         if functions[k] < n_plain:
             column = data.column[functions[k]]
@@ -107,14 +107,12 @@ def add_functions(
             for i in range(residuals.shape[0]):
                 residuals[i] += curve[cells[i]]
         else:
-            pair = data.pairs[(functions[k] - n_plain) // (per_pair * per_pair)]
-            for a in range(per_pair):
-                of_first = data.first[pair[0], a]
-                for b in range(per_pair):
-                    factor, of_second = np.float32(sign * coefficients[k]), data.first[pair[1], b]
-                    for i in range(residuals.shape[0]):
-                        residuals[i] += factor * of_first[i] * of_second[i]
-                    k += 1
+            product = data.products[functions[k] - n_plain]
+            first, second = data.factors[product[0]], data.factors[product[1]]
+            factor = np.float32(sign * coefficients[k])
+            for i in range(residuals.shape[0]):
+                residuals[i] += factor * first[i] * second[i]
+            k += 1
 
 
 @kernel
@@ -123,7 +121,7 @@ def scores_of_functions(
 ) -> None:
     """Fill `sums` with the sums over rows of functions, in the order of `add_functions`, times the scores."""
     scores, curve, n_plain = scratch.scores, scratch.curve, data.column.shape[0]
-    k, size, per_pair = 0, functions.shape[0], data.first.shape[1]
+    k, size, of_work = 0, functions.shape[0], np.int64(-1)
     while k < size:
         if functions[k] < n_plain:
             column = data.column[functions[k]]
@@ -136,14 +134,14 @@ def scores_of_functions(
                 sums[k] = _product_sum(data.of_cells[functions[k]], curve, scratch.parts)
                 k += 1
         else:
-            pair = data.pairs[(functions[k] - n_plain) // (per_pair * per_pair)]
-            for a in range(per_pair):
-                of_first = data.first[pair[0], a]
+            product = data.products[functions[k] - n_plain]
+            # products of a pair share their first factors
+            if product[0] != of_work:
+                of_work, factor = product[0], data.factors[product[0]]
                 for i in range(scores.shape[0]):
-                    scratch.work[i] = of_first[i] * scores[i]
-                for b in range(per_pair):
-                    sums[k] = _product_sum(scratch.work, data.first[pair[1], b], scratch.parts)
-                    k += 1
+                    scratch.work[i] = factor[i] * scores[i]
+            sums[k] = _product_sum(scratch.work, data.factors[product[1]], scratch.parts)
+            k += 1
 
 
 @kernel

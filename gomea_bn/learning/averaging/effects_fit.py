@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -24,8 +23,7 @@ from gomea_bn.network.conditionals.scales import (
 )
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curve_models import CurveModel
-from gomea_bn.problems.curves import CurveSizes, LevelFunctions, SmoothFunctions, curve_precisions
-from gomea_bn.problems.kernels.logits import MOST_PER_PARENT
+from gomea_bn.problems.curves import CurveSizes, LevelFunctions, NumberFunctions, SmoothFunctions
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
@@ -42,6 +40,8 @@ _POINTS_OF_TRANSFORM = 17
 # factor by which the least scale of residuals grows as long as repeated values gain
 _WIDER, _MOST_WIDER = 1.5, 12
 _LEAST_VARIANCE = 1e-12
+# precision of a coefficient that stays 0
+_NEVER = 1e12
 # by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise
 _TOLERANCE = 0.01
 _NUMBERS_OF_KNOTS = (3, 4, 6, 8, 11, 15, 20, 27, 36)
@@ -79,7 +79,7 @@ class Design:
                 heights.append(part)
                 continue
             curve = of.combined(part[:, None])
-            if not of.of_levels:
+            if not of.of_levels and not of.in_units:
                 curve = _with_fewest_splines(curve, np.unique(places[of.of[0]]), tolerance)
             functions.append(replace(curve, matrix=np.eye(len(curve.matrix))))
             heights.append(curve.matrix[:, 0])
@@ -108,60 +108,98 @@ def _with_fewest_splines(curve: Functions, places: NDArray[np.float64], toleranc
 
 def design_of_model(
     model: CurveModel,
-    parents: Sequence[str],
-    groups: Sequence[str],
+    family: Sequence[str],
     columns: Columns,
-    scales: Mapping[str, LineScale],
+    scales: Mapping[bool, Mapping[str, LineScale]],
     n_levels: Mapping[str, int],
     sizes: CurveSizes,
-    *,
-    is_discrete: bool,
 ) -> Design:
     """Return the functions of the parents under a model, in all rows.
 
-    `scales` are those of probabilities, and `is_discrete` says whether the column is a logit. The functions are those
-    that the search uses for the places of the rows there.
+    `family` are the parents in the order of the model, and `scales` those of probabilities and of own units. The
+    functions are those that the search uses, for the places of the rows on these scales in place of their ranks.
     """
-    functions, precisions, smooth = [], [], []
-    for parent in parents:
-        found = SmoothFunctions(columns.positions(parent, scales[parent]), sizes.per_column)
-        of_parent = curve_precisions(found.roughness, model.prior, columns.n_rows)
-        n_used = int((of_parent < np.inf).sum())
-        if is_discrete:
-            n_used = min(n_used, MOST_PER_PARENT)
-            of_parent = of_parent[:n_used]
-        precisions.append(of_parent[:n_used])
-        smooth.append(Functions((parent,), found.knots, found.matrix))
-        first = smooth[-1].combined(np.eye(smooth[-1].size)[:, :n_used])
-        if n_used == 1:
+    functions, factors, order = [], [], []
+    place = 0
+    for parent, used in zip(family, model.functions, strict=True):
+        in_place = list(range(place, place + len(used)))
+        place += len(used)
+        if parent in n_levels:
+            levels = LevelFunctions(np.asarray(columns[parent], np.int32), n_levels[parent])
+            plain = indicators([parent], [n_levels[parent]])
+            functions.append(plain.combined(levels.matrix[:, used]))
+            factors.append(plain.combined(levels.factor_matrix))
+            order += in_place
+            continue
+        scale = scales[False][parent]
+        values = np.asarray(columns[parent], np.float64)
+        found = NumberFunctions(
+            values, columns.positions(parent, scale), sizes.per_column, has_units=sizes.has_units
+        )
+        smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
+        factors.append(smooth.combined(np.eye(smooth.size)[:, : found.n_factors]))
+        of_ranks = [function for function in used if function < smooth.size]
+        if of_ranks == [0]:
             # a line needs no spline
-            line = broken_line(parent, first.knots[[0, -1]], in_units=False)
-            first = line.combined(first.at(first.knots[[0, -1]]))
-        functions.append(first)
-    for group in groups:
-        found_levels = LevelFunctions(np.asarray(columns[group], np.int32), n_levels[group])
-        functions.append(indicators([group], [n_levels[group]]).combined(found_levels.matrix))
-        precisions.append(np.ones(found_levels.matrix.shape[1]))
-    factors: list[Functions] = []
-    products: list[tuple[int, int]] = []
-    if model.has_products:
-        n_factor = sizes.per_pair
-        factors = [of.combined(np.eye(of.size)[:, :n_factor]) for of in smooth if of.size >= n_factor]
-        products = list(combinations(range(len(factors)), 2))
-        precisions.append(np.ones(len(products) * n_factor**2))
-    terms = Terms(tuple(functions), tuple(factors), tuple(products))
-    return design_of_terms(terms, np.concatenate([np.empty(0), *precisions]), columns, scales, n_levels)
+            line = broken_line(parent, smooth.knots[[0, -1]], in_units=False)
+            functions.append(line.combined(smooth.at(smooth.knots[[0, -1]])[:, :1]))
+        elif of_ranks:
+            functions.append(smooth.combined(np.eye(smooth.size)[:, of_ranks]))
+        if len(of_ranks) < len(used):
+            functions.append(_line_in_units(parent, found, scales[True][parent]))
+        order += in_place
+    pairs = (
+        list(dict.fromkeys(zip(*model.products[:, ::2].T.tolist(), strict=True)))
+        if len(model.products)
+        else []
+    )
+    chosen = sorted({v for pair in pairs for v in pair})
+    number = {v: k for k, v in enumerate(chosen)}
+    n_used = {v: 1 + max(_numbers_of(model.products, v)) for v in chosen}
+    of_pairs = [factors[v].combined(np.eye(factors[v].size)[:, : n_used[v]]) for v in chosen]
+    terms = Terms(tuple(functions), tuple(of_pairs), tuple((number[i], number[j]) for i, j in pairs))
+    # a factor may have fewer functions in some pairs than in others
+    precisions = {
+        tuple(term): p for term, p in zip(model.products.tolist(), model.precisions[place:], strict=True)
+    }
+    of_products = [
+        precisions.get((i, a, j, b), _NEVER)
+        for i, j in pairs
+        for a in range(n_used[i])
+        for b in range(n_used[j])
+    ]
+    return design_of_terms(
+        terms, np.concatenate([model.precisions[order], np.array(of_products)]), columns, scales, n_levels
+    )
+
+
+def _numbers_of(products: NDArray[np.int64], variable: int) -> list[int]:
+    """Return the numbers of the factors of a variable in products."""
+    return [int(a) for side in (0, 2) for a in products[products[:, side] == variable, side + 1]]
+
+
+def _line_in_units(parent: str, functions: NumberFunctions, scale: LineScale) -> Functions:
+    """Return the function of a column in its own units, which bends where values end that count in full."""
+    assert functions.units is not None
+    low, high = functions.units.ends
+    ends = np.unique(
+        scale.of_values(
+            np.clip(np.array([scale.least, low, high, scale.greatest]), scale.least, scale.greatest)
+        )
+    )
+    line = broken_line(parent, ends, in_units=True)
+    return line.combined(functions.units.of_values(scale.values_of(ends))[:, None])
 
 
 def design_of_terms(
     terms: Terms,
     precisions: NDArray[np.float64],
     columns: Columns,
-    scales: Mapping[str, LineScale],
+    scales: Mapping[bool, Mapping[str, LineScale]],
     n_levels: Mapping[str, int],
 ) -> Design:
     """Return some terms in all rows, given the prior precisions of their coefficients."""
-    of_rows = terms.of_rows(columns, {False: scales}, n_levels)
+    of_rows = terms.of_rows(columns, scales, n_levels)
     means = of_rows.mean(axis=0)
     return Design(terms.functions, terms.factors, terms.products, of_rows - means, means, precisions)
 

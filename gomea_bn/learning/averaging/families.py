@@ -565,16 +565,8 @@ class Averaging:
         discrete = tuple(parent for parent in ordered if parent in network.levels)
         n_levels = {member: network.cardinality(member) for member in network.levels}
         assert self._sizes is not None
-        design = design_of_model(
-            model,
-            continuous,
-            discrete,
-            columns,
-            scales,
-            n_levels,
-            self._sizes,
-            is_discrete=name in network.levels,
-        )
+        by_units: dict[bool, Mapping[str, LineScale]] = {False: scales, True: self._in_own}
+        design = design_of_model(model, ordered, columns, by_units, n_levels, self._sizes)
         places = {parent: columns.positions(parent, scales[parent]) for parent in continuous}
         if name in network.levels:
             from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit

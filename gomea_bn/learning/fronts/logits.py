@@ -185,7 +185,7 @@ class _Design:
             functions.append(indicators([name], [n_levels]).combined(amounts))
         terms = Terms(tuple(functions))
         precisions = np.full(terms.n_terms, _PRECISION)
-        design = design_of_terms(terms, precisions, self.values, scales, self.n_levels)
+        design = design_of_terms(terms, precisions, self.values, {False: scales}, self.n_levels)
         places = {name: self.values.positions(name, scales[name]) for name in continuous}
         member = fitted_logit(LogitRows(self.of_target, 2, design), continuous, discrete, places)
         assert member is not None

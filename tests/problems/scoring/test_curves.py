@@ -1,7 +1,8 @@
 """Sums of smooth curves: the score against multivariate t distributions, the basis, ties, and limits."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
+from math import comb, log
 
 import numpy as np
 import pytest
@@ -17,11 +18,12 @@ from gomea_bn.problems.curves import (
     LevelFunctions,
     ScoredVariable,
     SmoothFunctions,
+    UnitFunction,
     curve_data,
     normal_scores,
 )
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import spare_threads
 
@@ -54,14 +56,40 @@ def design_of(variables: list[ScoredVariable], v: int) -> Values:
     if variable.n_levels:
         codes = np.asarray(variable.values, np.int32)
         return LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
-    scores, _ = normal_scores(np.asarray(variable.values, np.float64))
-    return SmoothFunctions(scores, 9).of_rows(0, n_rows)
+    values = np.asarray(variable.values, np.float64)
+    rows = SmoothFunctions(normal_scores(values)[0], 9).of_rows(0, n_rows)
+    moved = values - np.median(values)
+    reach = 30 * np.subtract(*np.quantile(values, (0.75, 0.25)))
+    moved = np.clip(moved, -reach, reach)
+    return np.column_stack([rows, (moved - moved.mean()) / moved.std()])
 
 
-def products_of(variables: list[ScoredVariable], i: int, j: int) -> Values:
-    """The products of the first three functions of two columns."""
-    first, second = design_of(variables, i)[:, :3], design_of(variables, j)[:, :3]
-    return np.column_stack([a * b for a in first.T for b in second.T])
+def factors_of(variables: list[ScoredVariable], v: int) -> Values:
+    """The first six functions of a continuous column, or centred indicators, one of two levels."""
+    if not (n_levels := variables[v].n_levels):
+        return design_of(variables, v)[:, :6]
+    codes = np.asarray(variables[v].values)
+    present = [level for level in range(n_levels) if (codes == level).any()]
+    indicators = [(codes == level) * 1.0 for level in present[: 1 if len(present) == 2 else None]]
+    return np.column_stack([(one - one.mean()) / one.std() for one in indicators])
+
+
+def products_of(
+    variables: list[ScoredVariable], i: int, j: int, *, is_plain: bool = False
+) -> tuple[Values, Values]:
+    """The products of two columns, or of their lines and levels alone, and precisions under smooth curves."""
+    chosen, roughness = [], []
+    n_levels = [variables[v].n_levels for v in (i, j)]
+    for v in (i, j):
+        factors = factors_of(variables, v)
+        n_used = factors.shape[1] if variables[v].n_levels else 1 if is_plain else 6 if any(n_levels) else 3
+        chosen.append(factors[:, :n_used])
+        values = np.asarray(variables[v].values, np.float64)
+        has_roughness = any(n_levels) and not variables[v].n_levels
+        of_column = SmoothFunctions(normal_scores(values)[0], 9).roughness if has_roughness else np.zeros(9)
+        roughness.append(of_column[:n_used])
+    products = np.column_stack([a * b for a in chosen[0].T for b in chosen[1].T])
+    return products, np.maximum(np.add.outer(*roughness).ravel(), 1)
 
 
 def log_t_ratio(target: Values, design: Values, precisions: Values, unexplained: float) -> float:
@@ -86,19 +114,36 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
     values = np.asarray(variables[2].values, np.float64)
     targets = [normal_scores(values)[0], values]
     expected = []
-    for t, target in enumerate(targets):
-        standardised = (target - target.mean()) / target.std()
-        for precisions in data.precisions[:, columns]:
-            used = np.isfinite(precisions)
-            ratio = log_t_ratio(
-                standardised, design[:, used], precisions[used], float(data.unexplained[2, t])
+    for prior, precisions in enumerate(data.precisions[:, columns]):
+        used = np.isfinite(precisions)
+
+        def scores(
+            *blocks: tuple[Values, Values],
+            used: NDArray[np.bool_] = used,
+            precisions: Values = precisions,
+        ) -> Values:
+            whole = np.column_stack([design[:, used], *(block[0] for block in blocks)])
+            of_prior = np.concatenate([precisions[used], *(block[1] for block in blocks)])
+            return np.array(
+                [
+                    data.alone[2, t]
+                    + log_t_ratio(
+                        (target - target.mean()) / target.std(),
+                        whole,
+                        of_prior,
+                        float(data.unexplained[2, t]),
+                    )
+                    for t, target in enumerate(targets)
+                ]
             )
-            expected.append(data.alone[2, t] + ratio)
-        if {0, 1} <= set(parents):
-            with_products = np.column_stack([design, products_of(variables, 0, 1)])
-            precisions = np.append(data.precisions[1, columns], np.ones(9))
-            ratio = log_t_ratio(standardised, with_products, precisions, float(data.unexplained[2, t]))
-            expected.append(data.alone[2, t] + ratio)
+
+        plain = scores()
+        blocks = [products_of(variables, i, j, is_plain=prior < SMOOTH) for i, j in combinations(parents, 2)]
+        gains = [float((scores(block) - plain).max()) for block in blocks]
+        kept = sorted((k for k in range(len(blocks)) if gains[k] > 0), key=lambda k: -gains[k])
+        expected.append(plain.max())
+        for n in range(1, len(kept) + 1):
+            expected.append(scores(*(blocks[k] for k in kept[:n])).max() - log(comb(len(blocks), n)))
     scorer = curves_scorer(variables)
     # the first policy has one cut
     own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)
@@ -210,8 +255,15 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
         )
 
     plain, exponential = data(np.positive), data(np.exp)
-    for part in ("products", "with_targets", "squares", "unexplained", "alone"):
+    # but for the functions of the columns in their own units
+    of_ranks = np.setdiff1d(np.arange(len(plain.products)), plain.first[1:4] - 1)
+    for part in ("squares", "unexplained", "alone"):
         np.testing.assert_array_equal(getattr(plain, part), getattr(exponential, part))
+    for before, after in (
+        (plain.products[:, of_ranks], exponential.products[:, of_ranks]),
+        (plain.with_targets, exponential.with_targets),
+    ):
+        np.testing.assert_allclose(before[of_ranks], after[of_ranks], atol=1e-9)
     assert np.isneginf(plain.alone[:, 1]).all()
 
 
@@ -247,6 +299,41 @@ def test_a_copy_of_repeated_values_gains_no_more_than_their_probabilities(n_valu
     assert 0 < gains < most + 1
 
 
+def test_a_sum_in_own_units_is_exact() -> None:
+    rng = np.random.default_rng(2)
+    n = 500
+    a, b = np.exp(rng.normal(size=n)), rng.standard_t(3, n)
+    other = rng.exponential(size=n)
+    total = 2 * a + 3 * b + 0.05 * rng.normal(size=n)
+    variables = [curved_column(*column) for column in (("a", a), ("b", b), ("o", other), ("t", total))]
+    scorer = curves_scorer(variables)
+    data = scorer.rows.curves
+    sets = ((0, 1), (0,), (1,), (0, 2), (0, 1, 2))
+    scores = scorer.score([family(3, *parents) for parents in sets])
+    assert scores.argmax() == 0
+    precisions = data.precisions.copy()
+    for v in range(4):
+        assert np.isinf(precisions[LINES, data.first[v + 1] - 1])
+        precisions[:, data.first[v + 1] - 1] = np.inf
+    scorer.rows = scorer.rows._replace(curves=data._replace(precisions=precisions))
+    of_ranks = scorer.score([family(3, 0, 1)], use_cache=False)[0]
+    assert scores[0] > of_ranks + 100
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_a_column_in_its_own_units_is_standardised_and_has_no_far_values(scale: float) -> None:
+    values = np.append(np.random.default_rng(0).normal(size=999), 1e6) * scale
+    function = UnitFunction(values)
+    found = function.of_values(values)
+    np.testing.assert_allclose([found.mean(), found.std()], [0, 1], atol=1e-9)
+    # a line but for the last value
+    slopes = np.diff(found) / (np.diff(values) / scale)
+    np.testing.assert_allclose(slopes[:-1], slopes[0], rtol=1e-6)
+    quarters = np.quantile(values[:-1] / scale, (0.25, 0.75))
+    assert (found[-1] - np.median(found)) / slopes[0] == pytest.approx(30 * np.ptp(quarters), rel=0.02)
+    assert function.of_values(np.array([np.finfo(float).max]))[0] == found[-1]
+
+
 def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
@@ -257,7 +344,7 @@ def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None
     data = curve_data(variables)
     assert np.isneginf(data.alone[1]).all()
     assert np.isfinite(data.alone[0, 0])
-    assert data.first.tolist() == [0, 9, 18]
+    assert data.first.tolist() == [0, 10, 20]
 
 
 @pytest.mark.parametrize("is_centred", [True, False])
@@ -267,7 +354,7 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
     product = (x + 2 * (not is_centred)) * y + 0.3 * rng.normal(size=400)
     variables = [curved_column(name, v) for name, v in zip("xyop", (x, y, other, product), strict=True)]
     data = curve_data(variables)
-    assert data.n_products == 9
+    assert data.n_products[0, 1] == 9
     scorer = curves_scorer(variables)
     alone, of_x, of_y, both, wrong, all_three = scorer.score(
         [family(3), *(family(3, *parents) for parents in ((0,), (1,), (0, 1), (0, 2), (0, 1, 2)))]
@@ -286,18 +373,92 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
     )
 
 
+def test_terms_say_what_products_are_made_of() -> None:
+    variables = [*some_variables(), ScoredVariable("other", np.arange(60, dtype=np.int32) % 3, 3)]
+    data = curve_data(variables)
+    assert [data.n_products[k, m] for k, m in ((0, 1), (0, 3), (2, 4), (3, 4))] == [9, 6, 12, 3]
+    assert len(data.terms) == len(data.products) - data.first[-1] == 3 * 9 + 3 * 6 + 3 * 12 + 3
+    rows = np.column_stack(
+        [
+            *(design_of(variables, v) for v in range(5)),
+            *(factors_of(variables, i)[:, a] * factors_of(variables, j)[:, b] for i, a, j, b in data.terms),
+        ]
+    )
+    rows -= rows.mean(axis=0)
+    np.testing.assert_allclose(data.products, rows.T @ rows, atol=1e-8)
+    # of rows by which tails are judged
+    first, second = data.tails.products.T
+    found = data.tails.factors[first] * data.tails.factors[second]
+    order = np.random.default_rng(20250131).permutation(60)
+    assert sorted(order) == list(range(60))
+    for k, (i, a, j, b) in enumerate(data.terms):
+        expected = factors_of(variables, i)[:, a] * factors_of(variables, j)[:, b]
+        np.testing.assert_allclose(found[k], expected, atol=1e-5)
+    # those of lines and levels are next to lines
+    plain = [all(variables[v].n_levels or a == 0 for v, a in (t[:2], t[2:])) for t in data.terms.tolist()]
+    for prior in (LINES, UNITS):
+        np.testing.assert_array_equal(np.isfinite(data.precisions[prior, data.first[-1] :]), plain)
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 12, 13])
+@pytest.mark.parametrize("is_bent", [True, False])
+def test_a_level_that_turns_an_effect_is_found(n_levels: int, is_bent: bool) -> None:
+    rng = np.random.default_rng(n_levels + 1)
+    n = 150 * n_levels
+    x, other = rng.normal(size=(2, n))
+    level, z = rng.integers(0, n_levels, n), rng.integers(0, 2, n)
+    slope = np.where(level % 2, 1.0, -1.0)
+    y = slope * (np.sin(2 * x) if is_bent and n_levels < 12 else x) + 0.5 * rng.normal(size=n)
+    variables = [
+        *(curved_column(name, values) for name, values in (("x", x), ("o", other), ("y", y))),
+        ScoredVariable("level", level.astype(np.int32), n_levels),
+        ScoredVariable("z", z.astype(np.int32), 2),
+    ]
+    scorer = curves_scorer(variables)
+    sets = ((), (0,), (3,), (0, 3), (0, 4), (1, 3), (0, 1, 3), (0, 3, 4))
+    scores = scorer.score([family(2, *parents) for parents in sets])
+    plain = scorer.rows.curves._replace(pair=np.full_like(scorer.rows.curves.pair, -1))
+    scorer.rows = scorer.rows._replace(curves=plain)
+    gain = scores[3] - scorer.score([family(2, 0, 3)], use_cache=False)[0]
+    if n_levels == 13:
+        assert gain == 0
+    else:
+        assert gain > 50
+        assert scores.argmax() == 3
+        assert np.delete(scores, [3, 6, 7]).max() < scores[3] - 50
+
+
+def test_two_factors_that_interact_are_found() -> None:
+    rng = np.random.default_rng(4)
+    n = 400
+    f, g, h = rng.integers(0, (2, 3, 2), (n, 3)).T.astype(np.int32)
+    y = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])[f, g] + 0.3 * rng.normal(size=n)
+    variables = [
+        curved_column("y", y),
+        *(ScoredVariable(name, codes, k) for name, codes, k in (("f", f, 2), ("g", g, 3), ("h", h, 2))),
+    ]
+    scorer = curves_scorer(variables)
+    sets = ((1, 2), (), (1,), (2,), (1, 3), (2, 3), (1, 2, 3))
+    scores = scorer.score([family(0, *parents) for parents in sets])
+    data = scorer.rows.curves
+    assert data.n_products[1, 2] == 3
+    assert scores.argmax() == 0
+    scorer.rows = scorer.rows._replace(curves=data._replace(pair=np.full_like(data.pair, -1)))
+    assert scores[0] > scorer.score([family(0, 1, 2)], use_cache=False)[0] + 20
+
+
 def test_a_family_with_too_many_products_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 200))
-    variables = [curved_column(n, v) for n, v in zip("xyp", (x, y, x * y + 0.3 * x), strict=True)]
+    variables = [curved_column(n, v) for n, v in zip("xyp", (x, y, (x**2 - 1) * y + 0.3 * x), strict=True)]
     data = curve_data(variables)
     with_products = curves_scorer(variables).score([family(2, 0, 1)])[0]
     plain = data._replace(pair=np.full_like(data.pair, -1))
     rule = score_rule(METHOD, 200, n_variables=3)
     without = FamilyScorer(variables, METHOD, rule, curves=plain).score([family(2, 0, 1)])[0]
     assert with_products > without + 50
-    # the work space is smaller than the 18 curves and 9 products
-    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 26)
+    # the work space is smaller than the 20 functions and 9 products
+    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 28)
     assert curves_scorer(variables).score([family(2, 0, 1)])[0] == without
 
 
@@ -314,7 +475,7 @@ def test_a_kink_of_many_rows_lets_nothing_through() -> None:
 
 def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
-    assert np.diff(curve_data(variables).first).tolist() == [9, 9, 9, 2]
+    assert np.diff(curve_data(variables).first).tolist() == [10, 10, 10, 2]
     monkeypatch.setattr(curves, "_MOST_PRODUCTS", 60 * 12.0**2)
     few = curve_data(variables)
     assert np.diff(few.first).tolist() == [3, 3, 3, 2]
@@ -324,17 +485,28 @@ def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.Monk
 
 def test_large_tables_get_fewer_products_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
-    # 29 functions, and products of three, two or one of them for each of three pairs
-    for most, per_pair in ((29 + 27, 3), (29 + 26, 2), (29 + 11, 1)):
-        monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * most**2)
+    # 32 functions, and products of three, two or one of them for each of three pairs, and with levels if any are left
+    for most, per_pair, with_levels in (
+        (32 + 45, 3, 6),
+        (32 + 36, 3, 3),
+        (32 + 30, 3, 1),
+        (32 + 29, 3, 0),
+        (32 + 26, 2, 4),
+        (32 + 11, 1, 2),
+        (32 + 3, 1, 0),
+    ):
+        monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * (most + 0.01) ** 2)
         data = curve_data(variables)
-        assert data.n_products == per_pair**2
-        assert len(data.products) == 29 + 3 * per_pair**2
-        assert sorted(data.pair[np.triu_indices(3, 1)].tolist()) == [29 + k * per_pair**2 for k in range(3)]
-        assert (data.pair[3] < 0).all()
-    monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * 31.0**2)
+        assert (data.n_products[np.triu_indices(3, 1)] == per_pair**2).all()
+        assert (data.n_products[3, :3] == with_levels).all()
+        ends = [32 + 3 * per_pair**2, 32 + 3 * per_pair**2 + 3 * with_levels]
+        assert data.kinds.tolist() == [32, *ends, ends[1]]
+        assert len(data.products) == ends[1]
+        assert sorted(data.pair[np.triu_indices(3, 1)].tolist()) == [32 + k * per_pair**2 for k in range(3)]
+        assert (data.pair[3, :3] < 0).all() == (with_levels == 0)
+    monkeypatch.setattr(curves, "_MOST_PRODUCTS_OF_PAIRS", 60 * 32.0**2)
     without = curve_data(variables)
-    assert len(without.products) == 29
+    assert len(without.products) == 32
     assert (without.pair < 0).all()
 
 
@@ -353,7 +525,7 @@ def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch
     sum_of_both = 3 * y + 0.7 * x**2 + 0.1 * rng.normal(size=80)
     variables = [curved_column("x", x), curved_column("y", y), curved_column("sum", sum_of_both)]
     both = curves_scorer(variables).score([family(2, 0, 1)])[0]
-    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 17)
+    monkeypatch.setattr(curves, "MOST_FUNCTIONS", 19)
     lines = curves_scorer(variables).score([family(2, 0, 1)])[0]
     monkeypatch.setattr(curves, "MOST_FUNCTIONS", 1)
     table = curves_scorer(variables).score([family(2, 0, 1)])[0]

@@ -12,6 +12,7 @@ from pricing_examples import curved_column, curves_scorer
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.kernels.curves import LINES, SMOOTH
 
 Values = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ def test_scores_are_those_of_the_best_logit(n_levels: int, parents: tuple[int, .
     gain = score(scorer, 3, *parents) - score(scorer, 3) + len(parents) * scorer.rule.edge_cost
     of_priors = [
         max(log_evidence(scorer, 3, parents, prior, factor) for factor in (1.0, 0.5, 0.25, 0.125))
-        for prior in (0, 1)
+        for prior in (LINES, SMOOTH)
     ]
     assert gain > 50
     assert gain == pytest.approx(max(of_priors), abs=1.5)

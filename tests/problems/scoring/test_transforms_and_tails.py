@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from gomea_bn.problems.curves import (
     LevelFunctions,
+    NumberFunctions,
     ScoredVariable,
     SmoothFunctions,
     curve_data,
@@ -55,8 +56,8 @@ def without_tails(data: CurveData) -> CurveData:
 def basis(values: Values) -> tuple[SmoothFunctions, Values, Values]:
     """Return the functions of a column, their values in rows, and its normal scores."""
     scores, _ = normal_scores(values)
-    functions = SmoothFunctions(scores, 9)
-    return functions, functions.of_rows(0, len(values)), scores
+    functions = NumberFunctions(values, scores, 9, has_units=True)
+    return functions.smooth, functions.of_rows(0, len(values)), scores
 
 
 def log_evidence(parent: Values, child: Values, data: CurveData, prior: int) -> float:
@@ -158,7 +159,9 @@ def test_tails_gain_what_students_distribution_does(freedom: int, skew: float) -
     data = without_transforms(curve_data(variables))
     x = np.column_stack(
         [
-            SmoothFunctions(normal_scores(first)[0], int(data.first[1])).of_rows(0, n),
+            NumberFunctions(first, normal_scores(first)[0], int(data.first[1]) - 1, has_units=True).of_rows(
+                0, n
+            ),
             LevelFunctions(group, 3).of_rows(0, n),
         ]
     )
