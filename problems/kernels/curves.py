@@ -593,6 +593,13 @@ def _n_parameters(curves: CurveData, child: int, candidate: NDArray[np.float64])
 
 
 @kernel
+def _keep(scratch: CurveScratch, candidate: NDArray[np.float64]) -> None:
+    """Keep a candidate as the best one."""
+    for i in range(scratch.best.shape[0]):
+        scratch.best[i] = candidate[i]
+
+
+@kernel
 def _with_tails(
     curves: CurveData,
     scratch: CurveScratch,
@@ -615,7 +622,7 @@ def _with_tails(
             in_units = number
     best = candidates[chosen, SCORE]
     scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
-    scratch.best[:] = candidates[chosen]
+    _keep(scratch, candidates[chosen])
     if curves.tails.cells.shape[1] == 0:
         return best
     with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
@@ -636,7 +643,7 @@ def _with_tails(
             with_tails = candidate[SCORE] + gain
             # the freedom of the tails is one more
             scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + 1
-            scratch.best[:] = candidate
+            _keep(scratch, candidate)
     return with_tails
 
 
