@@ -64,7 +64,8 @@ _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
 # prior of coefficients, in rows: a line, and the least rough curve next to lines, units, and smooth curves
 _LINE_PRECISION = 1.0
-_CURVE_PRECISIONS = (np.inf, np.inf, 1.0)
+_WIDTHS = (1.0, 10.0, 100.0)
+_CURVE_PRECISIONS = (*[np.inf] * len(_WIDTHS), np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -469,12 +470,14 @@ def _of_rows(
     if per_column > _MOST_PER_COLUMN:
         of_curves = (*of_curves, _FEW_ROWS / n_rows)
     precisions = np.array([_precisions(roughness, p) for p in of_curves])
-    # next to lines, products are those of lines and levels
-    precisions[: UNITS + 1, int(first[-1]) :][:, of_factors.any(axis=1)] = np.inf
+    precisions[LINES:UNITS] *= np.array(_WIDTHS)[:, None]
+    # next to lines, products are those of lines and levels; lines in units have none
+    precisions[:UNITS, int(first[-1]) :][:, of_factors.any(axis=1)] = np.inf
+    precisions[UNITS, int(first[-1]) :] = np.inf
     for v, column in enumerate(functions):
         if isinstance(column, NumberFunctions):
             last = first[v] + len(column.smooth.roughness)
-            precisions[LINES, last : first[v + 1]] = np.inf
+            precisions[LINES:UNITS, last : first[v + 1]] = np.inf
             # smooth curves need few functions
             precisions[SMOOTH, first[v] + _MOST_PER_COLUMN : last] = np.inf
     keys = (

@@ -39,8 +39,11 @@ from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
 OF_RANKS, IN_UNITS = 0, 1
 """Targets of a child: its normal scores, and its values in its own units."""
-LINES, UNITS, SMOOTH = 0, 1, 2
-"""Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow."""
+LINES, UNITS, SMOOTH = 0, 3, 4
+"""Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow.
+
+Lines have several widths: the priors before that of units.
+"""
 MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128
@@ -58,6 +61,8 @@ MOST_PER_PAIR = 12
 _PROMISING = 0.9
 # nats below the best normal noise at which heavy tails may be ahead
 _CLOSE = 60.0
+# the same below the best model of the same target
+_CLOSE_OF_TARGET = 20.0
 # the same in units of the child, in nats per row
 _CLOSE_IN_UNITS = 0.25
 
@@ -322,6 +327,25 @@ def solve_family(
             _solve(curves, scratch, child, n_curves + n_kept, 0, prior)
         size = n_curves + n_kept
     return n_curves, size
+
+
+@kernel
+def _best_width(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> int:
+    """Return the prior of lines under which those of the parents score best, without products and transformations."""
+    child = curves.variable[views[n_views - 1]]
+    size = _gather_functions(curves, scratch, views, n_views, LINES)
+    best, chosen = -np.inf, LINES
+    if size < 0:
+        return chosen
+    for prior in range(UNITS):
+        _solve(curves, scratch, child, size, 0, prior)
+        occam = _occam(curves, scratch, size, prior)
+        for t in range(curves.alone.shape[1]):
+            left = _left(curves, scratch, child, size, size, t)
+            score = curves.alone[child, t] + occam + curves.half_rows * log(curves.squares[child, t] / left)
+            if score > best:
+                best, chosen = score, prior
+    return chosen
 
 
 @kernel
@@ -611,15 +635,17 @@ def _with_tails(
     """Return the score of the best candidate with tails; the system of the last one has `size` functions.
 
     The best one with normal noise is judged first; where it has no heavy tails, the others count as having none. Those
-    that are close to it are judged as well, and the best one in units of the column, which heavy tails may move far.
+    that are close to it and to the best one of their target are judged as well, and the best one in units of the
+    column, which heavy tails may move far.
     """
     child, candidates = curves.variable[views[n_views - 1]], scratch.candidates
-    chosen, in_units = 0, 1
-    for number in range(n_candidates):
-        if candidates[number, SCORE] > candidates[chosen, SCORE]:
-            chosen = number
-        if number % 2 == 1 and candidates[number, SCORE] > candidates[in_units, SCORE]:
-            in_units = number
+    of_ranks, in_units = 0, 1
+    for number in range(2, n_candidates, 2):
+        if candidates[number, SCORE] > candidates[of_ranks, SCORE]:
+            of_ranks = number
+        if candidates[number + 1, SCORE] > candidates[in_units, SCORE]:
+            in_units = number + 1
+    chosen = of_ranks if candidates[of_ranks, SCORE] >= candidates[in_units, SCORE] else in_units
     best = candidates[chosen, SCORE]
     scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
     _keep(scratch, candidates[chosen])
@@ -630,7 +656,8 @@ def _with_tails(
         number = chosen if place == 0 else place - 1 if place <= chosen else place
         candidate = candidates[number]
         margin = 2.0 * _CLOSE_IN_UNITS * curves.half_rows if number == in_units else 0.0
-        if candidate[SCORE] < best - max(margin, _CLOSE):
+        of_target = candidates[in_units if number % 2 == 1 else of_ranks, SCORE]
+        if candidate[SCORE] < max(best - max(margin, _CLOSE), of_target - _CLOSE_OF_TARGET):
             continue
         prior = np.int64(candidate[PRIOR])
         if prior != last_prior:
@@ -663,19 +690,25 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
         may_follow |= curves.alone[child, t] > -np.inf
     if not may_follow or n_views == 1:
         return -np.inf
-    n_candidates, size, most_of_ranks = 0, 0, 0.0
+    n_candidates, n_lines, size, most_of_ranks = 0, -1, 0, 0.0
     of_lines, of_smooth = -np.inf, -np.inf
-    for prior in range(curves.precisions.shape[0]):
+    for place in range(UNITS - 1, curves.precisions.shape[0]):
+        prior = _best_width(curves, scratch, views, n_views) if place < UNITS else place
         # rough curves follow kinks, which smooth ones show
         if prior > SMOOTH and of_smooth <= of_lines:
             break
         n_curves, n_all = solve_family(curves, scratch, views, n_views, prior)
-        if n_curves < 0:
+        if prior < UNITS:
+            n_lines = n_curves
+        # no parent has units
+        if n_curves < 0 or (prior == UNITS and n_curves == n_lines):
             continue
-        size, n_solved, price = n_all, n_curves, 0.0
+        of_width = log(UNITS) if prior < UNITS else 0.0
+        size, n_solved, price = n_all, n_curves, of_width
         for with_products in range(2 if size > n_curves else 1):
             if with_products:
                 n_solved, price = _best_products(curves, scratch, child, n_curves, size, prior)
+                price += of_width
             of_ranks = _set_candidates(
                 curves,
                 scratch,

@@ -113,17 +113,20 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
     columns = np.concatenate([np.arange(data.first[v], data.first[v + 1]) for v in parents])
     values = np.asarray(variables[2].values, np.float64)
     targets = [normal_scores(values)[0], values]
-    expected = []
+    expected, of_widths = [], []
+    assert data.precisions[:UNITS, 0].tolist() == [1.0, 10.0, 100.0]
     for prior, precisions in enumerate(data.precisions[:, columns]):
         used = np.isfinite(precisions)
+        width = data.precisions[prior, 0] if prior < UNITS else 1.0
 
         def scores(
             *blocks: tuple[Values, Values],
             used: NDArray[np.bool_] = used,
             precisions: Values = precisions,
+            width: float = width,
         ) -> Values:
             whole = np.column_stack([design[:, used], *(block[0] for block in blocks)])
-            of_prior = np.concatenate([precisions[used], *(block[1] for block in blocks)])
+            of_prior = np.concatenate([precisions[used], *(width * block[1] for block in blocks)])
             return np.array(
                 [
                     data.alone[2, t]
@@ -138,12 +141,19 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
             )
 
         plain = scores()
-        blocks = [products_of(variables, i, j, is_plain=prior < SMOOTH) for i, j in combinations(parents, 2)]
+        pairs = combinations(parents, 2) if prior != UNITS else []
+        blocks = [products_of(variables, i, j, is_plain=prior < SMOOTH) for i, j in pairs]
         gains = [float((scores(block) - plain).max()) for block in blocks]
         kept = sorted((k for k in range(len(blocks)) if gains[k] > 0), key=lambda k: -gains[k])
-        expected.append(plain.max())
+        found = [plain.max()]
         for n in range(1, len(kept) + 1):
-            expected.append(scores(*(blocks[k] for k in kept[:n])).max() - log(comb(len(blocks), n)))
+            found.append(scores(*(blocks[k] for k in kept[:n])).max() - log(comb(len(blocks), n)))
+        if prior < UNITS:
+            of_widths.append([one - log(3) for one in found])
+        else:
+            expected += found
+    # the width that is best without products
+    expected += max(of_widths, key=lambda found: found[0])
     scorer = curves_scorer(variables)
     # the first policy has one cut
     own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)
@@ -334,6 +344,31 @@ def test_a_column_in_its_own_units_is_standardised_and_has_no_far_values(scale: 
     assert function.of_values(np.array([np.finfo(float).max]))[0] == found[-1]
 
 
+def test_wide_and_narrow_lines_pay_by_their_size() -> None:
+    rng = np.random.default_rng(1)
+    n = 500
+    x, noise = rng.normal(size=(2, n))
+    gains = []
+    for slope in (0.12, 0.3, 3.0):
+        variables = [curved_column("x", x), curved_column("y", slope * x + noise)]
+        scorer = curves_scorer(variables)
+        data = scorer.rows.curves
+        found = scorer.score([family(1, 0)])[0]
+        for narrow in (1, 2):
+            precisions = data.precisions.copy()
+            precisions[[0, narrow]] = precisions[[narrow, 0]]
+            # the order of the widths has no influence
+            scorer.rows = scorer.rows._replace(curves=data._replace(precisions=precisions))
+            assert scorer.score([family(1, 0)], use_cache=False)[0] == pytest.approx(found, abs=1e-9)
+        precisions = data.precisions.copy()
+        precisions[:UNITS] = precisions[LINES]
+        scorer.rows = scorer.rows._replace(curves=data._replace(precisions=precisions))
+        gains.append(found - scorer.score([family(1, 0)], use_cache=False)[0])
+    # narrow priors help weak effects alone
+    assert gains[0] > 0.5
+    assert gains[0] > gains[1] >= gains[2] >= 0
+
+
 def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
@@ -396,8 +431,9 @@ def test_terms_say_what_products_are_made_of() -> None:
         np.testing.assert_allclose(found[k], expected, atol=1e-5)
     # those of lines and levels are next to lines
     plain = [all(variables[v].n_levels or a == 0 for v, a in (t[:2], t[2:])) for t in data.terms.tolist()]
-    for prior in (LINES, UNITS):
+    for prior in range(UNITS):
         np.testing.assert_array_equal(np.isfinite(data.precisions[prior, data.first[-1] :]), plain)
+    assert np.isinf(data.precisions[UNITS, data.first[-1] :]).all()
 
 
 @pytest.mark.parametrize("n_levels", [2, 3, 12, 13])
