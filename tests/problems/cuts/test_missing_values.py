@@ -32,14 +32,13 @@ def coded(variable: ScoredVariable, cuts: np.ndarray) -> CodedColumn:
         np.asarray(variable.values, np.int32),
         variable.n_levels,
         bool((variable.values < 0).any()),
-        has_levels=True,
     )
 
 
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1),
-    st.sampled_from([("density-bic", {}), ("density-bd", {}), ("density-bd", {"pooled": True})]),
+    st.sampled_from([("density-bic", {}), ("density-bd", {}), ("density-bd", {"centred": True})]),
     st.sampled_from(GRAPHS),
     st.sampled_from([0.0, 0.3, 0.7]),
 )
