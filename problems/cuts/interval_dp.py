@@ -238,11 +238,11 @@ class IntervalScore:
         r, totals = counts.shape[1], counts.sum(axis=1)
         if self.centred and has_parents:
             return centred_score(np.ascontiguousarray(counts).reshape(-1), len(counts), r, 1.0)
-        cells = float(self.table[counts].sum())
+        cells = float(self.logs(counts).sum())
         if self.bayesian:
-            return cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
+            return cells - float((self.logs(totals + r - 1) - self.table[r - 1]).sum())
         penalty = self.weight * n_configurations * (r - 1)
-        return float(cells - self.table[totals].sum() - penalty)
+        return float(cells - self.logs(totals).sum() - penalty)
 
 
 @dataclass(frozen=True, slots=True)
