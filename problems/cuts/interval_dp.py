@@ -321,6 +321,8 @@ class CutProgramme:
             )
         # position of the concentration of every table
         self._positions = np.full(len(tables), _FIRST_POSITION)
+        # by which the best concentration scores higher than the mean over all, in nats
+        self._excess = np.zeros(len(tables))
         if score.centred:
             self._own_rows = [rows for _, rows, _ in configurations]
             # the column alone; its tables are compared with it
@@ -331,11 +333,15 @@ class CutProgramme:
                     self._constant += table.weight * score.of_counts(table.of_values[None], 1.0, False)
 
     def follow(self, cuts: NDArray[np.int64]) -> None:
-        """Let intervals be priced with the concentrations that are best for cuts, given by their indices."""
+        """Let intervals be priced with the concentrations that are best for cuts, given by their indices.
+
+        The sum over the intervals of these cuts is then their score.
+        """
         if self.score.centred:
             column = self.column
             gains = self._gains_of(self._counts.cells(column.cuts[cuts], column.below[cuts]))
             self._positions = gains.argmax(axis=1)
+            self._excess = gains.max(axis=1) - (log_sum_exp(gains.T) - log(N_CONCENTRATIONS))
 
     def _gains_of(self, cells: CandidateCells) -> NDArray[np.float64]:
         """Return the ln Bayes factors of the tables with bins that are cells, (n_tables, n_concentrations)."""
@@ -370,7 +376,9 @@ class CutProgramme:
         constant = 0.0
         if self.score.centred:
             own_rows = iter(self._own_rows)
-            for table, position in zip(self._tables, self._positions.tolist(), strict=True):
+            for table, position, excess in zip(
+                self._tables, self._positions.tolist(), self._excess.tolist(), strict=True
+            ):
                 n_rows = int(table.of_values.sum())
                 if table.is_own:
                     amount = concentrations(float(n_rows))[position]
@@ -380,7 +388,7 @@ class CutProgramme:
                     gain = -float(
                         scipy.special.xlogy(table.of_values, table.of_values / max(n_rows, 1)).sum()
                     )
-                constant += table.weight * (gain - log(N_CONCENTRATIONS))
+                constant += table.weight * (gain - excess)
         return constant
 
     def _centred(self, positions: NDArray[np.int64]) -> CentredTables:
@@ -856,6 +864,8 @@ class PricedIntervals:
     `gains` are those of `CutProblem.interval_gains`. `terms` (n_layers,) are the part of the score that depends on the
     number of bins alone, from one bin on, without the costs of cuts; -inf for a number that is not allowed. A cut costs
     `cut_cost` times `log_gaps`, the ln of the number of all mid-points. Bins that are not `shaped` are uniform inside.
+    Under a centred prior the tables have the concentrations that are best for the incumbent, so that sums over the
+    intervals of other cuts are nearly their scores.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ class Example:
     variables: list[ScoredVariable]
     parents: list[int]
     children: list[tuple[int, list[int]]]
-    centred: bool | str = False  # the prior of tables; see `slow_family_score`
+    centred: bool = False  # whether tables have the centred prior
 
     @property
     def x(self) -> ScoredVariable:
@@ -43,7 +43,7 @@ class Example:
 
     def problem(self, method: str = "density-bic", penalty: str | float = "bic") -> CutProblem:
         chosen = scoring_method(method)
-        rule = score_rule(chosen, len(self.x.values), penalty=penalty, centred=bool(self.centred))
+        rule = score_rule(chosen, len(self.x.values), penalty=penalty, centred=self.centred)
         score = IntervalScore(chosen, rule)
         coded = [CodedColumn(v.values.astype(np.uint8), v.n_levels) for v in self.variables[:-1]]
         families = tuple(

@@ -77,7 +77,7 @@ def slow_family_score(
     prior: str = "dirichlet",
     ess: float = 1.0,
     cut_cost: float = 0.5,
-    centred: bool | str = False,
+    centred: bool = False,
 ) -> float:
     """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
@@ -102,7 +102,7 @@ def slow_family_score(
     gain = 0.0
     if centred and method == "density-bd" and family.parents:
         # the child alone and a Bayes factor
-        gain = slow_centred_gain(tables.values(), largest=centred == "largest")
+        gain = slow_centred_gain(tables.values())
         tables, q = {(): sum(tables.values(), Counter())}, 1
     bdeu = method == "bdeu" or (method == "density-bd" and prior == "bdeu")
     cell, row_prior = (ess / q / r, ess / q) if bdeu else (1.0, float(r))
@@ -112,11 +112,8 @@ def slow_family_score(
     return math.fsum([*parts, gain])
 
 
-def slow_centred_gain(tables: Iterable[Counter[int]], *, largest: bool = False) -> float:
-    """The ln Bayes factor of a table against its child alone, the mean over four concentrations.
-
-    Instead of the mean it may be the largest, minus the logarithm of their number.
-    """
+def slow_centred_gain(tables: Iterable[Counter[int]]) -> float:
+    """The ln Bayes factor of a table against its child alone, the mean over four concentrations."""
     rows = [counts for counts in tables if sum(counts.values())]
     n, of_values = sum(sum(counts.values()) for counts in rows), sum(rows, Counter())
     alone = math.fsum(count * math.log(count / n) for count in of_values.values())
@@ -131,8 +128,6 @@ def slow_centred_gain(tables: Iterable[Counter[int]], *, largest: bool = False) 
             parts.append(math.lgamma(amount) - math.lgamma(amount + sum(counts.values())))
         factors.append(math.fsum(parts))
     most = max(factors)
-    if largest:
-        return most - math.log(4)
     return most + math.log(math.fsum(math.exp(factor - most) for factor in factors) / 4)
 
 

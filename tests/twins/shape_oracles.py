@@ -149,7 +149,7 @@ def slow_score(
     *,
     penalty: str | float = "bic",
     shaped: bool | None = None,
-    centred: bool | str = False,
+    centred: bool = False,
 ) -> float:
     """Return the score of a family whose child may have a shape, in nats, as searches compare it.
 
