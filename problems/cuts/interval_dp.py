@@ -270,8 +270,8 @@ class BlanketTable(NamedTuple):
 
 # times that concentrations follow from the cuts, and the cuts from them
 _MOST_ROUNDS = 3
-# of the concentration that a search for cuts begins with
-_FIRST_POSITION = 2
+# of the concentrations that a search for cuts begins with: the first one, and in small columns also the other
+_FIRST_POSITIONS = (2, 0)
 
 
 class CutProgramme:
@@ -320,7 +320,7 @@ class CutProgramme:
                 for weight, counts, n_all in self._configurations
             )
         # position of the concentration of every table
-        self._positions = np.full(len(tables), _FIRST_POSITION)
+        self._positions = np.full(len(tables), _FIRST_POSITIONS[0])
         # by which the best concentration scores higher than the mean over all, in nats
         self._excess = np.zeros(len(tables))
         if score.centred:
@@ -748,12 +748,13 @@ class CutProblem(CutProgramme):
         result is then None or that of the last grid.
         """
         if len(self.column.cuts) < n_cells:
-            # the measures share the scores of intervals
-            priced, every = self._all_cells(), np.arange(len(self.column.cuts))
-            optima = [
-                self._solve(every, limits, stop, self._positions.copy(), shaped=shaped, priced=priced)[0]
-                for shaped in self._measures
-            ]
+            optima, every = [], np.arange(len(self.column.cuts))
+            for position in _FIRST_POSITIONS if self.score.centred else _FIRST_POSITIONS[:1]:
+                # the measures share the scores of intervals
+                priced = self._all_cells()
+                for shaped in self._measures:
+                    first = np.full_like(self._positions, position)
+                    optima.append(self._solve(every, limits, stop, first, shaped=shaped, priced=priced)[0])
         else:
 
             def zoomed(shaped: bool) -> OptimalCuts | None:
