@@ -363,7 +363,6 @@ class FamilyScorer:
             cardinality=np.zeros(n_views, np.int64),
             constant=np.zeros(n_views),
             own_cost=np.zeros(n_views),
-            has_levels=np.repeat([v.n_levels > 0 for v in self.variables], np.diff(self.view_offset)),
             child_key=2 * keys[0] + 1,
             parent_key=2 * keys[1] + 1,
             curves=no_curves(),

@@ -312,7 +312,6 @@ class View:
     lookup: bytes  # code of every cell, 256 bytes
     cardinality: int  # number of codes of values
     has_missing: bool = False  # missing values have a code of their own, the last one
-    has_levels: bool = False  # whether the column is discrete
 
     @property
     def n_codes(self) -> int:
@@ -327,14 +326,13 @@ class View:
         cardinality: int,
         *,
         has_missing: bool = False,
-        has_levels: bool = False,
     ) -> View:
         """Return the view of a column with the given code per cell."""
         lookup = np.zeros(256, np.uint8)
         lookup[: len(codes)] = codes
         if has_missing:
             lookup[MISSING] = cardinality
-        return cls(column, lookup.tobytes(), cardinality, has_missing, has_levels)
+        return cls(column, lookup.tobytes(), cardinality, has_missing)
 
 
 class CountPlan:
@@ -581,7 +579,7 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 
         def score(chosen: Sequence[int]) -> float:
             others = tuple(axis for axis, p in enumerate(remaining) if p not in chosen)
-            return family_score(complete.sum(axis=others), without_edges, has_levels=views[child].has_levels)
+            return family_score(complete.sum(axis=others), without_edges)
 
         return int(complete.sum()), score
 
@@ -591,12 +589,12 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
     """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
     if not any(view.has_missing for view in views):
-        return family_score(counts, rule, has_levels=views[-1].has_levels)
+        return family_score(counts, rule)
     total = 0.0
     for term in terms_of_counts(counts, views, rule):
         # the cost of an edge is a part of its gain
         of_term = _counts_of_term(counts, views, term)
-        total += term.weight * family_score(of_term, rule, has_levels=views[-1].has_levels)
+        total += term.weight * family_score(of_term, rule)
     return total
 
 
@@ -616,28 +614,23 @@ def cuts_around(
     of the present cuts, indices of boundaries.
     """
     if not any(view.has_missing for family in families for view in family):
-        children = [
-            (1.0, table, family[-1].has_levels)
-            for family, table in zip(families[1:], tables[1:], strict=True)
-        ]
-        return GridCuts(column, [(1.0, tables[0])], children, score)
+        return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
     cells = families[0][-1]
     starts = np.concatenate(([0], present + 1))
     if cells.has_missing:
         starts = np.append(starts, len(column.rows))
-    parts: list[list[tuple[float, NDArray[np.int64], bool]]] = []
+    parts: list[list[tuple[float, NDArray[np.int64]]]] = []
     for family, of_bins, table in zip(families, bins, tables, strict=True):
         position = [view.column for view in family].index(cells.column)
         terms = terms_of_counts(np.add.reduceat(table, starts, axis=position), of_bins, rule)
         parts.append(
             [
-                (term.weight, _counts_of_term(table, family, term), family[-1].has_levels)
+                (term.weight, _counts_of_term(table, family, term))
                 for term in terms
                 if position in (*term.parents, len(family) - 1)
             ]
         )
-    own = [(weight, table) for weight, table, _ in parts[0]]
-    return GridCuts(column, own, [part for of_child in parts[1:] for part in of_child], score)
+    return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)
 
 
 class DaskCounter:

@@ -18,8 +18,8 @@ from gomea_bn.problems.kernels.score import (
     LEAST_GAIN,
     LIKELIHOOD,
     ScoreRule,
+    centred_score,
     expected_score,
-    pooling_gain,
 )
 
 
@@ -109,15 +109,15 @@ def score_rule(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     equivalent_sample_size: float = 1.0,
-    pooled: bool = False,
+    centred: bool = False,
 ) -> ScoreRule:
     """Return the compiled form of a scoring method for tables of `n_rows` rows.
 
     `n_variables` sets the cost of an edge; it is 0 for 2 columns. `penalty` is the nats per free parameter of
     ``density-bic``: "bic" for (ln n)/2, "literal" for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a
     number. The prior of ``density-bd`` is Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight
-    `equivalent_sample_size` in rows. With `pooled`, tables under Dirichlet(1) are compared with the columns alone under
-    pooled pseudo-counts (`pooling_gain`).
+    `equivalent_sample_size` in rows. With `centred`, the Dirichlet prior of tables with parents has the child's own
+    distribution as its mean (`centred_gains` of the kernels), and only columns alone have Dirichlet(1).
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])
@@ -130,23 +130,23 @@ def score_rule(
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
     edge_cost = method.edge_cost * log(max(n_variables - 1, 1))
     log_rising = log_factorials(n_rows + 1 + MAX_CARDINALITY)[: n_rows + 1]
-    pooled = pooled and method.name == "density-bd"
-    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, pooled=pooled)
+    centred = centred and method.name == "density-bd"
+    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred)
 
 
-def family_score(counts: NDArray[np.int64], rule: ScoreRule, *, has_levels: bool = True) -> float:
+def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
     """Return the score of a family of any number of rows in nats, with the cost of its edges.
 
     Counts are int64 (card(parent_1), ..., card(child)); the inside of the bins is left out. The rule's tables of
-    logarithms are not used, since they end at the number of rows for which it was made. `has_levels` says whether the
-    child is discrete, which matters for a pooled rule.
+    logarithms are not used, since they end at the number of rows for which it was made.
     """
     r = counts.shape[-1]
     n_configurations = counts.size // r
     flat = np.ascontiguousarray(counts).reshape(-1)
-    score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
-    if rule.pooled:
-        score -= pooling_gain(flat, n_configurations, float(n_configurations), r, 1.0, has_levels)
+    if rule.centred and counts.ndim > 1:
+        score = centred_score(flat, n_configurations, r, 1.0)
+    else:
+        score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
     return score - float(rule.edge_cost) * (counts.ndim - 1)
 
 

@@ -516,7 +516,6 @@ class Climb:
             codes,
             n_codes,
             has_missing=self.rows.has_missing[v],
-            has_levels=self.rows.columns[v] is None,
         )
 
     def refine(self) -> bool:

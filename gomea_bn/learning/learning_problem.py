@@ -239,7 +239,7 @@ def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, S
         penalty=options.penalty,
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
-        pooled=options.shape != "uniform",
+        centred=options.shape != "uniform",
     )
     is_priced = options.discretizer == OPTIMAL and not set(continuous) <= {*(options.cut_points or {})}
     if is_priced and rule.kind == BDEU:

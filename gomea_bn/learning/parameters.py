@@ -87,9 +87,8 @@ class Scoring(_Subject):
     penalty : {"bic", "literal", "aic"} or float
         Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
     prior : {"dirichlet", "bdeu"}
-        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu. Unless the shape
-        is "uniform", a column without parents may have as many pseudo-counts per level or bin as a table of it has in
-        all its rows: columns of many levels would gain by parents that are independent of them.
+        Prior of "density-bd": Dirichlet, or BDeu. "optimal" cannot price cuts under BDeu. Dirichlet priors of tables
+        have the column's own distribution as their mean; with the shape "uniform" there is one pseudo-count per cell.
     equivalent_sample_size : float
         Equivalent sample size of the BDeu prior, in rows.
     cut_cost : float

@@ -56,7 +56,7 @@ def continued(callback: Callback | None, result: Result, *, keeps_best: bool = T
     return report
 
 
-SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size", "pooled")
+SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size", "centred")
 """Fields of the metadata that describe a score, besides the name of the method."""
 
 
@@ -64,8 +64,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
     """Return the fields of the metadata that describe a score.
 
     The penalty that the rule was made with and a prior are recorded only where a density score uses them and they are
-    not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too, and pooled
-    pseudo-counts where columns alone may have them.
+    not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too, and whether
+    the prior of tables is centred on the distributions of their columns.
     """
     record: dict[str, Any] = dict(method.charges)
     if method.density and rule.kind == LIKELIHOOD and penalty != "bic":
@@ -74,8 +74,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
         record |= {"prior": "bdeu", "equivalent_sample_size": rule.prior}
     elif rule.kind == BDEU:
         record["equivalent_sample_size"] = rule.prior
-    if rule.pooled:
-        record["pooled"] = True
+    if rule.centred:
+        record["centred"] = True
     return record
 
 
@@ -91,7 +91,7 @@ def recorded_options(metadata: Mapping[str, Any]) -> dict[str, Any]:
         "penalty": lambda value: value in ("literal", "aic") or is_real(value),
         "prior": lambda value: value == "bdeu",
         "equivalent_sample_size": is_real,
-        "pooled": lambda value: value is True,
+        "centred": lambda value: value is True,
     }
     return {
         name: metadata[name] for name, check in is_valid.items() if name in metadata and check(metadata[name])

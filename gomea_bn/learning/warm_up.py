@@ -25,7 +25,7 @@ from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.curves import has_curves
-from gomea_bn.problems.kernels.score import pooling_gain, score_counts
+from gomea_bn.problems.kernels.score import centred_gains, centred_score, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -201,7 +201,9 @@ def _shape_and_average(problem: StructureProblem) -> None:
     scorer = problem.scorer
     has_curves(scorer.rows.curves)
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
-    pooling_gain(np.ones(2, np.int64), 1, 2.0, 2, 1.0, True)
+    centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
+    centred_score(np.ones(2, np.int64), 1, 2, 1.0)
+    concentrations(16.0)
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     cuts = CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16)))
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)

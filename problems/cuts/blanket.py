@@ -28,7 +28,6 @@ class CodedColumn:
     codes: NDArray[np.int32] | NDArray[np.uint8]  # (n_rows,), -1 where missing; as a byte 255
     cardinality: int
     has_missing: bool = False
-    has_levels: bool = False  # whether the column is discrete
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> 
 def coded_columns(columns: Iterable[Column], cuts: Cuts) -> list[CodedColumn]:
     """Return the columns of a table as codes under the cuts of the continuous ones."""
     return [
-        CodedColumn(column.values, len(column.levels), column.n_missing > 0, has_levels=True)
+        CodedColumn(column.values, len(column.levels), column.n_missing > 0)
         if column.levels is not None
         else coded_bins(column.values, cuts[v])
         for v, column in enumerate(columns)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -31,7 +31,9 @@ from gomea_bn.problems.cuts.interval_counts import (
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.intervals import (
+    NOT_CENTRED,
     CandidateCells,
+    CentredTables,
     IntervalRule,
     IntervalWork,
     best_intervals,
@@ -42,14 +44,17 @@ from gomea_bn.problems.kernels.score import (
     LEAST_GAIN,
     LIKELIHOOD,
     MISSING,
+    N_CONCENTRATIONS,
     ScoreRule,
-    pooling_gain,
+    centred_gains,
+    centred_score,
+    concentrations,
 )
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
 from gomea_bn.runtime.threads import in_spare_threads
 
-TableScore = Callable[[NDArray[np.int64], float], float]
-"""Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
+TableScore = Callable[[NDArray[np.int64], float, bool], float]
+"""Score in nats of counts, int64 (n_observed, r), a number of parent configurations, and whether there are parents."""
 
 ScoreOfParents = Callable[[Sequence[int]], float]
 """Function that gets positions of parents; returns nats."""
@@ -156,7 +161,8 @@ def terms_of_rows(
             rows, n_numbered, n_configurations = joint_codes([some[p] for p in chosen], len(codes))
             cells = rows.astype(np.int64) * child.cardinality + codes
             counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
-            return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
+            table = counts.reshape(n_numbered, child.cardinality)
+            return score(table, n_configurations, len(chosen) > 0)
 
         return len(codes), score_given
 
@@ -207,7 +213,7 @@ class IntervalScore:
             wanted = f" 'density-bic', or 'density-bd' with the Dirichlet prior; {got}"
             raise GomeaBnError(["Optimal cut points need ", Option("scoring_method"), wanted])
         self.bayesian = rule.kind == DIRICHLET
-        self.pooled = rule.pooled
+        self.centred = rule.centred
         self.weight = rule.weight
         self.cut_cost = method.cut_cost
         n_terms = len(rule.x_log_x) + MAX_CARDINALITY
@@ -227,28 +233,16 @@ class IntervalScore:
                 scipy.special.gammaln(counts + 1.0) if self.bayesian else scipy.special.xlogy(counts, counts)
             )
 
-    def of_counts(
-        self, counts: NDArray[np.int64], n_configurations: float, *, has_levels: bool = False
-    ) -> float:
-        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts.
-
-        `has_levels` says whether the child is discrete.
-        """
+    def of_counts(self, counts: NDArray[np.int64], n_configurations: float, has_parents: bool) -> float:
+        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
         r, totals = counts.shape[1], counts.sum(axis=1)
-        cells = float(self.table[counts].sum())
+        if self.centred and has_parents:
+            return centred_score(np.ascontiguousarray(counts).reshape(-1), len(counts), r, 1.0)
+        cells = float(self.logs(counts).sum())
         if self.bayesian:
-            score = cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
-            return score - self.pooling_gain(counts.sum(axis=0), n_configurations, has_levels=has_levels)
+            return cells - float((self.logs(totals + r - 1) - self.table[r - 1]).sum())
         penalty = self.weight * n_configurations * (r - 1)
-        return float(cells - self.table[totals].sum() - penalty)
-
-    def pooling_gain(
-        self, of_codes: NDArray[np.int64], n_configurations: float, *, has_levels: bool
-    ) -> float:
-        """Return what a table is charged in nats, given the rows of the levels or bins of its child, int64 (r,)."""
-        if not self.pooled:
-            return 0.0
-        return pooling_gain(of_codes, 1, float(n_configurations), len(of_codes), 1.0, has_levels)
+        return float(cells - self.logs(totals).sum() - penalty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,14 +258,32 @@ class OptimalCuts:
     value: float
 
 
+class BlanketTable(NamedTuple):
+    """A table around the column that is cut; the weight of one of a column without parents is 0."""
+
+    weight: float
+    n_cells: int  # counters of an interval
+    # (r,) rows of every value of the child, which vary fastest; of the own family the number of all rows, (1,)
+    of_values: NDArray[np.int64]
+    is_own: bool
+
+
+# times that concentrations follow from the cuts, and the cuts from them
+_MOST_ROUNDS = 3
+# of the concentrations that a search for cuts begins with: the first one, and in small columns also the other
+_FIRST_POSITIONS = (2, 0)
+
+
 class CutProgramme:
     """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
 
     `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
     table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
-    the number of all configurations. `children` has for each table of a child its weight, the rows of every level or
-    bin, (r,), the number of all configurations of the child's other parents, and whether the child is discrete.
-    `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats per cut.
+    the number of all configurations. `tables` are all of them in the order of their counters. `bin_cost` is the number
+    of parameters of the tables per bin; `cut_cost` the nats per cut.
+
+    Under a centred prior the score is such a sum once every table has a concentration. The best cuts given
+    concentrations, and the best concentrations given cuts, follow each other until the score no longer grows.
 
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
@@ -283,7 +295,7 @@ class CutProgramme:
         column: SortedColumn | GridColumn,
         counts: IntervalCounts | CellCounts,
         configurations: Sequence[tuple[float, NDArray[np.int64], float]],
-        children: Sequence[tuple[float, NDArray[np.int64], float, bool]],
+        tables: Sequence[BlanketTable],
         bin_cost: float,
         cut_cost: float,
         score: IntervalScore,
@@ -295,7 +307,7 @@ class CutProgramme:
         self._measures = (False,) if shape is None else shape.measures
         self._weight = column.n_all_rows / column.n_rows
         self._configurations = configurations
-        self._children = children if score.pooled else ()
+        self._tables = tables
         self._counts = counts
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
@@ -307,6 +319,115 @@ class CutProgramme:
                 weight * (score.weight * n_all - float(score.logs(counts).sum()))
                 for weight, counts, n_all in self._configurations
             )
+        # position of the concentration of every table
+        self._positions = np.full(len(tables), _FIRST_POSITIONS[0])
+        # by which the best concentration scores higher than the mean over all, in nats
+        self._excess = np.zeros(len(tables))
+        if score.centred:
+            self._own_rows = [rows for _, rows, _ in configurations]
+            # the column alone; its tables are compared with it
+            self._configurations = [(self._weight, np.array([column.n_rows]), 1.0)]
+            for table in tables:
+                if not table.is_own:
+                    # a child alone
+                    self._constant += table.weight * score.of_counts(table.of_values[None], 1.0, False)
+
+    def follow(self, cuts: NDArray[np.int64]) -> None:
+        """Let intervals be priced with the concentrations that are best for cuts, given by their indices.
+
+        The sum over the intervals of these cuts is then their score.
+        """
+        if self.score.centred:
+            column = self.column
+            gains = self._gains_of(self._counts.cells(column.cuts[cuts], column.below[cuts]))
+            self._positions = gains.argmax(axis=1)
+            self._excess = gains.max(axis=1) - (log_sum_exp(gains.T) - log(N_CONCENTRATIONS))
+
+    def _gains_of(self, cells: CandidateCells) -> NDArray[np.float64]:
+        """Return the ln Bayes factors of the tables with bins that are cells, (n_tables, n_concentrations)."""
+        n_bins = len(cells.middles)
+        of_bins = np.zeros((n_bins, len(self._counts.shift)), np.int64)
+        n_entries = int(cells.starts[-1])
+        bins = np.repeat(np.arange(n_bins), np.diff(cells.starts))
+        of_bins[bins, cells.entries[:n_entries]] = cells.amounts[:n_entries]
+        gains, first = np.empty((len(self._tables), N_CONCENTRATIONS)), 0
+        for t, table in enumerate(self._tables):
+            part = of_bins[:, first : first + table.n_cells]
+            counts = part.T if table.is_own else part.reshape(-1, len(table.of_values))
+            n_observed, r = counts.shape
+            gains[t] = centred_gains(np.ascontiguousarray(counts).reshape(-1), n_observed, r, 1.0)
+            first += table.n_cells
+        return gains
+
+    def _exact(self, cells: CandidateCells, *, shaped: bool) -> tuple[float, NDArray[np.int64]]:
+        """Return the score of bins that are cells under a centred prior, and the positions of best concentrations."""
+        gains = self._gains_of(cells)
+        weights = np.array([table.weight for table in self._tables])
+        value = self.layer_term(len(cells.middles), shaped=shaped)
+        value += float(weights @ (log_sum_exp(gains.T) - log(N_CONCENTRATIONS)))
+        if not shaped:
+            rows, span = np.diff(cells.below), self.column.high - self.column.low
+            inside = self.score.logs(rows) - rows * (np.log(np.diff(cells.edges)) - log(span))
+            value += self._weight * float(inside.sum())
+        return value, gains.argmax(axis=1)
+
+    def constant_given(self) -> float:
+        """Return what a centred prior adds to the `interval_gains` of any cuts."""
+        constant = 0.0
+        if self.score.centred:
+            own_rows = iter(self._own_rows)
+            for table, position, excess in zip(
+                self._tables, self._positions.tolist(), self._excess.tolist(), strict=True
+            ):
+                n_rows = int(table.of_values.sum())
+                if table.is_own:
+                    amount = concentrations(float(n_rows))[position]
+                    of_rows = scipy.special.gammaln(amount + next(own_rows)) - scipy.special.gammaln(amount)
+                    gain = -float(of_rows.sum())
+                else:
+                    gain = -float(
+                        scipy.special.xlogy(table.of_values, table.of_values / max(n_rows, 1)).sum()
+                    )
+                constant += table.weight * (gain - excess)
+        return constant
+
+    def _centred(self, positions: NDArray[np.int64]) -> CentredTables:
+        """Return the prior of the tables with concentrations by their positions, for one call of a kernel."""
+        if not self.score.centred:
+            return NOT_CENTRED
+        n_counters = len(self._counts.shift)
+        pseudo_counts, weights = np.ones(n_counters), np.ones(n_counters)
+        own = np.full(n_counters, -1, np.int32)
+        of_own: list[tuple[float, int, float]] = []
+        cell, total = 0, sum(table.n_cells for table in self._tables)
+        for table, position in zip(self._tables, positions.tolist(), strict=True):
+            n_rows = max(int(table.of_values.sum()), 1)
+            amount, end = concentrations(float(n_rows))[position], cell + table.n_cells
+            weights[cell:end] = table.weight
+            if table.is_own:
+                own[cell:end] = len(of_own)
+                of_own.append((amount, n_rows, table.weight))
+            else:
+                n_others = table.n_cells // len(table.of_values)
+                # values without rows have no counts either
+                pseudo_counts[cell:end] = np.tile(amount * table.of_values / n_rows, n_others)
+                pseudo_counts[total : total + n_others] = amount
+                weights[total : total + n_others] = -table.weight
+                total += n_others
+            cell = end
+        amounts, own_rows, own_weights = (np.array(of_tables) for of_tables in zip(*of_own, strict=True))
+        return CentredTables(
+            is_used=True,
+            pseudo_counts=pseudo_counts,
+            own=own,
+            weights=weights,
+            concentrations=amounts,
+            n_rows=own_rows.astype(np.int64),
+            own_weights=own_weights,
+            rows=np.zeros(len(of_own), np.int64),
+            log_gammas=np.empty(len(of_own)),
+            touched=np.empty(n_counters, np.int32),
+        )
 
     def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
@@ -323,14 +444,6 @@ class CutProgramme:
                 total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
                 term += weight * (len(counts) * of_no_row - total)
             term -= self._weight * (self._cut_cost * (n_bins - 1))
-            for weight, of_codes, n_others, has_levels in self._children:
-                term -= weight * self.score.pooling_gain(of_codes, n_bins * n_others, has_levels=has_levels)
-            if self.score.pooled:
-                for weight, counts, n_all in self._configurations:
-                    # bins count as equally frequent, so that one number of rows says all
-                    of_bins = np.zeros(n_bins, np.int64)
-                    of_bins[0] = counts.sum()
-                    term -= weight * self.score.pooling_gain(of_bins, n_all, has_levels=False)
         self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
         return self._layer_terms[key]
 
@@ -366,22 +479,59 @@ class CutProgramme:
         candidates: NDArray[np.int64],
         limits: CutLimits,
         stop: NDArray[np.uint8],
+        positions: NDArray[np.int64],
         *,
         shaped: bool,
         priced: _PricedCells | None = None,
     ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
-        """Return the best cuts among the candidate indices, and their indices; `priced` are their cells if known."""
+        """Return the best cuts among the candidate indices, and their indices; `priced` are their cells if known.
+
+        `positions` are those of the concentrations of a centred prior to begin with. They become the best ones for the
+        cuts.
+        """
         column = self.column
         if priced is None:
             priced = self._counts.cells(column.cuts[candidates], column.below[candidates]), np.empty((0, 0))
+        if not self.score.centred:
+            return self._solve_given(candidates, limits, stop, positions, priced, shaped=shaped)
+        best: OptimalCuts | None = None
+        chosen: NDArray[np.int64] = np.empty(0, np.int64)
+        for _ in range(_MOST_ROUNDS):
+            given, indices = self._solve_given(candidates, limits, stop, positions, priced, shaped=shaped)
+            if given is None:
+                break
+            cells = self._counts.cells(column.cuts[indices], column.below[indices])
+            value, latest = self._exact(cells, shaped=shaped)
+            if best is not None and value <= best.value + LEAST_GAIN * max(1.0, abs(value)):
+                break
+            best, chosen = OptimalCuts(given.cut_points, value), indices
+            if np.array_equal(latest, positions):
+                break
+            positions[:] = latest
+            # the scores that measures share are those of the first concentrations
+            priced = priced[0], np.empty((0, 0))
+        return best, chosen
+
+    def _solve_given(
+        self,
+        candidates: NDArray[np.int64],
+        limits: CutLimits,
+        stop: NDArray[np.uint8],
+        positions: NDArray[np.int64],
+        priced: _PricedCells,
+        *,
+        shaped: bool,
+    ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
+        """Return what `_solve` returns, with the concentrations of a centred prior by their positions."""
+        column = self.column
         cells, scores = priced
         n_cells = len(candidates) + 1
         n_layers = min(limits.max_bins or MAX_CARDINALITY, n_cells)
         if limits.max_bins is None and limits.min_bins == 1 and not self.score.bayesian:
             n_layers = 0
         distinct = column.distinct_of_cuts(candidates)
-        work = self._run(cells, distinct, limits, n_layers, stop, shaped=shaped, scores=scores)
-        values = work.values
+        rule = self._interval_rule(distinct, limits, n_layers, positions, shaped=shaped)
+        values, origin = self._run(cells, rule, stop, scores=scores)
         none: NDArray[np.int64] = np.empty(0, np.int64)
         if stop[0]:
             return None, none
@@ -397,24 +547,18 @@ class CutProgramme:
             best, layer = float(totals[place]), limits.min_bins + place
         if best == -inf:
             return None, none
-        chosen = candidates[chosen_of(work.origin, layer)]
+        chosen = candidates[chosen_of(origin, layer)]
         return OptimalCuts(column.cuts[chosen], best), chosen
 
     def _run(
         self,
         cells: CandidateCells,
-        distinct: NDArray[np.int64],
-        limits: CutLimits,
-        n_layers: int,
+        rule: IntervalRule,
         stop: NDArray[np.uint8],
-        *,
-        shaped: bool,
-        any_width: bool = False,
         scores: NDArray[np.float64] | None = None,
-    ) -> IntervalWork:
-        """Return the work space of `best_intervals`, given the number of distinct values below every cut point."""
-        rule = self._interval_rule(distinct, limits, n_layers, shaped=shaped, any_width=any_width)
-        shape = (n_layers + 1, len(cells.edges))
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the values and the origins of `best_intervals`."""
+        shape = (rule.n_layers + 1, len(cells.edges))
         work = IntervalWork(
             counts=self._counts.counts,
             logs=np.empty_like(rule.weights),
@@ -424,7 +568,7 @@ class CutProgramme:
             scores=np.empty((0, 0)) if scores is None else scores,
         )
         best_intervals(cells, self._counts.shift, rule, work)
-        return work
+        return work.values, work.origin
 
     def interval_gains(
         self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
@@ -432,12 +576,13 @@ class CutProgramme:
         """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidate raw cuts.
 
         The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
-        their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
-        are not in ascending order.
+        their intervals plus `layer_term` and `constant_given`. Intervals that the limits forbid have -inf, and so have
+        pairs of edges that are not in ascending order.
         """
         column = self.column
         cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
-        rule = self._interval_rule(column.distinct_of_cuts(candidates), limits, 0, shaped=shaped)
+        distinct = column.distinct_of_cuts(candidates)
+        rule = self._interval_rule(distinct, limits, 0, self._positions, shaped=shaped)
         gains = np.empty((len(cells.edges), len(cells.edges)))
         interval_gains(
             cells, self._counts.shift, rule, self._counts.counts, np.empty_like(rule.weights), gains
@@ -449,11 +594,15 @@ class CutProgramme:
         distinct: NDArray[np.int64],
         limits: CutLimits,
         n_layers: int,
+        positions: NDArray[np.int64],
         *,
         shaped: bool,
         any_width: bool = False,
     ) -> IntervalRule:
-        """Return gains and limits of intervals; `distinct` as of `_run`."""
+        """Return gains and limits of intervals, given the number of distinct values below every cut point.
+
+        `positions` are those of the concentrations of a centred prior.
+        """
         span = self.column.high - self.column.low
         own_weight = self._weight * self.score.weight if shaped and not self.score.bayesian else 0.0
         least_width = limits.min_width * span
@@ -473,6 +622,7 @@ class CutProgramme:
             n_layers=n_layers,
             weights=self._counts.weights,
             row_weight=self._weight,
+            centred=self._centred(positions),
         )
 
 
@@ -493,19 +643,25 @@ class CutProblem(CutProgramme):
         self.column: SortedColumn = column
         self.score = score
         centre = around.centre or self._uncut()
-        tables, configurations = self._own_tables(centre, around.parents)
+        tables, around_column, configurations = self._own_tables(centre, around.parents)
         bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
-        children = []
         for family in around.families:
             child = family.child
             for table, n_others in self._child_tables(family, centre):
                 tables.append(table)
                 bin_cost += table.weight * n_others * (child.cardinality - 1)
-                of_codes = table.of_child(child.cardinality)
-                children.append((table.weight, of_codes, n_others, child.has_levels))
+                of_values = table.of_child(child.cardinality)
+                around_column.append(BlanketTable(table.weight, table.n_cells, of_values, False))
         cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
         super().__init__(
-            column, IntervalCounts(column, tables), configurations, children, bin_cost, cut_cost, score, shape
+            column,
+            IntervalCounts(column, tables),
+            configurations,
+            around_column,
+            bin_cost,
+            cut_cost,
+            score,
+            shape,
         )
 
     def _uncut(self) -> CodedColumn:
@@ -519,23 +675,24 @@ class CutProblem(CutProgramme):
 
     def _own_tables(
         self, centre: CodedColumn, parents: Sequence[CodedColumn]
-    ) -> tuple[list[CountTable], list[tuple[float, NDArray[np.int64], float]]]:
+    ) -> tuple[list[CountTable], list[BlanketTable], list[tuple[float, NDArray[np.int64], float]]]:
         """Return the tables of the column's own family, and the configurations that `CutProgramme` takes."""
-        tables, configurations = [], []
+        tables, around, configurations = [], [], []
         for term, is_counted in terms_of_rows(centre, parents, self.score.of_counts):
             members = [parents[p] for p in term.parents]
             codes, n_observed, n_all = observed_codes(members, is_counted, len(centre.codes))
             tables.append(CountTable(codes, n_observed, weight=term.weight))
             counts = np.bincount(codes if is_counted is None else codes[is_counted], minlength=1)
+            weight = term.weight if members else 0.0
+            around.append(BlanketTable(weight, n_observed, np.array([counts.sum()]), True))
             configurations.append((term.weight, counts[counts > 0], n_all))
-        return tables, configurations
+        return tables, around, configurations
 
     def _child_tables(self, family: CodedFamily, centre: CodedColumn) -> Iterator[tuple[CountTable, float]]:
         """Give a child's tables that have the column as a parent, and the numbers of configurations of the others."""
         child, spouses = family.child, family.spouses
         parents = (*spouses[: family.place], centre, *spouses[family.place :])
-        score = partial(self.score.of_counts, has_levels=child.has_levels)
-        for term, is_counted in terms_of_rows(child, parents, score):
+        for term, is_counted in terms_of_rows(child, parents, self.score.of_counts):
             if family.place not in term.parents:
                 continue
             members = [parents[p] for p in term.parents if p != family.place]
@@ -565,8 +722,14 @@ class CutProblem(CutProgramme):
                 up_to_edges = np.concatenate(([0], distinct, [column.n_distinct]))
                 if self.shape.is_too_narrow(cells.edges, cells.below, up_to_edges):
                     continue
-            work = self._run(cells, distinct, limits, n_bins, NO_STOP, shaped=shaped, any_width=True)
-            values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
+            if self.score.centred:
+                values.append(self._exact(cells, shaped=shaped)[0])
+                continue
+            rule = self._interval_rule(
+                distinct, limits, n_bins, self._positions, shaped=shaped, any_width=True
+            )
+            of_intervals, _ = self._run(cells, rule, NO_STOP)
+            values.append(float(of_intervals[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
         return max(values)
 
     def optimal(
@@ -585,15 +748,18 @@ class CutProblem(CutProgramme):
         result is then None or that of the last grid.
         """
         if len(self.column.cuts) < n_cells:
-            # the measures share the scores of intervals
-            priced, every = self._all_cells(), np.arange(len(self.column.cuts))
-            optima = [
-                self._solve(every, limits, stop, shaped=shaped, priced=priced)[0] for shaped in self._measures
-            ]
+            optima, every = [], np.arange(len(self.column.cuts))
+            for position in _FIRST_POSITIONS if self.score.centred else _FIRST_POSITIONS[:1]:
+                # the measures share the scores of intervals
+                priced = self._all_cells()
+                for shaped in self._measures:
+                    first = np.full_like(self._positions, position)
+                    optima.append(self._solve(every, limits, stop, first, shaped=shaped, priced=priced)[0])
         else:
 
             def zoomed(shaped: bool) -> OptimalCuts | None:
-                solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped)
+                positions = self._positions.copy()
+                solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
                 return search_by_zooming(
                     self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
                 )
@@ -629,37 +795,40 @@ class GridCuts(CutProgramme):
     """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
 
     Counts have weights, and are several for one family if values are missing: of the column and its parents,
-    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)), each
-    with whether the child is discrete.
+    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)).
     """
 
     def __init__(
         self,
         column: GridColumn,
         of_family: Sequence[tuple[float, NDArray[np.int64]]],
-        children: Sequence[tuple[float, NDArray[np.int64], bool]],
+        children: Sequence[tuple[float, NDArray[np.int64]]],
         score: IntervalScore,
     ) -> None:
         n_cells = len(column.rows)
         own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
         totals = [(weight, table.sum(axis=1)) for weight, table in own]
         bin_cost = sum(weight * len(table) for weight, table in own)
-        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table, _ in children)
+        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
         tables = [(weight, table.T, 0) for weight, table in own]
-        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table, _ in children]
+        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
+        around = [
+            BlanketTable(
+                weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
+            )
+            for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
+        ]
+        around += [
+            BlanketTable(
+                weight, table[0].size, table.reshape(-1, table.shape[-1]).sum(axis=0).astype(np.int64), False
+            )
+            for weight, table in children
+        ]
         super().__init__(
             column,
             CellCounts(column, tables, bayesian=score.bayesian),
             [(weight, rows[rows > 0], len(rows)) for weight, rows in totals],
-            [
-                (
-                    weight,
-                    table.reshape(-1, table.shape[-1]).sum(axis=0),
-                    table[0].size / table.shape[-1],
-                    has_levels,
-                )
-                for weight, table, has_levels in children
-            ],
+            around,
             bin_cost,
             column.cost_of_cut,
             score,
@@ -674,9 +843,11 @@ class GridCuts(CutProgramme):
         best, best_value = present, -np.inf
         priced, every = self._all_cells(), np.arange(len(self.column.cuts))
         for shaped in self._measures:
-            unchanged, _ = self._solve(present, of_present, NO_STOP, shaped=shaped)
+            unchanged, _ = self._solve(present, of_present, NO_STOP, self._positions.copy(), shaped=shaped)
             now = max(now, -np.inf if unchanged is None else unchanged.value)
-            optimum, chosen = self._solve(every, limits, NO_STOP, shaped=shaped, priced=priced)
+            optimum, chosen = self._solve(
+                every, limits, NO_STOP, self._positions.copy(), shaped=shaped, priced=priced
+            )
             if optimum is not None and optimum.value > best_value:
                 best, best_value = chosen, optimum.value
         return best, best_value, now
@@ -694,6 +865,8 @@ class PricedIntervals:
     `gains` are those of `CutProblem.interval_gains`. `terms` (n_layers,) are the part of the score that depends on the
     number of bins alone, from one bin on, without the costs of cuts; -inf for a number that is not allowed. A cut costs
     `cut_cost` times `log_gaps`, the ln of the number of all mid-points. Bins that are not `shaped` are uniform inside.
+    Under a centred prior the tables have the concentrations that are best for the incumbent, so that sums over the
+    intervals of other cuts are nearly their scores.
     """
 
     def __init__(
@@ -717,12 +890,14 @@ class PricedIntervals:
             if incumbent is not None:
                 indices = np.union1d(indices, column.gaps(incumbent))
         self.candidates = column.cuts[indices]
+        if incumbent is not None:
+            problem.follow(column.gaps(incumbent))
         self.gains = problem.interval_gains(indices, limits, shaped=shaped)
         numbers = np.arange(1, min(limits.max_bins or MAX_CARDINALITY, len(self.gains) - 1) + 1)
         self.log_gaps = log(max(len(column.cuts), 1))
         self.cut_cost = problem.score.cut_cost
         self.terms = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
-        self.terms -= log(share) * (numbers - 1)
+        self.terms += problem.constant_given() - log(share) * (numbers - 1)
         if problem.score.bayesian:
             self.terms += self.cut_cost * self.log_gaps * (numbers - 1)
         self.terms[: limits.min_bins - 1] = -inf

@@ -93,7 +93,7 @@ def first_cuts(
     # a column may be constant in some of the rows, or have no value there
     observed = {v: of_v[~np.isnan(of_v)] for v, of_v in values.items()}
     free = [v for v in free if len(np.unique(observed[v])) > 1]
-    rule = score_rule(method, len(rows), n_variables=len(variables))
+    rule = score_rule(method, len(rows), n_variables=len(variables), centred=True)
     interval_score = IntervalScore(method, rule)
     columns = SortedColumns(lambda v: values[v])
     cuts = {v: _starting_cuts(variables[v], observed[v], limits) for v in free}
@@ -179,7 +179,7 @@ def _coded(
     """Return some rows of a variable as codes, with the first policy of its library if `cuts` is None."""
     if variable.n_levels:
         codes = variable.values[rows].astype(np.int32)
-        return CodedColumn(codes, variable.n_levels, bool((codes < 0).any()), has_levels=True)
+        return CodedColumn(codes, variable.n_levels, bool((codes < 0).any()))
     if cuts is None:
         cuts = variable.policies[0].cut_points
     return coded_bins(np.asarray(variable.values, np.float64)[rows], cuts)
@@ -191,7 +191,7 @@ def _partners(
     """Return up to three variables, at least one, that gain most from each of the given ones as their only parent."""
     n_rows, n = len(coded[0].codes), len(coded)
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
-    scorer = FamilyScorer(discrete, method, score_rule(method, n_rows))
+    scorer = FamilyScorer(discrete, method, score_rule(method, n_rows, centred=True))
     alone = scorer.score([Family((v, 0)) for v in range(n)], use_cache=False)
     partners = {}
     for v in free:

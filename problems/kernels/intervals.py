@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, log
+from math import inf, lgamma, log
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,41 @@ class CandidateCells(NamedTuple):
     amounts: NDArray[np.int32]  # rows of the cell at that counter; int64 as those of `IntervalWork`
 
 
+class CentredTables(NamedTuple):
+    """Tables whose prior has their child's own distribution as its mean, given concentrations; and work space.
+
+    The tables of the column's own family have a counter per configuration of the parents. The prior of such a counter
+    is the concentration times the share of the rows that are in the interval.
+    """
+
+    is_used: bool
+    # (n_counters,) pseudo-count of a cell; of a total the concentration
+    pseudo_counts: NDArray[np.float64]
+    own: NDArray[np.int32]  # (n_counters,) table of the column's own family, -1 for others
+    weights: NDArray[np.float64]  # (n_counters,) factors of the tables' scores, with a minus for totals
+    concentrations: NDArray[np.float64]  # (n_own,) pseudo-counts per row of the table
+    n_rows: NDArray[np.int64]  # (n_own,)
+    own_weights: NDArray[np.float64]  # (n_own,)
+    rows: NDArray[np.int64]  # (n_own,) mutated: rows in the interval
+    log_gammas: NDArray[np.float64]  # (n_own,) mutated
+    touched: NDArray[np.int32]  # (n_counters,) mutated: counters of own tables that have rows
+
+
+NOT_CENTRED = CentredTables(
+    is_used=False,
+    pseudo_counts=np.empty(0),
+    own=np.empty(0, np.int32),
+    weights=np.empty(0),
+    concentrations=np.empty(0),
+    n_rows=np.empty(0, np.int64),
+    own_weights=np.empty(0),
+    rows=np.empty(0, np.int64),
+    log_gammas=np.empty(0),
+    touched=np.empty(0, np.int32),
+)
+"""What stands for tables under another prior."""
+
+
 class IntervalRule(NamedTuple):
     """Gains of intervals in nats, and limits on the intervals."""
 
@@ -54,6 +89,7 @@ class IntervalRule(NamedTuple):
     # (n_counters,) factors of the tables' scores, or (0,) if all are 1 and the table is long enough
     weights: NDArray[np.float64]
     row_weight: float  # factor of what the widths, or the column's own rows, gain
+    centred: CentredTables = NOT_CENTRED
 
 
 class IntervalWork(NamedTuple):
@@ -166,6 +202,88 @@ def _absorb_weighted(
 
 
 @kernel
+def _log_gamma(x: float) -> float:
+    return stirling_lgamma(x) if x >= 16.0 else lgamma(x)
+
+
+# above it, or below its inverse, a product of pseudo-counts is turned into its logarithm
+_MOST_OF_PRODUCT = 1e150
+
+
+@kernel
+def _absorb_centred(
+    cells: CandidateCells,
+    c: int,
+    tables: CentredTables,
+    counts: NDArray[np.int32],
+    n_touched: int,
+) -> tuple[float, int]:
+    """Do the same as `absorb` for tables under a centred prior, without those of the column's own family.
+
+    These are only counted; the second value is the number of their counters that have rows.
+    """
+    grown, product = 0.0, 1.0
+    for e in range(cells.starts[c], cells.starts[c + 1]):
+        j = cells.entries[e]
+        old, amount = counts[j], cells.amounts[e]
+        counts[j] = old + amount
+        own = tables.own[j]
+        if own >= 0:
+            if old == 0:
+                tables.touched[n_touched] = j
+                n_touched += 1
+            tables.rows[own] += amount
+            continue
+        first, weight = tables.pseudo_counts[j] + old, tables.weights[j]
+        if amount >= 16:
+            grown += weight * (_log_gamma(first + amount) - _log_gamma(first))
+            continue
+        factor = 1.0
+        for i in range(amount):
+            factor *= first + i
+        if weight == 1.0:
+            product *= factor
+        elif weight == -1.0:
+            product /= factor
+        else:
+            grown += weight * log(factor)
+        if product > _MOST_OF_PRODUCT or product < 1.0 / _MOST_OF_PRODUCT:
+            grown += log(product)
+            product = 1.0
+    return grown + log(product), n_touched
+
+
+@kernel
+def _own_gain(tables: CentredTables, counts: NDArray[np.int32], n_touched: int) -> float:
+    """Return what an interval gains in the tables of the column's own family under a centred prior."""
+    gain, product = 0.0, 1.0
+    for t in range(tables.rows.shape[0]):
+        if tables.rows[t] > 0:
+            share = tables.rows[t] / tables.n_rows[t]
+            gain -= tables.own_weights[t] * tables.rows[t] * log(share)
+            tables.log_gammas[t] = _log_gamma(tables.concentrations[t] * share)
+    for i in range(n_touched):
+        j = tables.touched[i]
+        t, count = tables.own[j], counts[j]
+        pseudo_count = tables.concentrations[t] * (tables.rows[t] / tables.n_rows[t])
+        weight = tables.own_weights[t]
+        if count >= 16:
+            gain += weight * (stirling_lgamma(pseudo_count + count) - tables.log_gammas[t])
+            continue
+        factor = 1.0
+        for c in range(count):
+            factor *= pseudo_count + c
+        if weight == 1.0:
+            product *= factor
+        else:
+            gain += weight * log(factor)
+        if product > _MOST_OF_PRODUCT or product < 1.0 / _MOST_OF_PRODUCT:
+            gain += log(product)
+            product = 1.0
+    return gain + log(product)
+
+
+@kernel
 def _interval_gain(cells: CandidateCells, a: int, b: int, score: float, rule: IntervalRule) -> float:
     """Return the gain of the interval between two edges whose tables score `score`; -inf if a limit forbids it."""
     width = cells.edges[b] - cells.edges[a]
@@ -176,6 +294,9 @@ def _interval_gain(cells: CandidateCells, a: int, b: int, score: float, rule: In
         if width < rule.min_tied_width and rows > 2 * (rule.distinct[b] - rule.distinct[a]):
             return -inf
     gain = score - rule.bin_cost
+    if rule.centred.is_used:
+        # the column alone, which shaped bins are compared with
+        gain += rule.row_weight * _log(rows, rule)
     if rule.shaped:
         return gain - rule.row_weight * _log(rows, rule)
     return gain - rule.row_weight * rows * (log(width) - rule.log_range)
@@ -199,8 +320,14 @@ def interval_gains(
     gains[:] = -inf
     for a in range(n_cells):
         score = 0.0
+        of_others, n_touched = 0.0, 0
+        rule.centred.rows[:] = 0
         for b in range(a + 1, n_cells + 1):
-            if is_weighted:
+            if rule.centred.is_used:
+                grown, n_touched = _absorb_centred(cells, b - 1, rule.centred, counts, n_touched)
+                of_others += grown
+                score = of_others + _own_gain(rule.centred, counts, n_touched)
+            elif is_weighted:
                 score += _absorb_weighted(cells, b - 1, shift, rule, counts, logs)
             else:
                 score += absorb(cells, b - 1, shift, rule.table, counts)
@@ -237,10 +364,16 @@ def best_intervals(
             continue
         counts[:] = 0
         score = 0.0
+        of_others, n_touched = 0.0, 0
+        rule.centred.rows[:] = 0
         is_known = is_kept and scores[a, n_cells] == scores[a, n_cells]
         for b in range(a + 1, n_cells + 1):
             if is_known:
                 score = scores[a, b]
+            elif rule.centred.is_used:
+                grown, n_touched = _absorb_centred(cells, b - 1, rule.centred, counts, n_touched)
+                of_others += grown
+                score = of_others + _own_gain(rule.centred, counts, n_touched)
             elif is_weighted:
                 score += _absorb_weighted(cells, b - 1, shift, rule, counts, logs)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, lgamma, log
+from math import exp, isnan, lgamma, log
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +33,8 @@ class ScoreRule(NamedTuple):
     # whether gains on the rows without missing values are multiplied to the number of all rows
     extrapolates: bool = True
     completions: float = 1.0  # completions of every row, which count as one row together
-    # whether columns without parents may pool pseudo-counts, see `pooling_gain` (DIRICHLET)
-    pooled: bool = False
+    # whether tables shrink towards the child's own distribution, see `centred_gains` (DIRICHLET)
+    centred: bool = False
 
 
 @kernel
@@ -229,50 +229,151 @@ def expected_score(
     return total
 
 
-@kernel
-def pooling_gain(
-    counts: NDArray[np.int32] | NDArray[np.int64],
-    n_observed: int,
-    configurations: float,
-    r: int,
-    weight: float,
-    has_levels: bool,
-) -> float:
-    """Return the nats by which a column without parents scores better with pooled pseudo-counts than with one a level.
+N_CONCENTRATIONS = 4
+"""Number of concentrations of a centred prior; each is equally likely."""
 
-    A table of J configurations has a pseudo-count per cell, which together draw the column towards equal probabilities
-    as J pseudo-counts per level do. A column that is nearly uniform gains by that, whatever the parents. The column
-    alone may therefore have 1, 2, 4, ... or J pseudo-counts per level, at most as many as rows, whichever scores best.
-    Counts, (n_observed, r), are multiplied by a weight. The bins of a column without levels count as equally frequent,
-    which gains most, so that the gain does not depend on where the cuts are.
+# rows of the smallest concentration, and the largest one as a share of the rows: near the number of rows a table
+# without effect would cost nothing
+_LEAST_CONCENTRATION, _MOST_CONCENTRATION = 2.0, 0.3
+# above it, or below its inverse, a product of pseudo-counts is turned into its logarithm
+_MOST_OF_PRODUCT = 1e150
+
+
+@kernel
+def concentrations(n_rows: float) -> tuple[float, float, float, float]:
+    """Return the concentrations of a centred prior for a table of `n_rows` rows, evenly spread by their logarithms."""
+    ratio = max(_MOST_CONCENTRATION * n_rows / _LEAST_CONCENTRATION, 1.0) ** (1.0 / (N_CONCENTRATIONS - 1))
+    first = _LEAST_CONCENTRATION
+    return first, first * ratio, first * ratio * ratio, first * ratio * ratio * ratio
+
+
+@kernel
+def centred_gains(
+    counts: NDArray[np.int32] | NDArray[np.int64], n_observed: int, r: int, weight: float
+) -> tuple[float, float, float, float]:
+    """Return ln Bayes factors of an (n_observed, r) count table against its child alone, by concentration, in nats.
+
+    The probabilities of a table row have a Dirichlet prior with the mean p, the shares of the child's values over all
+    rows of the table. With the concentration a, which weighs as much as a rows, row j of the table adds
+    sum_k [lnG(a p_k + n_jk) - lnG(a p_k)] - [lnG(a + n_j) - lnG(a)], and the child alone has sum_k n_k ln p_k. Counts
+    are multiplied by a weight.
     """
-    gain, before = 0.0, 1.0
-    n_rows = 0.0
-    if r < 2 or configurations < 2.0:
-        return gain
+    n = 0
     for cell in range(n_observed * r):
-        n_rows += weight * counts[cell]
-    # no more configurations than rows have any rows
-    most = min(configurations, n_rows)
-    # the score has one maximum over the numbers of pseudo-counts (Levin & Reeds, 1977)
-    while before < most:
-        after = min(2.0 * before, most)
-        change = r * (lgamma(before) - lgamma(after))
-        if has_levels:
-            for k in range(r):
-                n_level = 0.0
-                for j in range(n_observed):
-                    n_level += weight * counts[j * r + k]
-                change += lgamma(after + n_level) - lgamma(before + n_level)
+        n += counts[cell]
+    a_1, a_2, a_3, a_4 = concentrations(weight * n)
+    # sums, and products that are not in them yet: of cells, and of rows of the table
+    s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0
+    c_1, c_2, c_3, c_4 = 1.0, 1.0, 1.0, 1.0
+    r_1, r_2, r_3, r_4 = 1.0, 1.0, 1.0, 1.0
+    alone = 0.0
+    is_whole = weight == 1.0
+    for k in range(r):
+        total = 0
+        for j in range(n_observed):
+            total += counts[j * r + k]
+        if total == 0:
+            continue
+        share = total / n
+        alone += weight * total * log(share)
+        p_1, p_2, p_3, p_4 = a_1 * share, a_2 * share, a_3 * share, a_4 * share
+        n_large = 0
+        for j in range(n_observed):
+            count = counts[j * r + k]
+            if count == 0:
+                continue
+            if count < 16 and is_whole:
+                for i in range(count):
+                    c_1 *= p_1 + i
+                    c_2 *= p_2 + i
+                    c_3 *= p_3 + i
+                    c_4 *= p_4 + i
+                if c_4 > _MOST_OF_PRODUCT or c_1 < 1.0 / _MOST_OF_PRODUCT:
+                    s_1, s_2, s_3, s_4 = s_1 + log(c_1), s_2 + log(c_2), s_3 + log(c_3), s_4 + log(c_4)
+                    c_1, c_2, c_3, c_4 = 1.0, 1.0, 1.0, 1.0
+            elif is_whole:
+                n_large += 1
+                s_1 += stirling_lgamma(p_1 + count)
+                s_2 += stirling_lgamma(p_2 + count)
+                s_3 += stirling_lgamma(p_3 + count)
+                s_4 += stirling_lgamma(p_4 + count)
+            else:
+                n_large += 1
+                s_1 += lgamma(p_1 + weight * count)
+                s_2 += lgamma(p_2 + weight * count)
+                s_3 += lgamma(p_3 + weight * count)
+                s_4 += lgamma(p_4 + weight * count)
+        if n_large > 0:
+            s_1 -= n_large * lgamma(p_1)
+            s_2 -= n_large * lgamma(p_2)
+            s_3 -= n_large * lgamma(p_3)
+            s_4 -= n_large * lgamma(p_4)
+    n_large = 0
+    for j in range(n_observed):
+        count = 0
+        for k in range(j * r, (j + 1) * r):
+            count += counts[k]
+        if count == 0:
+            continue
+        if count < 16 and is_whole:
+            for i in range(count):
+                r_1 *= a_1 + i
+                r_2 *= a_2 + i
+                r_3 *= a_3 + i
+                r_4 *= a_4 + i
+            if r_4 > _MOST_OF_PRODUCT:
+                s_1, s_2, s_3, s_4 = s_1 - log(r_1), s_2 - log(r_2), s_3 - log(r_3), s_4 - log(r_4)
+                r_1, r_2, r_3, r_4 = 1.0, 1.0, 1.0, 1.0
+        elif is_whole:
+            n_large += 1
+            s_1 -= stirling_lgamma(a_1 + count)
+            s_2 -= stirling_lgamma(a_2 + count)
+            s_3 -= stirling_lgamma(a_3 + count)
+            s_4 -= stirling_lgamma(a_4 + count)
         else:
-            change += r * (lgamma(after + n_rows / r) - lgamma(before + n_rows / r))
-        change += lgamma(r * after) - lgamma(r * after + n_rows)
-        change -= lgamma(r * before) - lgamma(r * before + n_rows)
-        if change <= 0.0:
-            break
-        gain += change
-        before = after
-    return gain
+            n_large += 1
+            s_1 -= lgamma(a_1 + weight * count)
+            s_2 -= lgamma(a_2 + weight * count)
+            s_3 -= lgamma(a_3 + weight * count)
+            s_4 -= lgamma(a_4 + weight * count)
+    if n_large > 0:
+        s_1 += n_large * lgamma(a_1)
+        s_2 += n_large * lgamma(a_2)
+        s_3 += n_large * lgamma(a_3)
+        s_4 += n_large * lgamma(a_4)
+    return (
+        s_1 + log(c_1) - log(r_1) - alone,
+        s_2 + log(c_2) - log(r_2) - alone,
+        s_3 + log(c_3) - log(r_3) - alone,
+        s_4 + log(c_4) - log(r_4) - alone,
+    )
+
+
+@kernel
+def log_mean(gains: tuple[float, float, float, float]) -> float:
+    """Return the logarithm of the mean of the exponentials of four numbers."""
+    g_1, g_2, g_3, g_4 = gains
+    most = max(max(g_1, g_2), max(g_3, g_4))
+    return most + log((exp(g_1 - most) + exp(g_2 - most) + exp(g_3 - most) + exp(g_4 - most)) / 4.0)
+
+
+@kernel
+def centred_score(
+    counts: NDArray[np.int32] | NDArray[np.int64], n_observed: int, r: int, weight: float
+) -> float:
+    """Return the score in nats of an (n_observed, r) count table of a child with parents under a centred prior.
+
+    It is the score of the child alone, with one pseudo-count per value, plus the ln Bayes factor of the table, the mean
+    over its concentrations. Counts are multiplied by a weight.
+    """
+    alone, n = lgamma(float(r)), 0.0
+    for k in range(r):
+        total = 0
+        for j in range(n_observed):
+            total += counts[j * r + k]
+        n += weight * total
+        alone += lgamma(1.0 + weight * total)
+    return alone - lgamma(r + n) + log_mean(centred_gains(counts, n_observed, r, weight))
 
 
 MISSING = 255
@@ -440,7 +541,6 @@ class RowData(NamedTuple):
     cardinality: NDArray[np.int64]  # (n_views,)
     constant: NDArray[np.float64]  # (n_views,) nats: minus the rows' log widths, minus the policy's own cost
     own_cost: NDArray[np.float64]  # (n_views,) nats: the policy's own cost
-    has_levels: NDArray[np.bool_]  # (n_views,) whether the variable is discrete
     child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
@@ -597,13 +697,13 @@ def _table_score(
     n_observed: int,
     configurations: float,
     child: int,
+    has_parents: bool,
 ) -> float:
-    """Return the score of `score_counts` of the table of a view, against the view alone with pooled pseudo-counts."""
+    """Return the score of the table of a view: that of `score_counts`, or of `centred_score` if the rule says so."""
     r = rows.cardinality[child]
-    score = score_counts(counts, n_observed, configurations, r, rule)
-    if rule.pooled:
-        score -= pooling_gain(counts, n_observed, configurations, r, 1.0, rows.has_levels[child])
-    return score
+    if rule.centred and has_parents:
+        return centred_score(counts, n_observed, r, 1.0)
+    return score_counts(counts, n_observed, configurations, r, rule)
 
 
 @kernel
@@ -639,7 +739,7 @@ def _least_gain(
         observed, n_complete = count_available_sparsely(
             rows.codes, members, rows.cardinality, n_members, -1, scratch.slots, scratch.slot_keys, counts
         )
-    score = _table_score(rows, rule, counts, observed, configurations, child)
+    score = _table_score(rows, rule, counts, observed, configurations, child, n_members > 1)
     weakest, least = -1, score
     stride = whole
     for p in range(n_members - 1):
@@ -648,7 +748,7 @@ def _least_gain(
         if dense:
             stride //= card
             sum_over_parent(counts, whole, card, stride, scratch.sums)
-            without = _table_score(rows, rule, scratch.sums, np.int64(fewer), fewer, child)
+            without = _table_score(rows, rule, scratch.sums, np.int64(fewer), fewer, child, n_members > 2)
         else:
             observed, _ = count_available_sparsely(
                 rows.codes,
@@ -660,7 +760,7 @@ def _least_gain(
                 scratch.slot_keys,
                 counts,
             )
-            without = _table_score(rows, rule, counts, observed, fewer, child)
+            without = _table_score(rows, rule, counts, observed, fewer, child, n_members > 2)
         gain = score - without
         if weakest < 0 or gain < least - LEAST_GAIN * max(1.0, abs(score)):
             weakest, least = p, gain
@@ -725,11 +825,12 @@ def family_score(
     if rows.observed.shape[1] > 0:
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
-        score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
-        if rule.pooled:
-            score -= pooling_gain(scratch.counts, observed, configurations, r, of_row, rows.has_levels[child])
+        if rule.centred and n_views > 1:
+            score = centred_score(scratch.counts, observed, r, of_row)
+        else:
+            score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
         return (score - rule.edge_cost * (n_views - 1)) / weight
-    score = _table_score(rows, rule, scratch.counts, observed, configurations, child)
+    score = _table_score(rows, rule, scratch.counts, observed, configurations, child, n_views > 1)
     return score + rows.constant[child] - rule.edge_cost * (n_views - 1)
 
 

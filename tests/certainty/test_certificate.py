@@ -114,7 +114,7 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
 
 def sum_of_four() -> tuple[pd.DataFrame, DiscretizedBayesNet]:
     """Return rows of a sum of four columns, which needs curves, and the network learned from them."""
-    x = np.random.default_rng(8).normal(size=(150, 4))
+    x = np.random.default_rng(8).normal(size=(80, 4))
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
     best = Averaged(prefer="density")
     network = BayesNetLearner(max_evaluations=3000, random_state=1, density=best).fit(frame).network_

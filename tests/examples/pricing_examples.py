@@ -115,7 +115,7 @@ def slow_network_score(
     edge_cost: float = 0.0,
     shape_likelihoods: Mapping[int, float] | None = None,
     *,
-    pooled: bool = False,
+    centred: bool = False,
 ) -> float:
     """The score in nats of a network with these cuts, by counting with dictionaries.
 
@@ -130,7 +130,7 @@ def slow_network_score(
 
     def family(child: int, parents: Iterable[int], cost: float) -> float:
         return slow_family_score(
-            cut, Family((child, 0), tuple((i, 0) for i in parents)), method, cut_cost=cost, pooled=pooled
+            cut, Family((child, 0), tuple((i, 0) for i in parents)), method, cut_cost=cost, centred=centred
         )
 
     scores = [family(child, [i for i, j in listed if j == child], cut_cost) for child in range(len(cut))]
@@ -167,7 +167,7 @@ def slow_learner_score(
         cut_cost,
         plain_options(learner)["edge_cost"],
         {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
-        pooled="pooled" in network.metadata,
+        centred="centred" in network.metadata,
     )
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class Example:
     variables: list[ScoredVariable]
     parents: list[int]
     children: list[tuple[int, list[int]]]
+    centred: bool = False  # whether tables have the centred prior
 
     @property
     def x(self) -> ScoredVariable:
@@ -41,7 +43,8 @@ class Example:
 
     def problem(self, method: str = "density-bic", penalty: str | float = "bic") -> CutProblem:
         chosen = scoring_method(method)
-        score = IntervalScore(chosen, score_rule(chosen, len(self.x.values), penalty=penalty))
+        rule = score_rule(chosen, len(self.x.values), penalty=penalty, centred=self.centred)
+        score = IntervalScore(chosen, rule)
         coded = [CodedColumn(v.values.astype(np.uint8), v.n_levels) for v in self.variables[:-1]]
         families = tuple(
             CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
@@ -62,8 +65,9 @@ class Example:
     ) -> float:
         variables = [*self.variables[:-1], with_cuts(self.x, *cuts)]
         own, *of_children = self.families()
-        score = slow_score(variables, own, method, penalty=penalty, shaped=shaped)
-        return score + math.fsum(slow_score(variables, f, method, penalty=penalty) for f in of_children)
+        options: dict[str, Any] = {"penalty": penalty, "centred": self.centred}
+        score = slow_score(variables, own, method, shaped=shaped, **options)
+        return score + math.fsum(slow_score(variables, f, method, **options) for f in of_children)
 
     def slow_optimum(self, limits: CutLimits, method: str, penalty: str | float) -> float:
         """The largest score over all sets of mid-points and measures that the limits allow."""

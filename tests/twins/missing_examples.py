@@ -16,7 +16,7 @@ from gomea_bn.problems.family_scorer import Family
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),
     ("density-bd", {}),
-    ("density-bd", {"pooled": True}),
+    ("density-bd", {"centred": True}),
     ("density-bd", {"prior": "bdeu", "ess": 3.0}),
 ]
 
@@ -68,8 +68,7 @@ def slow_gain_order(
         def score(kept: list[int], cut: list[ScoredVariable] = cut) -> float:
             if not len(cut[0].values):
                 return -_price(len(observed[0]), cut, kept, method, options)
-            # bins are levels here
-            named = {**options, "has_levels": variables[family.child[0]].n_levels > 0}
+            named = dict(options)
             if method == "density-bic":
                 named["penalty"] = math.log(len(observed[0])) / 2
             return slow_family_score(
@@ -128,14 +127,14 @@ def slow_ordered_score(
     method: str,
     cut_cost: float = 0.5,
     *,
-    pooled: bool = False,
+    centred: bool = False,
 ) -> float:
     """The score of a family on available cases whose parents are removed in a given order."""
     observed = [slow_observed(variable) for variable in variables]
     n_rows = len(observed[0])
     parts = [slow_available_score(variables, Family(family.child), method, cut_cost=cut_cost)]
     named: dict[str, Any] = {"penalty": math.log(n_rows) / 2} if method == "density-bic" else {}
-    named |= {"pooled": pooled, "has_levels": variables[family.child[0]].n_levels > 0}
+    named |= {"centred": centred}
     remaining = list(family.parents)
     for removed in order:
         members = [*remaining, family.child]

@@ -77,13 +77,9 @@ def slow_family_score(
     prior: str = "dirichlet",
     ess: float = 1.0,
     cut_cost: float = 0.5,
-    pooled: bool = False,
-    has_levels: bool | None = None,
+    centred: bool = False,
 ) -> float:
-    """The score of one family in nats, by counting with dictionaries and one logarithm per cell.
-
-    `has_levels` says whether the child is discrete, if the variable does not.
-    """
+    """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
     views = [slow_view(variables[v], policy) for v, policy in family.parents]
     n, q = len(codes), math.prod(view[1] for view in views)
@@ -103,25 +99,36 @@ def slow_family_score(
         weight = named["aic" if method == "aic" else penalty] if isinstance(penalty, str) else penalty
         parts.append(-weight * q * (r - 1))
         return math.fsum(parts)
+    gain = 0.0
+    if centred and method == "density-bd" and family.parents:
+        # the child alone and a Bayes factor
+        gain = slow_centred_gain(tables.values())
+        tables, q = {(): sum(tables.values(), Counter())}, 1
     bdeu = method == "bdeu" or (method == "density-bd" and prior == "bdeu")
     cell, row_prior = (ess / q / r, ess / q) if bdeu else (1.0, float(r))
     for table in tables.values():
         parts += [math.lgamma(cell + count) - math.lgamma(cell) for count in table.values()]
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
-    if pooled:
-        has_levels = bool(variables[family.child[0]].n_levels) if has_levels is None else has_levels
-        most = max(min(q, n), 1)
-        amounts = [*(2**k for k in range(40) if 2**k < most), most]
-        alone = [slow_dirichlet(codes, r, amount, has_levels=has_levels) for amount in amounts]
-        parts.append(alone[0] - max(alone))
-    return math.fsum(parts)
+    return math.fsum([*parts, gain])
 
 
-def slow_dirichlet(codes: Sequence[int], r: int, per_level: int, *, has_levels: bool = True) -> float:
-    """The marginal likelihood in nats of codes under a number of pseudo-counts per level; bins are equally frequent."""
-    counts = Counter(codes).values() if has_levels else [len(codes) / r] * r
-    parts = [math.lgamma(per_level + count) - math.lgamma(per_level) for count in counts]
-    return math.fsum([*parts, math.lgamma(r * per_level) - math.lgamma(r * per_level + len(codes))])
+def slow_centred_gain(tables: Iterable[Counter[int]]) -> float:
+    """The ln Bayes factor of a table against its child alone, the mean over four concentrations."""
+    rows = [counts for counts in tables if sum(counts.values())]
+    n, of_values = sum(sum(counts.values()) for counts in rows), sum(rows, Counter())
+    alone = math.fsum(count * math.log(count / n) for count in of_values.values())
+    factors = []
+    for power in range(4):
+        amount = 2 * max(0.3 * n / 2, 1.0) ** (power / 3)
+        parts = [-alone]
+        for counts in rows:
+            for value, count in counts.items():
+                pseudo_count = amount * of_values[value] / n
+                parts.append(math.lgamma(pseudo_count + count) - math.lgamma(pseudo_count))
+            parts.append(math.lgamma(amount) - math.lgamma(amount + sum(counts.values())))
+        factors.append(math.fsum(parts))
+    most = max(factors)
+    return most + math.log(math.fsum(math.exp(factor - most) for factor in factors) / 4)
 
 
 def slow_score_of_codes(
@@ -401,7 +408,7 @@ def make_scorer(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     ess: float = 1.0,
-    pooled: bool = False,
+    centred: bool = False,
     cache_bytes: int = 1 << 26,
 ) -> FamilyScorer:
     chosen = scoring_method(method)
@@ -411,7 +418,7 @@ def make_scorer(
         penalty=penalty,
         prior=prior,
         equivalent_sample_size=ess,
-        pooled=pooled,
+        centred=centred,
     )
     return FamilyScorer(variables, chosen, rule, cache_bytes=cache_bytes)
 

@@ -149,6 +149,7 @@ def slow_score(
     *,
     penalty: str | float = "bic",
     shaped: bool | None = None,
+    centred: bool = False,
 ) -> float:
     """Return the score of a family whose child may have a shape, in nats, as searches compare it.
 
@@ -160,7 +161,7 @@ def slow_score(
         Whether the child's bins are shaped inside; by default the better measure that its shape allows.
     """
     child = variables[family.child[0]]
-    uniform = slow_family_score(variables, family, method, penalty=penalty)
+    uniform = slow_family_score(variables, family, method, penalty=penalty, centred=centred)
     if child.shape is None:
         return uniform
     root = slow_family_score(variables, Family(family.child), method, penalty=penalty, cut_cost=0.0)

@@ -248,7 +248,7 @@ def test_a_sample_has_the_extremes_of_complete_rows(frame):
     st.sampled_from([2, 60]),
 )
 def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least) -> None:
-    name, pooled = scoring
+    name, centred = scoring
     rng = np.random.default_rng(seed)
     n = int(rng.integers(300, 600))
     y = np.round(rng.normal(size=n) * 3) / 3
@@ -263,13 +263,10 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     column = SortedColumn(y)
     present = np.sort(rng.choice(len(column.cuts), 2, replace=False))
     # y has the parent x, and z the parents y and k
-    discrete = [
-        CodedColumn(c.astype(np.int32), m, bool((c < 0).any()), has_levels=True)
-        for c, m in ((x, 3), (z, 2), (k, 2))
-    ]
+    discrete = [CodedColumn(c.astype(np.int32), m, bool((c < 0).any())) for c, m in ((x, 3), (z, 2), (k, 2))]
     around = ParentSets([(1,), (), (0, 3), ()]).neighbourhood(0, [coded_bins(y, column.cuts), *discrete])
     method = scoring_method(name)
-    rule = score_rule(method, n, n_variables=4, pooled=pooled)
+    rule = score_rule(method, n, n_variables=4, centred=centred)
     centre = coded_bins(y, column.cuts[present])
     of_rows = CutProblem(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
     limits = CutLimits(1, 6, 0.02, least)
@@ -311,9 +308,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
 
 def view_of(v: int, column: CodedColumn) -> View:
     n_codes = column.cardinality
-    return View.of_codes(
-        v, np.arange(n_codes), n_codes, has_missing=column.has_missing, has_levels=column.has_levels
-    )
+    return View.of_codes(v, np.arange(n_codes), n_codes, has_missing=column.has_missing)
 
 
 def table_of(columns: list[CodedColumn]) -> NDArray[np.int64]:
@@ -408,7 +403,7 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
     method = scoring_method("density-bd")
     rule = score_rule(method, 2000)
     score = IntervalScore(method, rule)
-    assert_allclose(family_score(counts, rule), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
+    assert_allclose(family_score(counts, rule), score.of_counts(counts.reshape(6, 4), 6.0, True), rtol=1e-12)
 
 
 def rows_at(position: int, piece: CodedPiece) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Optimal cut points of one variable: against brute force, slow scores, hand-made vectors."""
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -115,6 +116,61 @@ def test_score_is_a_sum_over_intervals_and_a_term_in_their_number(method: str) -
         return problem.value(np.array(cuts)) - problem.layer_term(len(cuts) + 1)
 
     assert gains(-1.0, 0.2, 1.5) - gains(0.2, 1.5) == pytest.approx(gains(-1.0, 0.2) - gains(0.2), abs=1e-9)
+
+
+def centred_example(seed: int, n_rows: int) -> Example:
+    """An example whose tables shrink towards their child's own distribution."""
+    return replace(with_shapes(seed, n_rows, n_distinct=8), centred=True)
+
+
+@pytest.mark.parametrize("n_rows", [24, 60])
+def test_cuts_under_a_centred_prior_are_nearly_always_the_best_of_all(n_rows: int) -> None:
+    limits = CutLimits(1, 5, 0.0, 0)
+    missed = []
+    for seed in range(40):
+        example = centred_example(seed, n_rows)
+        problem = example.problem("density-bd")
+        optimum = problem.optimal(limits)
+        assert optimum is not None
+        cuts = optimum.cut_points
+        assert problem.value(cuts) == pytest.approx(example.slow_value(cuts.tolist(), "density-bd"), abs=1e-8)
+        best = example.slow_optimum(limits, "density-bd", "bic")
+        assert optimum.value <= best + 1e-8
+        missed.append(best - optimum.value)
+    assert np.mean(np.array(missed) > 1e-8) <= 0.1
+    assert np.mean(missed) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_concentrations_make_a_centred_score_a_sum_over_intervals(seed: int) -> None:
+    """With the best concentrations of some cuts the sum over their intervals is the score."""
+    example, shaped = centred_example(seed, 40), bool(seed % 2)
+    problem = example.problem("density-bd")
+    n = len(problem.column.cuts)
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        cuts = np.sort(rng.choice(n, rng.integers(0, n), replace=False))
+        problem.follow(cuts)
+        gains = problem.interval_gains(np.arange(n), CutLimits(1, None, 0.0, 0), shaped=shaped)
+        value = math.fsum(gains[a, b] for a, b in itertools.pairwise([0, *(cuts + 1).tolist(), n + 1]))
+        value += problem.layer_term(len(cuts) + 1, shaped=shaped) + problem.constant_given()
+        slow = example.slow_value(problem.column.cuts[cuts].tolist(), "density-bd", shaped=shaped)
+        # narrow bins may not be uniform
+        assert value == -math.inf or value == pytest.approx(slow, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_under_a_centred_prior_do_not_depend_on_the_order_of_rows(seed: int) -> None:
+    example = centred_example(seed, 60)
+    order = np.random.default_rng(seed).permutation(60)
+    variables = [replace(v, values=v.values[order]) for v in example.variables]
+    optima = [
+        e.problem("density-bd").optimal(CutLimits()) for e in (example, replace(example, variables=variables))
+    ]
+    assert optima[0] is not None
+    assert optima[1] is not None
+    assert optima[0].cut_points.tolist() == optima[1].cut_points.tolist()
+    assert optima[0].value == pytest.approx(optima[1].value, abs=1e-9)
 
 
 def test_more_configurations_than_rows_are_counted_sparsely() -> None:

@@ -26,7 +26,7 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {"penalty": "aic"}),
     ("density-bic", {"penalty": 0.25}),
     ("density-bd", {}),
-    ("density-bd", {"pooled": True}),
+    ("density-bd", {"centred": True}),
     ("density-bd", {"prior": "bdeu", "ess": 3.0}),
     ("bic", {}),
     ("aic", {}),

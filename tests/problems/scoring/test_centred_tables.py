@@ -1,5 +1,6 @@
-"""Pseudo-counts that a discrete column alone shares with its table: independent columns stay apart, others do not."""
+"""Tables that shrink towards their child's own distribution: independent columns stay apart, others do not."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import discrete_variables, make_scorer
+from oracles import discrete_variables, make_scorer, slow_centred_gain
 
 from gomea_bn import BayesNetLearner, refine_boundaries
 from gomea_bn.problems.family_scorer import Family
@@ -16,9 +17,9 @@ from gomea_bn.problems.family_scorer import Family
 N_LEVELS = 30
 
 
-def scores(columns: list[NDArray[np.int64]], cards: list[int], *, pooled: bool) -> tuple[float, float]:
+def scores(columns: list[NDArray[np.int64]], cards: list[int], *, centred: bool) -> tuple[float, float]:
     """The scores of the last column alone, and given the others."""
-    scorer = make_scorer(discrete_variables(columns, cards), "density-bd", pooled=pooled)
+    scorer = make_scorer(discrete_variables(columns, cards), "density-bd", centred=centred)
     child = len(columns) - 1
     alone, given_others = scorer.score(
         [Family((child, 0)), Family((child, 0), tuple((p, 0) for p in range(child)))]
@@ -30,14 +31,14 @@ def scores(columns: list[NDArray[np.int64]], cards: list[int], *, pooled: bool) 
 def test_a_diffuse_column_gains_nothing_by_a_parent_that_is_independent_of_it(n_rows: int) -> None:
     """Under pseudo-counts that every row of a table has for itself it gains, the more the more often it is split."""
     gains = {}
-    for pooled in (False, True):
+    for centred in (False, True):
         of_seeds = []
         for seed in range(20):
             rng = np.random.default_rng(seed)
             columns = [rng.integers(0, k, n_rows) for k in (n_rows // 10, N_LEVELS)]
-            alone, given_other = scores(columns, [n_rows // 10, N_LEVELS], pooled=pooled)
+            alone, given_other = scores(columns, [n_rows // 10, N_LEVELS], centred=centred)
             of_seeds.append(given_other - alone)
-        gains[pooled] = np.array(of_seeds)
+        gains[centred] = np.array(of_seeds)
     # no more than chance gives, since evidence of e^2 for what is not there is rarer than e^-2
     assert (gains[True] > 2).mean() <= 0.1
     assert (gains[False] > 2).mean() >= 0.9
@@ -47,23 +48,45 @@ def test_a_diffuse_column_keeps_a_parent_on_which_it_depends() -> None:
     rng = np.random.default_rng(3)
     parent = rng.integers(0, 3, 300)
     child = (parent * 10 + rng.integers(0, 14, 300)) % N_LEVELS
-    alone, given_other = scores([parent, child], [3, N_LEVELS], pooled=True)
+    alone, given_other = scores([parent, child], [3, N_LEVELS], centred=True)
     assert given_other - alone > 50
 
 
+def test_a_parent_of_many_levels_pays_if_some_of_them_differ() -> None:
+    """A table of forty wards, six of which keep their patients longer, in nats against the column alone."""
+    gains = {}
+    for centred in (False, True):
+        rng = np.random.default_rng(5)
+        ward = rng.integers(0, 40, 9_000)
+        stay = np.digitize(rng.normal(size=9_000) + np.where(ward < 6, 0.35, 0.0), [-0.6, 0.1, 0.7])
+        alone, given_ward = scores([ward, stay], [40, 4], centred=centred)
+        gains[centred] = given_ward - alone
+    assert gains[True] > 10
+    assert gains[False] < 0
+
+
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 40), st.integers(1, 40))
-def test_pooling_only_charges_tables_and_nothing_with_one_configuration(
-    seed: int, n_rows: int, card: int, n_levels: int
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 40), st.integers(1, 40), st.integers(1, 4)
+)
+def test_the_score_is_the_column_alone_plus_a_bayes_factor_in_any_order(
+    seed: int, n_rows: int, card: int, n_levels: int, other: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    columns = [rng.integers(0, k, n_rows) for k in (card, n_levels)]
-    alone, with_parent = scores(columns, [card, n_levels], pooled=True)
-    usual_alone, usual = scores(columns, [card, n_levels], pooled=False)
-    assert alone == usual_alone
-    assert with_parent <= usual
-    if card == 1:
-        assert with_parent == alone
+    cards = [card, other, n_levels]
+    # some tables have cells of many rows
+    columns = [(k * rng.random(n_rows) ** rng.integers(1, 6)).astype(np.int64) for k in cards]
+    tables: dict[tuple[int, int], Counter[int]] = {}
+    for first, second, value in zip(*(column.tolist() for column in columns), strict=True):
+        tables.setdefault((first, second), Counter())[value] += 1
+    alone, with_parents = scores(columns, cards, centred=True)
+    assert alone == scores(columns, cards, centred=False)[0]
+    assert with_parents - alone == pytest.approx(slow_centred_gain(tables.values()), abs=1e-7)
+    order, levels = rng.permutation(n_rows), [rng.permutation(k) for k in cards]
+    changed = [of_levels[column[order]] for of_levels, column in zip(levels, columns, strict=True)]
+    parents = [1, 0, 2]
+    _, again = scores([changed[v] for v in parents], [cards[v] for v in parents], centred=True)
+    assert again == pytest.approx(with_parents, abs=1e-8)
 
 
 def independent(seed: int, n_rows: int) -> pd.DataFrame:
@@ -106,10 +129,10 @@ def test_published_options_keep_one_pseudo_count_per_cell() -> None:
     limits: dict[str, Any] = {"max_seconds": None, "max_evaluations": 600, "random_state": 1}
     default = BayesNetLearner(**limits).fit(frame)
     published = BayesNetLearner(shape="uniform", density="bins", **limits).fit(frame)
-    assert default.network_.metadata["pooled"] is True
-    assert "pooled" not in published.network_.metadata
+    assert default.network_.metadata["centred"] is True
+    assert "centred" not in published.network_.metadata
     for learner in (default, published):
         refined = refine_boundaries(learner.network_, frame)
-        assert refined.network.metadata.get("pooled") == learner.network_.metadata.get("pooled")
+        assert refined.network.metadata.get("centred") == learner.network_.metadata.get("centred")
     refined = refine_boundaries(published.network_, frame)
     assert refined.score_before == pytest.approx(published.score_, abs=1e-6)
