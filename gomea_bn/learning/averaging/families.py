@@ -89,6 +89,8 @@ _CELLS_PER_ROW = 8
 # density of a left-out row that fewer sets of cuts may cost, in nats, and numbers of sets
 _MOST_LOSS_OF_SETS = 0.005
 _FEW_SETS = (1, 2, 5, 10)
+# gain of left-out rows that a further number must be worth, in nats of all rows
+_PRICE = 1.0
 LINES = ("auto", "single", "none")
 """Values of the option `line`."""
 PREFERENCES = ("simple", "density")
@@ -122,7 +124,7 @@ def average_families(
         most of the time. "none": tables alone.
     prefer : {"simple", "density"}
         What of tables, effects and mixtures a column follows. "simple": what the score chose, tables or effects, unless
-        left-out rows gain more by another choice than half of ln(number of rows) for every further number. "density":
+        left-out rows gain more than a nat in all for every further number of another choice. "density":
         what left-out rows are likeliest under.
     random_state : int, numpy Generator, RandomState or None
         Seed of the cuts.
@@ -543,7 +545,7 @@ class Averaging:
             model, is_scored = self._model(name, parents)
             effects = None if model is None else self._effects(name, parents, model, tables)
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
-        price = 0.5 * log(self.table.n_rows) if prefer == "simple" else 0.0
+        price = _PRICE if prefer == "simple" else 0.0
         if line == "auto" and name in self._line_shapes:
             known = best_stack(members, price)[1]
             if mixture := self._mixture(name, parents, known, price, model):
