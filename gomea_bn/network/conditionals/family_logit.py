@@ -220,12 +220,26 @@ class FamilyLogit(Fitted):
 
 
 def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels."""
+    """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels.
+
+    Raises `GomeaBnError` for other values.
+    """
+    try:
+        return _logit_of_earlier_versions(content)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise GomeaBnError(
+            "A logit must be an object with the fields parents, groups, coefficients, constants, positions, and amounts "
+            f"of the levels of every group: {error}."
+        ) from error
+
+
+def _logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
     line = {
         **content,
         "coefficients": [[0.0, *content["coefficients"]]],
         "scales": [],
         "freedom": [],
+        "sums": None,
     }
     effects = effects_of_line(line)
     amounts = [
