@@ -143,7 +143,7 @@ class FamilyLogit(Fitted):
         # sums of large weights would outgrow the ridge
         shares = counts / counts.sum()
         design = np.concatenate([former, further])
-        at_present = log_levels(former @ parameters[n_levels:], self.constants, self.positions)
+        at_present = log_levels(former @ parameters[n_levels:], parameters[:n_levels], self.positions)
         targets = np.concatenate([np.exp(at_present), np.eye(n_levels)[rows.levels(name)]])
 
         def of_rows(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
