@@ -143,13 +143,13 @@ def conditionals_of(network: DiscretizedBayesNet) -> Conditionals:
 
 
 def sets_of(network: DiscretizedBayesNet) -> list[TableSet]:
-    """Return the tables of all columns by set of cuts."""
+    """Return the tables of all columns by set of cuts; columns with fewer sets have them again."""
     tables = {}
     for name, stack in conditionals_of(network).stacks.items():
         [tables[name]] = [one.tables for _, one in stack.members if isinstance(one, FamilyTable)]
     sets = []
     for k in range(conditionals_of(network).n_sets):
-        of_set = {name: of_name[k] for name, of_name in tables.items()}
+        of_set = {name: of_name[k % len(of_name)] for name, of_name in tables.items()}
         sets.append(
             TableSet(
                 {name: one.cuts for name, one in of_set.items() if one.cuts is not None},
@@ -170,8 +170,15 @@ def lines_of(network: DiscretizedBayesNet) -> dict[str, Any]:
 def with_lines(
     network: DiscretizedBayesNet, lines: Mapping[str, tuple[float, Fitted]]
 ) -> DiscretizedBayesNet:
-    """Return a network with the same sets of cuts, and other lines with their weights."""
-    stacks = Conditionals.of_tables(sets_of(network), lines, n_rows=1).stacks
+    """Return a network with the same tables, and other smooth members with their weights; 1 leaves no tables."""
+    stacks = {}
+    for name, stack in conditionals_of(network).stacks.items():
+        tables = [fitted for _, fitted in stack.members if isinstance(fitted, FamilyTable)]
+        if name in lines:
+            weight, fitted = lines[name]
+            stacks[name] = Stack.of(fitted) if weight == 1 else Stack.of(tables[0], fitted, weight)
+        else:
+            stacks[name] = Stack.of(*tables) if tables else stack
     return network.changed(conditionals=conditionals_of(network).changed(stacks=stacks))
 
 

@@ -24,6 +24,8 @@ from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
 from gomea_bn.network.parts import WithTables
 
 _MOST_STEPS = 100
+# by how much log odds of a row may change in a step
+_MOST_MOVED = 10.0
 _MOST_HALVINGS = 40
 # expected gain of a step, in nats a row, below which there are no more
 _LEAST_GAIN = 1e-9
@@ -158,6 +160,9 @@ class FamilyLogit(Fitted):
             step = scipy.linalg.solve(information + ridge * np.eye(len(parameters)), gradient, assume_a="pos")
             if gradient @ step < _LEAST_GAIN:
                 break
+            # what sure rows leave open would move by any amount
+            moved = step[:n_levels] + self.positions * (design @ step[n_levels:])[:, None]
+            step *= min(1.0, _MOST_MOVED / max(float(np.ptp(moved, axis=1).max()), _LEAST_GAIN))
             for _ in range(_MOST_HALVINGS):
                 next_likelihood, next_logs = of_rows(parameters + step)
                 if next_likelihood > likelihood:

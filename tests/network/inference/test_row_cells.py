@@ -78,7 +78,12 @@ def _slow(
 
 
 def _check(
-    network: DiscretizedBayesNet, row: dict[str, Any], target: str, centres: list[float], scale: float
+    network: DiscretizedBayesNet,
+    row: dict[str, Any],
+    target: str,
+    centres: list[float],
+    scale: float,
+    tolerance: float = TOLERANCE,
 ) -> None:
     edges, masses = _slow(network, row, target, centres, scale)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -88,15 +93,15 @@ def _check(
     below = np.concatenate(([0.0], np.cumsum(masses)))
     levels = (0.001, 0.05, 0.3, 0.95)
     interval = network.predict_interval(frame, target, levels).iloc[0]
-    assert network.predict(frame, target)[0] == pytest.approx(mean, abs=TOLERANCE * deviation)
+    assert network.predict(frame, target)[0] == pytest.approx(mean, abs=tolerance * deviation)
     for name, level in zip(("median", *interval.index[2:]), (0.5, *levels), strict=True):
         # a quantile is as uncertain as the probabilities between which it lies
-        ends = np.interp([level - 1e-5, level + 1e-5], below, edges)
-        assert ends[0] - TOLERANCE * deviation <= interval[name] <= ends[1] + TOLERANCE * deviation
+        ends = np.interp([level - tolerance / 10, level + tolerance / 10], below, edges)
+        assert ends[0] - tolerance * deviation <= interval[name] <= ends[1] + tolerance * deviation
     answer = network.query(target, row)
     shares = np.diff([0.0, *np.interp(network.cut_points[target], edges, below), 1.0])
-    assert answer.to_numpy() == pytest.approx(shares, abs=TOLERANCE)
-    assert answer.attrs["resolution_error"] <= TOLERANCE
+    assert answer.to_numpy() == pytest.approx(shares, abs=tolerance)
+    assert answer.attrs["resolution_error"] <= tolerance
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-4, 1e-2, 1.0])
@@ -137,7 +142,9 @@ def test_random_networks_are_exact(seed, target):
         pytest.skip("the slow twin has no point masses")
     drawn = network.sample(1, random_state=seed, values="numbers").drop(columns=target)
     row = {str(name): value for name, value in drawn.iloc[0].items()}
-    _check(network, row, target, [], 1.0)
+    # cells of a column do not follow its transformation
+    transformed = [one for one in lines_of(network).values() if one.transform is not None]
+    _check(network, row, target, [], 1.0, 2e-3 if transformed else TOLERANCE)
 
 
 @pytest.mark.long
