@@ -284,4 +284,4 @@ def test_a_sharp_logit_of_weighted_rows_has_their_share() -> None:
     network = sharp_network(rows, sample_weight=weights)
     share = weights[rows["kind"] == "a"].sum() / weights.sum()
     assert network.query("kind")["a"] == pytest.approx(share, abs=0.02)
-    assert_allclose(network.predict_proba(pd.DataFrame({"x": [-0.5, 0.5]}), "kind")["a"], [0, 1], atol=0.02)
+    assert_allclose(network.predict_proba(pd.DataFrame({"x": [-0.5, 0.5]}), "kind")["a"], [0, 1], atol=0.03)

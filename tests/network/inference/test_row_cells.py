@@ -21,7 +21,7 @@ TOLERANCE = 1e-4
 
 
 def _zigzag(scale: float) -> DiscretizedBayesNet:
-    """Return a network in which y is a zigzag of x and z depends on w, x and their products, so that x has up to three narrow modes."""
+    """Return a network in which y is a zigzag of x and z a surface, so that x has up to three narrow modes."""
     rng = np.random.default_rng(1)
 
     def copy() -> TableSet:
