@@ -143,7 +143,7 @@ def test_the_tail_is_that_of_the_noise(freedom: float, chosen: float) -> None:
     values = example(4, 2_000, noise=0.0)
     noise = 0.05 * student(freedom).rvs(2_000, random_state=rng)
     values["y"] = values["y"] + noise
-    effects: Any = fit_of(values, LINES, np.full(4, 0.5))[0].fitted
+    effects: Any = fit_of(values, LINES, np.full(4, 1e-3))[0].fitted
     assert effects.freedom.tolist() == [chosen]
     # the scale is that of the noise, not its standard deviation
     fitted = student.fit(noise, fdf=chosen, floc=0)[2] / values["y"].std()
@@ -156,7 +156,7 @@ def test_groups_have_noise_of_their_own_that_is_pooled_where_rows_are_few() -> N
     values["g"] = np.repeat([0, 1, 2], [300, 300, 5])
     widths = np.array([0.1, 1.0, 1.0])[values["g"]]
     values["y"] = 0.8 * values["x"] + widths * rng.normal(size=605)
-    effects: Any = fit_of(values, LINES, np.full(4, 0.5), {"g": 3})[0].fitted
+    effects: Any = fit_of(values, LINES, np.full(4, 1e-3), {"g": 3})[0].fitted
     spread = values["y"].std()
     assert effects.scales[0] * spread == pytest.approx(0.12, abs=0.03)
     assert effects.scales[1] * spread == pytest.approx(1.0, rel=0.15)
