@@ -8,9 +8,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, Shape, read_table
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, FamilyTable, FixedValue, Stack, TableSet
+from gomea_bn.network.conditionals import (
+    Conditionals,
+    FamilyEffects,
+    FamilyTable,
+    FixedValue,
+    Stack,
+    TableSet,
+)
 from gomea_bn.network.conditionals.conditionals import table_over_grid
 from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
+from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape_fit import table_shapes
@@ -28,7 +37,7 @@ SHAPES = {
 SHAPE_OF_B = Shape([5.0, 6.0, 7.0], [0.5, 1.0], [1.0, 1.5])
 N_ROWS = 60
 UNITS = {"b": (6.1, 0.5), "c": (0.6, 0.25)}
-"""Centre and spread of the columns of the surface."""
+"""Centre and spread of the columns of the curve."""
 
 
 def copy_with(seed: int) -> DiscretizedBayesNet:
@@ -48,25 +57,33 @@ def copy_with(seed: int) -> DiscretizedBayesNet:
     )  # fmt: skip
 
 
-def line_of_b(**parts: Any) -> FamilyLine:
-    """Return a line of "b" with two continuous parents and two groups."""
+def line_of_b(**parts: Any) -> FamilyEffects:
+    """Return a sum of effects on "b": lines of two parents, that of the first one for every level of "g"."""
+    line = broken_line("a", np.array([-3.0, 3.0]), in_units=False)
     content: dict[str, Any] = {
         "parents": ("a", "p"), "groups": ("g",),
-        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]), "scales": np.array([0.4, 0.2]),
-        "freedom": np.array([61.0, 20.0]), **parts,
+        "terms": Terms(
+            (indicators(["g"], [2]), broken_line("p", np.array([-3.0, 3.0]), in_units=False)),
+            (indicators(["g"], [2]), line),
+            ((0, 1),),
+        ),
+        "coefficients": np.array([-0.1, 0.2, -0.2, 1.2, -1.2, -2.4, 2.4, 2.1, -2.1]),
+        "scales": np.array([0.4, 0.2]), "freedom": np.array([61.0, 20.0]), **parts,
     }  # fmt: skip
-    return FamilyLine(**content)
+    return FamilyEffects(**content)
 
 
-def surface_of_c(**parts: Any) -> FamilyLine:
-    """Return a surface of "c" in own units, with two knots and a square."""
+def curve_of_c(**parts: Any) -> FamilyEffects:
+    """Return a sum of effects on "c" in own units: a broken line, a cubic curve and a square of "b"."""
+    broken = broken_line("b", np.array([-2.5, -0.5, 0.4, 2.5]), in_units=True)
+    cubic = Functions(("b",), np.repeat([-2.5, 2.5], 4), np.eye(4), in_units=True)
+    line = Functions(("b",), np.array([-2.5, -2.5, 2.5, 2.5]), np.array([[-2.5], [2.5]]), in_units=True)
     content: dict[str, Any] = {
-        "parents": ("b",), "groups": (),
-        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]), "scales": np.array([0.3]),
-        "freedom": np.array([6.0]), "knots": (np.array([-0.5, 0.4]),), "has_products": True, "in_units": True,
-        **parts,
+        "parents": ("b",), "groups": (), "terms": Terms((broken, cubic), (line,), ((0, 0),)),
+        "coefficients": np.array([0.2, 2.0, 0.4, 0.1, -0.5, 0.3, -0.4, 0.5, -0.3, 0.3]),
+        "scales": np.array([0.3]), "freedom": np.array([6.0]), "in_units": True, **parts,
     }  # fmt: skip
-    return FamilyLine(**content)
+    return FamilyEffects(**content)
 
 
 def tables_of(network: DiscretizedBayesNet) -> TableSet:
@@ -82,14 +99,14 @@ def network_of_tables(network: DiscretizedBayesNet, tables: TableSet) -> Discret
 
 
 def conditionals_example(**parts: Any) -> Conditionals:
-    """Return an average over three sets of cuts, with a line of "b" and a surface of "c"; `parts` replace its parts.
+    """Return an average over three sets of cuts, with effects on "b" and on "c"; `parts` replace its parts.
 
     These are `copies`, the sets of cuts; `lines` with their weights; `fixed` values; and keywords of `Conditionals`.
     """
     cut_points = copy_with(1).cut_points
     content: dict[str, Any] = {
         "copies": [tables_of(copy_with(seed)) for seed in (1, 2, 3)],
-        "lines": {"b": (0.4, line_of_b()), "c": (0.7, surface_of_c())},
+        "lines": {"b": (0.4, line_of_b()), "c": (0.7, curve_of_c())},
         "scales": {**SHAPES, "b": SHAPE_OF_B},
         "units": UNITS,
         "n_rows": N_ROWS,
@@ -126,13 +143,13 @@ def conditionals_of(network: DiscretizedBayesNet) -> Conditionals:
 
 
 def sets_of(network: DiscretizedBayesNet) -> list[TableSet]:
-    """Return the tables of all columns by set of cuts."""
+    """Return the tables of all columns by set of cuts; columns with fewer sets have them again."""
     tables = {}
     for name, stack in conditionals_of(network).stacks.items():
         [tables[name]] = [one.tables for _, one in stack.members if isinstance(one, FamilyTable)]
     sets = []
     for k in range(conditionals_of(network).n_sets):
-        of_set = {name: of_name[k] for name, of_name in tables.items()}
+        of_set = {name: of_name[k % len(of_name)] for name, of_name in tables.items()}
         sets.append(
             TableSet(
                 {name: one.cuts for name, one in of_set.items() if one.cuts is not None},
@@ -153,8 +170,15 @@ def lines_of(network: DiscretizedBayesNet) -> dict[str, Any]:
 def with_lines(
     network: DiscretizedBayesNet, lines: Mapping[str, tuple[float, Fitted]]
 ) -> DiscretizedBayesNet:
-    """Return a network with the same sets of cuts, and other lines with their weights."""
-    stacks = Conditionals.of_tables(sets_of(network), lines, n_rows=1).stacks
+    """Return a network with the same tables, and other smooth members with their weights; 1 leaves no tables."""
+    stacks = {}
+    for name, stack in conditionals_of(network).stacks.items():
+        tables = [fitted for _, fitted in stack.members if isinstance(fitted, FamilyTable)]
+        if name in lines:
+            weight, fitted = lines[name]
+            stacks[name] = Stack.of(fitted) if weight == 1 else Stack.of(tables[0], fitted, weight)
+        else:
+            stacks[name] = Stack.of(*tables) if tables else stack
     return network.changed(conditionals=conditionals_of(network).changed(stacks=stacks))
 
 
@@ -163,11 +187,40 @@ def weight_of(network: DiscretizedBayesNet, name: str) -> float:
     return conditionals_of(network).stacks[name].smooth_weight
 
 
-def plain_line(network: DiscretizedBayesNet, name: str) -> FamilyLine:
-    """Return the line, curves or surface of a column that has no mixture of lines."""
-    line = lines_of(network)[name]
-    assert isinstance(line, FamilyLine)
-    return line
+def effects_on(network: DiscretizedBayesNet, name: str) -> FamilyEffects:
+    """Return the sum of effects that a column follows."""
+    [effects] = [
+        fitted
+        for _, fitted in conditionals_of(network).stacks[name].smooth
+        if isinstance(fitted, FamilyEffects)
+    ]
+    return effects
+
+
+def sums_at(network: DiscretizedBayesNet, name: str, rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the sum of the effects on a column in some rows, on the scale of the column."""
+    effects, facts = effects_on(network, name), network.families[name].facts
+    values = {
+        str(member): np.array([network.levels[str(member)].index(level) for level in column])
+        if member in network.levels
+        else column.to_numpy(np.float64)
+        for member, column in rows.items()
+    }
+    return np.asarray(
+        SumOfTerms(effects.terms, effects.coefficients, facts.scales, facts.n_levels).of(Columns(values))
+    )
+
+
+def slope_of(network: DiscretizedBayesNet, name: str, parent: str, **others: Any) -> float:
+    """Return the mean slope of the effects on a column along a parent, from its lower to its upper quartile.
+
+    Both are on their probability scales, or the column in its units; `others` are values of the other parents.
+    """
+    known = conditionals_of(network)
+    scale = ProbabilityScale(known.scales[parent], known.n_rows)
+    rows = pd.DataFrame({parent: scale.values_of(np.array([-0.7, 0.7]))}).assign(**others)
+    low, high = sums_at(network, name, rows)
+    return float(high - low) / 1.4
 
 
 def breaks_of(network: DiscretizedBayesNet, name: str) -> NDArray[np.float64]:

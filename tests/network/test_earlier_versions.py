@@ -1,6 +1,7 @@
 """What code and files of earlier versions meet: deprecated names, curve edges, networks in every format."""
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, conditionals_of, sets_of
+from conditional_oracles import slow_noise, slow_place
+from hypothesis import given
+from hypothesis import strategies as st
 from network_examples import network_with
 
 import gomea_bn
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_front, write_front
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_front, write_front
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.network.conditionals.kinds import fitted_from_content
+from gomea_bn.network.conditionals.scales import Columns, UnitScale
+from gomea_bn.network.conditionals.terms import SumOfTerms
 
 # "c" has the parents "a" and "b", and a table of "a" alone
 VARIABLES: list[dict[str, Any]] = [
@@ -130,7 +137,7 @@ def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
 
 
 @pytest.mark.parametrize("fixed", [{}, {"p": 2.5, "d": 1}])
-def test_files_with_sets_of_cuts_lines_and_set_values_are_read_as_stacks(fixed):
+def test_files_with_sets_of_cuts_and_set_values_are_read_as_stacks(fixed):
     network = averaged_example(fixed=fixed)
     content = json.loads(network.to_json())
     known = content["conditionals"]
@@ -145,10 +152,11 @@ def test_files_with_sets_of_cuts_lines_and_set_values_are_read_as_stacks(fixed):
         for one in sets
     ]
     known["lines"] = {}
-    for name in ("b", "c"):
-        known["lines"][name] = {key: part for key, part in stacks[name][1].items() if key != "kind"}
     known["set_values"] = fixed
-    assert DiscretizedBayesNet.from_json(json.dumps(content)) == network
+    read = DiscretizedBayesNet.from_json(json.dumps(content))
+    for name, stack in conditionals_of(read).stacks.items():
+        assert stack.fixed_value == fixed.get(name)
+        assert name in fixed or stack.to_content()[0]["tables"] == stacks[name][0]["tables"]
     for part, value, message in (
         ("lines", {"b": 5}, r"The weight of lines\['b'\] must be a number, got None"),
         ("set_values", 5, "wanted an object under 'set_values'"),
@@ -157,6 +165,164 @@ def test_files_with_sets_of_cuts_lines_and_set_values_are_read_as_stacks(fixed):
         damaged = {**content, "conditionals": {**known, part: value}}
         with pytest.raises(GomeaBnError, match=message):
             DiscretizedBayesNet.from_json(json.dumps(damaged))
+
+
+SHAPES = {name: Shape(**content) for name, content in OLD_AVERAGED["scales"].items()}
+TRANSFORM = [[-2.5, -1.0, 0.5, 3.0], [-2.0, -0.4, 0.3, 2.8]]
+EARLIER_LINES: dict[str, dict[str, Any]] = {
+    "lines of groups": {},
+    "equal slopes": {"coefficients": [[0.0, 0.5], [0.1, 0.5], [0.2, 0.5]]},
+    "without groups": {"groups": [], "coefficients": [[0.1, 0.5]], "scales": [0.3], "freedom": [4.0]},
+    "knots of groups": {
+        "coefficients": [[0, 0.5, 1, -2], [0.1, 0.5, 1, -2], [0.2, -1, 0.3, 1]],
+        "knots": [[0.3, -0.4]],
+    },
+    "knots": {"coefficients": [[0, 0.5, 1, -2], [1, 0.5, 1, -2], [2, 0.5, 1, -2]], "knots": [[-0.4, 0.3]]},
+    "square": {"coefficients": [[0, 0.5, 0.7], [1, 0.5, 0.7], [2, 0.5, 0.7]], "has_products": True},
+    "products of knots": {
+        "coefficients": [[k, 0.5, -1, 0.7] for k in range(3)],
+        "knots": [[0.2]],
+        "has_products": True,
+        "product_knots": [[-0.3, 0.4]],
+    },
+    "own units": {"coefficients": [[k, 0.5, -1] for k in range(3)], "knots": [[0.2]], "in_units": True},
+    "transform": {"transform": TRANSFORM},
+    "with sums": {"sums": {"products": [[1.0]], "least_scale": 0.07}},
+}
+
+
+def earlier_line(**parts: object) -> dict[str, Any]:
+    """Return the line of a file of an earlier version, with other parts."""
+    return {**OLD_AVERAGED["lines"]["c"], **parts}
+
+
+def slow_mean(line: dict[str, Any], group: int, places: list[float]) -> float:
+    """Return the centre of a line of earlier versions: positions, hinges, products, and products of hinges."""
+    n = len(places)
+    terms = [1.0, *places]
+    for place, knots in zip(places, line.get("knots") or [[]] * n, strict=True):
+        terms += [max(place - knot, 0.0) for knot in knots]
+    if line.get("has_products"):
+        terms += [places[i] * places[j] for i in range(n) for j in range(i, n)]
+        factors = [
+            [place, *(max(place - knot, 0.0) for knot in knots)]
+            for place, knots in zip(places, line.get("product_knots") or [[]] * n, strict=True)
+        ]
+        for i in range(n):
+            for j in range(i + 1, n):
+                terms += [a * b for a in factors[i] for b in factors[j]][1:]
+    return math.fsum(a * b for a, b in zip(line["coefficients"][group], terms, strict=True))
+
+
+@pytest.mark.parametrize("name", EARLIER_LINES)
+@pytest.mark.parametrize("has_kind", [False, True])
+def test_lines_of_files_have_the_densities_of_their_formula(name, has_kind):
+    line = earlier_line(**EARLIER_LINES[name])
+    units = {"a": [0.4, 0.25], "c": [1.1, 0.5]}
+    content = {
+        **OLD_AVERAGED,
+        "lines": {"c": {**line, **({"kind": "line"} if has_kind else {})}},
+        "units": units,
+    }
+    network = DiscretizedBayesNet.from_json(json.dumps(content))
+    of_tables = DiscretizedBayesNet.from_json(json.dumps({**OLD_AVERAGED, "lines": {}}))
+    known = conditionals_of(network)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": rng.uniform(0, 1, 20), "b": rng.choice(["k", "l", "m"], 20), "c": rng.uniform(0, 2, 20)}
+    )
+    found, tables = (net.log_density_terms(frame)["c"] for net in (network, of_tables))
+    in_units = bool(line.get("in_units"))
+    for k, row in enumerate(frame.to_dict("records")):
+        place = (row["a"] - 0.4) / 0.25 if in_units else slow_place(SHAPES["a"], row["a"], 40)
+        group = "klm".index(row["b"]) if line["groups"] else 0
+        mean = slow_mean(line, group, [place])
+        transform = np.array(line["transform"]) if "transform" in line else None
+        noise = line["scales"][group], line["freedom"][group]
+        density = slow_noise(network, known, "c", row["c"], mean, *noise, in_units, transform)
+        assert np.exp(found[k]) == pytest.approx(0.75 * np.exp(tables[k]) + 0.25 * density, rel=1e-7)
+    assert DiscretizedBayesNet.from_json(network.to_json()) == network
+    [(_, effects)] = known.stacks["c"].smooth
+    assert effects.least_scale == (0.07 if name == "with sums" else 0.0)
+
+
+@given(st.integers(0, 10**6))
+def test_lines_of_several_parents_keep_their_sums(seed):
+    rng = np.random.default_rng(seed)
+    parents, has_products = ["x", "w"], bool(rng.integers(2))
+    knots = [rng.normal(size=rng.integers(0, 3)).tolist() for _ in parents]
+    product_knots = [rng.normal(size=rng.integers(0, 3)).tolist() for _ in parents] if has_products else []
+    n_terms = 2 + sum(map(len, knots)) + 3 * has_products
+    if product_knots:
+        n_terms += (1 + len(product_knots[0])) * (1 + len(product_knots[1])) - 1
+    shared = rng.normal(size=n_terms)
+    own = has_products or rng.integers(2)
+    coefficients = [[rng.normal(), *(shared if own else rng.normal(size=n_terms))] for _ in range(6)]
+    line = {
+        "parents": parents, "groups": ["g", "h"], "coefficients": coefficients, "scales": [1.0] * 6,
+        "freedom": [3.0] * 6, "knots": knots, "has_products": has_products, "product_knots": product_knots,
+        "in_units": True,
+    }  # fmt: skip
+    effects: Any = fitted_from_content(json.loads(json.dumps(line)))
+    values: dict[str, Any] = {name: rng.uniform(-3, 3, 6) for name in parents}
+    values |= {"g": np.repeat([0, 1], 3), "h": np.tile([0, 1, 2], 2)}
+    scales = {True: dict.fromkeys(parents, UnitScale(0.0, 1.0, (-3.0, 3.0)))}
+    sums = SumOfTerms(effects.terms, effects.coefficients, scales, {"g": 2, "h": 3}).of(Columns(values))
+    expected = [slow_mean(line, k, [values["x"][k], values["w"][k]]) for k in range(6)]
+    np.testing.assert_allclose(sums, expected, atol=1e-8)
+    # and a logit, whose levels have amounts
+    amounts = [rng.normal(size=2).tolist(), rng.normal(size=3).tolist()]
+    numbers = {"constants": [0.0, 1.0], "positions": [0.0, 1.0]}
+    logit: Any = fitted_from_content(
+        {
+            **line,
+            "kind": "logit",
+            "coefficients": shared.tolist(),
+            "amounts": amounts,
+            **numbers,
+            "in_units": True,
+        }
+    )
+    sums = SumOfTerms(logit.terms, logit.coefficients, scales, {"g": 2, "h": 3}).of(Columns(values))
+    of_shared = {**line, "coefficients": [[0.0, *shared]]}
+    expected = [
+        slow_mean(of_shared, 0, [values["x"][k], values["w"][k]])
+        + amounts[0][values["g"][k]]
+        + amounts[1][values["h"][k]]
+        for k in range(6)
+    ]
+    np.testing.assert_allclose(sums, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (5, "A line must be an object with the fields parents, groups"),
+        ({"parents": []}, "A line must be an object with the fields parents, groups"),
+        (earlier_line(coefficients=[[0.0]] * 3), "one finite coefficient for each of its 1 terms by group"),
+        (earlier_line(coefficients=[]), "A line must be"),
+        (earlier_line(coefficients=[["x", 1]]), "A line must be"),
+        (earlier_line(coefficients=[[0.0, float("nan")]] * 3), "one finite coefficient"),
+        (earlier_line(knots=5), "A line must be"),
+        (earlier_line(knots=[[0.5], []]), "one finite coefficient"),
+        (earlier_line(product_knots=[[0.5]]), "one finite coefficient"),
+        (earlier_line(coefficients=[[0, 1, 2], [0, 1, 3], [0, 1, 2]], has_products=True), "equal ones of all groups"),
+        (earlier_line(scales=[0.4, 0.4]), "A sum of effects must have"),
+        (earlier_line(sums=5), "A line must be an object"),
+        (earlier_line(parents=5), "A line must be an object"),
+        ({**earlier_line(), "kind": "logit", "amounts": 5}, "A logit must be an object with the fields"),
+        ({"kind": "logit", "amounts": []}, "A logit must be an object with the fields"),
+    ],
+)  # fmt: skip
+def test_damaged_lines_of_earlier_versions_are_refused(line, message):
+    with pytest.raises(GomeaBnError, match=message):
+        fitted_from_content(line)
+
+
+def test_lines_of_earlier_versions_must_fit_the_network():
+    line = earlier_line(scales=[0.4, 0.4], freedom=[1.0, 1.0])
+    with pytest.raises(GomeaBnError, match="The effects on 'c' must have 1 or 3 scales, got 2"):
+        DiscretizedBayesNet.from_json(json.dumps({**OLD_AVERAGED, "lines": {"c": line}}))
 
 
 def test_damaged_files_of_averaged_networks_are_refused():

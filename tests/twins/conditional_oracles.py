@@ -16,7 +16,7 @@ from shape_oracles import random_shape, slow_distribution, slow_log_density, slo
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import (
     Conditionals,
-    FamilyLine,
+    FamilyEffects,
     FamilyLogit,
     FamilyMixture,
     FamilyTable,
@@ -24,10 +24,9 @@ from gomea_bn.network.conditionals import (
     Stack,
     TableSet,
 )
-from gomea_bn.network.conditionals.basis import LineTerms
-from gomea_bn.network.conditionals.family_line import LineSums
 from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.terms import Functions, Terms
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.problems.cuts.shape import Shape
 
@@ -60,9 +59,9 @@ def random_conditionals_network(
 ) -> DiscretizedBayesNet:
     """Return a network whose column "y" has random sets of tables, and may also follow a kind, or this kind alone.
 
-    Without a kind it is a line, or nothing. A line is on probability scales or in own units, with knots or products or
-    both or neither, in one group per level of "g". The shape of "y" may have point masses, which are then those of its
-    scale; otherwise its scale may be transformed. Of a kind for discrete columns "y" has three levels.
+    Without a kind it is a sum of effects, or nothing. Columns are on probability scales or in own units. The shape of
+    "y" may have point masses, which are then those of its scale; otherwise its scale may be transformed. Of a kind for
+    discrete columns "y" has three levels.
     """
     rng = np.random.default_rng(seed)
     names = (*PARENTS, "y")
@@ -107,7 +106,7 @@ def random_conditionals_network(
     if kind is not None:
         fitted = RANDOM_KINDS[kind](rng, around)
     elif rng.integers(4):
-        fitted = random_line(rng, around)
+        fitted = random_effects(rng, around)
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]
     scales = {"x": shapes["x"], "w": Shape([-2.0, 1.0, 5.0], [1.5, 1.2], [0.9, 0.5]), "y": of_y}
@@ -140,43 +139,61 @@ def random_conditionals_network(
     )
 
 
-def _random_knots(rng: np.random.Generator) -> tuple[tuple[Floats, ...], bool, tuple[Floats, ...]]:
-    """Return knots, whether there are products, and knots of these, for two parents."""
-    knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2))
-    has_products = bool(rng.integers(2))
-    curved = has_products and bool(rng.integers(2))
-    return knots, has_products, tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2 * curved))
-
-
-def random_line(rng: np.random.Generator, around: Around) -> FamilyLine:
-    """Return a line of "y" with three groups; its scale may be transformed where it may move."""
-    knots, has_products, product_knots = _random_knots(rng)
-    n_terms = LineTerms(knots, has_products, product_knots).n_terms
-    return FamilyLine(
-        ("x", "w"),
-        ("g",),
-        rng.normal(size=(3, n_terms + 1)) / 2,
-        rng.uniform(0.2, 1.0, 3),
-        rng.uniform(2.0, 30.0, 3),
+def random_functions(rng: np.random.Generator, name: str, *, in_units: bool) -> Functions:
+    """Return B-splines of degree 1 or 3 of a continuous parent, or sums of them, that end inside its range or not."""
+    degree = int(rng.choice([1, 3]))
+    inner = np.sort(rng.uniform(-2.5, 2.5, rng.integers(2, 6)))
+    knots = np.concatenate([inner[:1]] * degree + [inner] + [inner[-1:]] * degree)
+    n_splines = len(knots) - degree - 1
+    plain = np.eye(n_splines)
+    return Functions(
+        (name,),
         knots,
-        has_products,
-        around.in_units,
-        product_knots=product_knots,
-        transform=None if not around.may_move or rng.integers(2) else random_transform(rng),
+        plain if rng.integers(2) else rng.normal(size=(n_splines, rng.integers(1, 4))),
+        in_units,
     )
 
 
-def random_fitted_line(rng: np.random.Generator, around: Around) -> FamilyLine:
-    """Return a line as `random_line` does that holds sums over random rows, by one or by three regressions."""
-    line = random_line(rng, around)
-    n_rows = 120
-    terms, groups = line.terms.of_rows(rng.normal(size=(n_rows, 2))), np.repeat(np.arange(3), 40)
-    z = line.coefficients[groups, 0] + (terms * line.coefficients[groups, 1:]).sum(axis=1)
-    z += line.scales[groups] * rng.normal(size=n_rows)
-    n_regressions = int(rng.choice([1, 3]))
-    ratios = np.ones(3) if n_regressions > 1 else rng.uniform(0.5, 2.0, 3)
-    tails = np.where(rng.integers(2, size=n_regressions), rng.uniform(2.0, 30.0, n_regressions), 0.0)
-    return line.of_sums(LineSums.of_rows(z, terms, groups, ratios, tails, np.ones(n_regressions), 0.05))
+def random_amounts(rng: np.random.Generator) -> Functions:
+    """Return indicators of the levels of "g", or sums of them."""
+    return Functions(
+        ("g",), np.empty(0), np.eye(3) if rng.integers(2) else rng.normal(size=(3, rng.integers(1, 3)))
+    )
+
+
+def random_terms(rng: np.random.Generator, in_units: bool | None = None) -> Terms:
+    """Return functions of the parents of "y", and some of their products.
+
+    A parent is in its own units or not, by default at random.
+    """
+
+    def of_parent(name: str) -> Functions:
+        if name == "g":
+            return random_amounts(rng)
+        return random_functions(rng, name, in_units=bool(rng.integers(2)) if in_units is None else in_units)
+
+    functions = tuple(of_parent(name) for name in PARENTS if rng.integers(4))
+    factors = tuple(map(of_parent, PARENTS))
+    # two curves, a level and a curve in either order, and a square
+    possible = [(0, 1), (2, 0), (1, 2), (0, 0)]
+    return Terms(functions, factors, tuple(pair for pair in possible if not rng.integers(3)))
+
+
+def random_effects(rng: np.random.Generator, around: Around) -> FamilyEffects:
+    """Return a sum of effects on "y" with one scale or three; its scale may be transformed where it may move."""
+    terms = random_terms(rng)
+    n_scales = int(rng.choice([1, 3]))
+    return FamilyEffects(
+        ("x", "w"),
+        ("g",),
+        terms,
+        rng.normal(size=terms.n_terms + 1) / 2,
+        rng.uniform(0.2, 1.0, n_scales),
+        rng.uniform(2.0, 30.0, n_scales),
+        float(rng.choice([0.0, 0.05])),
+        around.in_units,
+        None if not around.may_move or rng.integers(2) else random_transform(rng),
+    )
 
 
 def random_mixture(rng: np.random.Generator, around: Around) -> FamilyMixture:
@@ -201,21 +218,14 @@ def random_mixture(rng: np.random.Generator, around: Around) -> FamilyMixture:
 
 def random_logit(rng: np.random.Generator, around: Around) -> FamilyLogit:
     """Return a logit of "y", whose three levels have positions on a line."""
-    knots, has_products, product_knots = _random_knots(rng)
-    n_terms = LineTerms(knots, has_products, product_knots).n_terms
-    n = 3 + n_terms + 3
-    rows = rng.normal(size=(2 * n, n))
+    terms = random_terms(rng)
     return FamilyLogit(
         ("x", "w"),
         ("g",),
-        rng.normal(size=n_terms) / 2,
-        (rng.normal(size=3),),
+        terms,
+        rng.normal(size=terms.n_terms + 1) / 2,
         rng.normal(size=3),
         np.array([0.0, rng.uniform(0.2, 0.8), 1.0]),
-        rows.T @ rows,
-        knots,
-        has_products,
-        product_knots,
     )
 
 
@@ -234,7 +244,7 @@ def random_fixed_value(rng: np.random.Generator, around: Around) -> FixedValue:
 RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, Around], Fitted]] = {
     FamilyTable: random_table,
     FixedValue: random_fixed_value,
-    FamilyLine: random_fitted_line,
+    FamilyEffects: random_effects,
     FamilyMixture: random_mixture,
     FamilyLogit: random_logit,
 }
@@ -289,9 +299,11 @@ def slow_density(network: DiscretizedBayesNet, name: str, row: Mapping[Any, Any]
         if isinstance(fitted, FamilyTable):
             parts = [_of_table(network, table, name, row) for table in fitted.tables]
             total += weight * math.fsum(parts) / len(parts)
+        elif isinstance(fitted, FamilyLogit):
+            total += weight * _of_logit(network, known, fitted, name, row)
         else:
-            assert isinstance(fitted, FamilyLine)
-            total += weight * _of_line(network, known, fitted, name, row)
+            assert isinstance(fitted, FamilyEffects)
+            total += weight * _of_effects(network, known, fitted, name, row)
     return total
 
 
@@ -323,51 +335,117 @@ def slow_place(shape: Shape, value: float, n_rows: int) -> float:
     return _position(slow_distribution(shape, value) - shape.points.get(value, 0.0) / 2, n_rows)
 
 
-def _of_line(
-    network: DiscretizedBayesNet, known: Conditionals, line: FamilyLine, name: str, row: Mapping[Any, Any]
+def slow_splines(knots: list[float], degree: int, place: float) -> list[float]:
+    """Return all B-splines at a place by the recursion of de Boor; beyond the knots they stay as at the outer ones."""
+    place = min(max(place, knots[0]), knots[-1])
+    starts = [i for i in range(len(knots) - 1) if knots[i] < knots[i + 1] and knots[i] <= place]
+    values = [float(i == starts[-1]) for i in range(len(knots) - 1)]
+    for d in range(1, degree + 1):
+        before, values = values, []
+        for i in range(len(before) - 1):
+            up, down = knots[i + d] - knots[i], knots[i + d + 1] - knots[i + 1]
+            rising = (place - knots[i]) / up * before[i] if up else 0.0
+            falling = (knots[i + d + 1] - place) / down * before[i + 1] if down else 0.0
+            values.append(rising + falling)
+    return values
+
+
+def _slow_position(known: Conditionals, name: str, value: float, in_units: bool) -> float:
+    """Return the place of a value in own units, or on the probability scale."""
+    if in_units:
+        centre, spread = known.units[name]
+        return float((value - centre) / spread)
+    return slow_place(known.scales[name], value, known.n_rows)
+
+
+def _slow_code(network: DiscretizedBayesNet, names: tuple[str, ...], row: Mapping[Any, Any]) -> int:
+    code = 0
+    for name in names:
+        code = code * len(network.levels[name]) + slow_code(network, name, row[name])
+    return code
+
+
+def slow_sum(
+    network: DiscretizedBayesNet,
+    known: Conditionals,
+    terms: Terms,
+    coefficients: NDArray[np.float64],
+    row: Mapping[Any, Any],
 ) -> float:
-    n, group = known.n_rows, 0
-    for member in line.groups:
-        group = group * len(network.levels[member]) + slow_code(network, member, row[member])
-    places = {}
-    for member in (*line.parents, name):
-        if line.in_units:
-            centre, spread = known.units[member]
-            places[member] = (row[member] - centre) / spread
-        else:
-            places[member] = slow_place(known.scales[member], row[member], n)
-    terms = [1.0, *(places[parent] for parent in line.parents)]
-    for parent, knots in zip(line.parents, line.knots, strict=True):
-        terms += [max(places[parent] - knot, 0.0) for knot in knots.tolist()]
-    if line.has_products:
-        for i, first in enumerate(line.parents):
-            terms += [places[first] * places[second] for second in line.parents[i:]]
-    if line.product_knots:
-        factors = [
-            [places[parent], *(max(places[parent] - knot, 0.0) for knot in knots.tolist())]
-            for parent, knots in zip(line.parents, line.product_knots, strict=True)
+    """Return the sum of terms with their coefficients in a row."""
+
+    def at(functions: Functions) -> list[float]:
+        if functions.of_levels:
+            return [float(number) for number in functions.matrix[_slow_code(network, functions.of, row)]]
+        [name] = functions.of
+        place = _slow_position(known, name, row[name], functions.in_units)
+        splines = slow_splines(functions.knots.tolist(), functions.degree, place)
+        return [
+            math.fsum(a * b for a, b in zip(splines, column, strict=True))
+            for column in functions.matrix.T.tolist()
         ]
-        for i, of_first in enumerate(factors):
-            for of_second in factors[i + 1 :]:
-                terms += [a * b for a in of_first for b in of_second][1:]
-    mean = math.fsum(c * term for c, term in zip(line.coefficients[group].tolist(), terms, strict=True))
-    if line.in_units:
+
+    numbers = [1.0, *(number for functions in terms.functions for number in at(functions))]
+    for i, j in terms.products:
+        numbers += [a * b for a in at(terms.factors[i]) for b in at(terms.factors[j])]
+    return math.fsum(c * number for c, number in zip(coefficients.tolist(), numbers, strict=True))
+
+
+def _of_logit(
+    network: DiscretizedBayesNet, known: Conditionals, logit: FamilyLogit, name: str, row: Mapping[Any, Any]
+) -> float:
+    index = slow_sum(network, known, logit.terms, logit.coefficients, row)
+    odds = [
+        math.exp(a + b * index)
+        for a, b in zip(logit.constants.tolist(), logit.positions.tolist(), strict=True)
+    ]
+    return odds[slow_code(network, name, row[name])] / math.fsum(odds)
+
+
+def _of_effects(
+    network: DiscretizedBayesNet,
+    known: Conditionals,
+    effects: FamilyEffects,
+    name: str,
+    row: Mapping[Any, Any],
+) -> float:
+    group = _slow_code(network, effects.groups, row) if len(effects.scales) > 1 else 0
+    mean = slow_sum(network, known, effects.terms, effects.coefficients, row)
+    noise = float(effects.scales[group]), float(effects.freedom[group])
+    return slow_noise(network, known, name, row[name], mean, *noise, effects.in_units, effects.transform)
+
+
+def slow_noise(
+    network: DiscretizedBayesNet,
+    known: Conditionals,
+    name: str,
+    value: float,
+    mean: float,
+    width: float,
+    freedom: float,
+    in_units: bool,
+    transform: NDArray[np.float64] | None,
+) -> float:
+    """Return the density of a value of a column under Student's t noise in its range, or the probability of a point."""
+    n = known.n_rows
+    if in_units:
         centre, spread = known.units[name]
         low, high = ((end - centre) / spread for end in network.support[name])
     else:
         low, high = _position(0.0, n), _position(1.0, n)
-    slope, place = 1.0, places[name]
-    if line.transform is not None:
-        places[name], slope = slow_transform(line.transform, places[name])
-        low, high = (slow_transform(line.transform, end)[0] for end in (low, high))
-    law = student(line.freedom[group], min(max(mean, low), high), line.scales[group])
+    before = place = _slow_position(known, name, value, in_units)
+    slope = 1.0
+    if transform is not None:
+        place, slope = slow_transform(transform, place)
+        low, high = (slow_transform(transform, end)[0] for end in (low, high))
+    law = student(freedom, min(max(mean, low), high), width)
     of_range = law.cdf(high) - law.cdf(low)
-    if line.in_units:
-        return float(law.pdf(places[name]) / of_range / known.units[name][1] * slope)
-    shape, value = known.scales[name], row[name]
+    if in_units:
+        return float(law.pdf(place) / of_range / known.units[name][1] * slope)
+    shape = known.scales[name]
     if value in shape.points:
         share = slow_distribution(shape, value)
         below = _position(share - shape.points[value], n)
         return float((law.cdf(_position(share, n)) - law.cdf(below)) / of_range)
-    slope *= n / (n + 1) * math.exp(slow_log_density(shape, value)) / norm.pdf(place)
-    return float(law.pdf(places[name]) / of_range * slope)
+    slope *= n / (n + 1) * math.exp(slow_log_density(shape, value)) / norm.pdf(before)
+    return float(law.pdf(place) / of_range * slope)

@@ -353,14 +353,19 @@ class _OwnRows:
 def _noise(
     residuals: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int, freedom: float
 ) -> NDArray[np.float64]:
-    """Return the scale of residuals in every group, float64 (n_groups,), drawn towards that of all rows."""
-    squares, counts = residuals**2, np.bincount(groups, minlength=n_groups)
+    """Return the scale of residuals in every group, float64 (n_groups,), drawn towards that of all rows.
+
+    Sums of squares are divided by those of the weights, with which few steps of expectation and maximisation suffice
+    (Kent, Tyler & Vardi, "A curious likelihood identity for the multivariate t-distribution", 1994).
+    """
+    squares = residuals**2
     shares = np.ones(len(residuals))
-    of_all, of_groups = 1.0, np.ones(n_groups)
+    of_groups = np.ones(n_groups)
     for _ in range(1 if freedom == np.inf else _SCALE_STEPS):
         of_all = (float((shares * squares).sum()) + PRIOR_ROWS * PRIOR_VARIANCE) / (
-            len(residuals) + PRIOR_ROWS
+            float(shares.sum()) + PRIOR_ROWS
         )
+        counts = np.bincount(groups, shares, minlength=n_groups)
         sums = np.bincount(groups, shares * squares, minlength=n_groups)
         of_groups = np.maximum((sums + _POOLED_ROWS * of_all) / (counts + _POOLED_ROWS), _LEAST_VARIANCE)
         if n_groups == 1:

@@ -55,7 +55,7 @@ from gomea_bn.network.tables import (
     table_and_left_out_cells,
     table_of_counts,
 )
-from gomea_bn.problems.curve_models import CurveModel, scored_curve_model
+from gomea_bn.problems.curve_models import CurveModel, best_curve_model, scored_curve_model
 from gomea_bn.problems.curves import CurveSizes, ScoredVariable, curve_sizes
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -530,8 +530,10 @@ class Averaging:
 
     @cached_property
     def _scored(self) -> list[ScoredVariable]:
-        """The columns with the network's cuts, as they are scored."""
-        return self.session.scored_variables(self.session.network_cuts)
+        """The columns with the network's cuts, as they are scored; those of uniform bins get shapes, for curves."""
+        variables = self.session.scored_variables(self.session.network_cuts)
+        fitted = {} if self.network.shapes else table_shapes(self.table)
+        return [replace(v, shape=fitted[v.name]) if v.name in fitted else v for v in variables]
 
     def stack_of(
         self, name: str, parents: Sequence[str], tables: Member, line: str, prefer: str
@@ -557,6 +559,9 @@ class Averaging:
         assert self._sizes is not None
         variables = {variable.name: variable for variable in self._scored}
         family = [variables[member] for member in self.network.names if member in parents] + [variables[name]]
+        if not self.network.shapes:
+            # the score of uniform bins knows tables alone
+            return best_curve_model(family, self._sizes), False
         return scored_curve_model(family, self.session.method, self.session.rule, self._sizes)
 
     def _effects(self, name: str, parents: Sequence[str], model: CurveModel, tables: Member) -> Member | None:

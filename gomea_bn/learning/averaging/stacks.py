@@ -33,7 +33,7 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
     expectation maximisation, is at most 1 - 1 / (n_rows + 1): the next row may be one that the second density cannot
     predict.
     """
-    ratio = np.exp(np.clip(second - first, -700, 700))
+    ratio = np.exp(np.clip(_differences(second, first), -700, 700))
     weight, n_rows = 0.5, len(first)
     for _ in range(_MOST_STEPS):
         share = weight * ratio
@@ -76,6 +76,10 @@ def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[
 
 
 def _difference(logs: NDArray[np.float64], base: NDArray[np.float64]) -> float:
-    """Return the sum of differences of log densities; rows that are impossible under both differ by 0."""
-    is_equal = logs == base
-    return float(np.subtract(logs, base, out=np.zeros_like(logs), where=~is_equal).sum())
+    """Return the sum of differences of log densities."""
+    return float(_differences(logs, base).sum())
+
+
+def _differences(logs: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return differences of log densities; those of rows that are impossible under both are 0."""
+    return np.subtract(logs, base, out=np.zeros_like(logs), where=logs != base)

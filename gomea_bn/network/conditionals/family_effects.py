@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -223,21 +224,24 @@ class FamilyEffects(Fitted):
         )
         z = rows.columns.positions(name, self.own_scale(facts.scales[self.in_units][name]))
         groups = rows.groups(self.groups) if len(self.scales) > 1 else np.zeros(len(z), np.int64)
-        scales, freedom = self.scales[groups], self.freedom[groups]
-        counts = rows.weights * (freedom + 1) / (freedom + ((z - design @ self.coefficients) / scales) ** 2)
+        n_groups = len(self.scales)
+        of_groups = former.groups(self.groups) if n_groups > 1 else np.zeros(len(of_former), np.int64)
+        freedom, residuals = self.freedom[groups], z - design @ self.coefficients
+        counts = rows.weights * (freedom + 1) / (freedom + (residuals / self.scales[groups]) ** 2)
         # forgotten rows still keep the coefficients finite
         n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
         weights = np.full(len(of_former), n_former / len(of_former))
-        information = of_former.T @ (of_former * weights[:, None]) + design.T @ (design * counts[:, None])
+        # rows of a group with little noise say more
+        precisions = (self.scales.min() / self.scales) ** 2
+        of_rows = counts * precisions[groups]
+        information = of_former.T @ (of_former * (weights * precisions[of_groups])[:, None])
+        information += design.T @ (design * of_rows[:, None])
         ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
-        residuals = z - design @ self.coefficients
-        step = scipy.linalg.solve(information + ridge, design.T @ (counts * residuals), assume_a="pos")
+        step = scipy.linalg.solve(information + ridge, design.T @ (of_rows * residuals), assume_a="pos")
         coefficients = self.coefficients + step
         left = (z - design @ coefficients) ** 2
         # what the former rows are further away from the new sums than from their own
         moved = of_former @ step
-        n_groups = len(self.scales)
-        of_groups = former.groups(self.groups) if n_groups > 1 else np.zeros(len(of_former), np.int64)
         old = np.bincount(of_groups, weights, minlength=n_groups) + _LEAST_ROWS
         squares = old * self.scales**2 + np.bincount(of_groups, weights * moved**2, minlength=n_groups)
         squares += np.bincount(groups, counts * left, minlength=n_groups)
@@ -324,15 +328,43 @@ def effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
 
     A line had functions of its continuous parents: their positions; max(position - knot, 0) for the knots of each; all
     products of two positions; and products of factors, which are positions and hinges at other knots. Its intercept, or
-    all coefficients, differed between the configurations of the discrete parents.
+    all coefficients of a line without products, differed between the configurations of the discrete parents. Raises
+    `GomeaBnError` for other values.
     """
+    try:
+        return _effects_of_line(content)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise GomeaBnError(
+            "A line must be an object with the fields parents, groups, coefficients, scales and freedom, of one number "
+            f"for each of its terms and groups: {error}."
+        ) from error
+
+
+def _effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
     parents, groups = content["parents"], content["groups"]
     coefficients = np.array(content["coefficients"], np.float64)
     in_units = bool(content.get("in_units", False))
     knots = [np.array(k, np.float64) for k in content.get("knots") or [[]] * len(parents)]
     product_knots = [np.array(k, np.float64) for k in content.get("product_knots") or []]
     n_groups, n = len(coefficients), len(parents)
+    has_products = bool(content.get("has_products", False))
+    n_terms = n + sum(map(len, knots)) + has_products * n * (n + 1) // 2
+    factors_of = [1 + len(k) for k in product_knots]
+    n_terms += sum(a * b - 1 for a, b in combinations(factors_of, 2))
     is_shared = bool((coefficients[:, 1:] == coefficients[0, 1:]).all())
+    is_valid = (
+        coefficients.shape == (n_groups, n_terms + 1)
+        and bool(np.isfinite(coefficients).all())
+        and len(knots) == n
+        and len(product_knots) in (0, has_products * n)
+        # no version has learned such lines
+        and (is_shared or not has_products)
+    )
+    if not is_valid:
+        raise GomeaBnError(
+            f"A line must have an intercept and one finite coefficient for each of its {n_terms} terms by group, "
+            "equal ones of all groups if there are products."
+        )
     ends = [np.concatenate([[-_FAR], np.unique(k), [_FAR]]) for k in knots]
 
     def heights(of_group: NDArray[np.float64], p: int) -> NDArray[np.float64]:
@@ -358,7 +390,7 @@ def effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
         for p in range(n):
             products.append((0, 1 + p))
             numbers.append(np.concatenate([heights(of_group, p) for of_group in coefficients]))
-    elif content.get("has_products", False):
+    elif has_products:
         place = 1 + n + sum(map(len, knots))
         inner = product_knots or [np.empty(0)] * n
         factors = [_with_hinges(line, k) for line, k in zip(lines, inner, strict=True)]
@@ -380,6 +412,7 @@ def effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
         numbers += [matrices[pair].ravel() for pair in pairs]
     terms = Terms(tuple(functions), tuple(factors), tuple(products))
     intercept = 0.0 if of_groups is not None else float(coefficients[0, 0])
+    sums = content.get("sums")
     return {
         "kind": FamilyEffects.kind,
         "parents": parents,
@@ -388,6 +421,7 @@ def effects_of_line(content: Mapping[str, Any]) -> dict[str, Any]:
         "coefficients": np.concatenate([[intercept], *numbers]).tolist(),
         "scales": content["scales"],
         "freedom": content["freedom"],
+        "least_scale": 0.0 if sums is None else sums["least_scale"],
         "in_units": in_units,
         "transform": content.get("transform"),
     }

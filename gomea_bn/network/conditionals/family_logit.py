@@ -24,6 +24,8 @@ from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
 from gomea_bn.network.parts import WithTables
 
 _MOST_STEPS = 100
+# by how much log odds of a row may change in a step
+_MOST_MOVED = 10.0
 _MOST_HALVINGS = 40
 # expected gain of a step, in nats a row, below which there are no more
 _LEAST_GAIN = 1e-9
@@ -143,7 +145,7 @@ class FamilyLogit(Fitted):
         # sums of large weights would outgrow the ridge
         shares = counts / counts.sum()
         design = np.concatenate([former, further])
-        at_present = log_levels(former @ parameters[n_levels:], self.constants, self.positions)
+        at_present = log_levels(former @ parameters[n_levels:], parameters[:n_levels], self.positions)
         targets = np.concatenate([np.exp(at_present), np.eye(n_levels)[rows.levels(name)]])
 
         def of_rows(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -158,6 +160,9 @@ class FamilyLogit(Fitted):
             step = scipy.linalg.solve(information + ridge * np.eye(len(parameters)), gradient, assume_a="pos")
             if gradient @ step < _LEAST_GAIN:
                 break
+            # what sure rows leave open would move by any amount
+            moved = step[:n_levels] + self.positions * (design @ step[n_levels:])[:, None]
+            step *= min(1.0, _MOST_MOVED / max(float(np.ptp(moved, axis=1).max()), _LEAST_GAIN))
             for _ in range(_MOST_HALVINGS):
                 next_likelihood, next_logs = of_rows(parameters + step)
                 if next_likelihood > likelihood:
@@ -220,12 +225,26 @@ class FamilyLogit(Fitted):
 
 
 def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels."""
+    """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels.
+
+    Raises `GomeaBnError` for other values.
+    """
+    try:
+        return _logit_of_earlier_versions(content)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise GomeaBnError(
+            "A logit must be an object with the fields parents, groups, coefficients, constants, positions, and amounts "
+            f"of the levels of every group: {error}."
+        ) from error
+
+
+def _logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
     line = {
         **content,
         "coefficients": [[0.0, *content["coefficients"]]],
         "scales": [],
         "freedom": [],
+        "sums": None,
     }
     effects = effects_of_line(line)
     amounts = [

@@ -48,8 +48,8 @@ _ROOT_HALF = sqrt(0.5)
 class FamilyMixture(Fitted):
     """The mixture of lines of a family, which sums over rows of data determine.
 
-    All columns are on their probability scales, or all in their own units, as those of a `FamilyLine`. The density of
-    every component is restricted to the range of the column.
+    All columns are on their probability scales, or all in their own units. The density of every component is restricted
+    to the range of the column.
 
     Attributes
     ----------

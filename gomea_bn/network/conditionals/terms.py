@@ -18,6 +18,9 @@ from gomea_bn.network.parts import WithTables
 
 Scales = Mapping[bool, Mapping[str, LineScale]]
 
+# of one parent in a file, whose matrix the file need not hold
+_MOST_FUNCTIONS = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class Functions:
@@ -94,12 +97,17 @@ class Functions:
         """Return the functions that JSON values describe; raises `GomeaBnError` for others."""
         try:
             of, knots = tuple(content["of"]), np.array(content.get("knots", []), np.float64)
+            if "matrix" not in content and not 0 < content["size"] <= _MOST_FUNCTIONS:
+                raise GomeaBnError(
+                    f"A parent must have from 1 to {_MOST_FUNCTIONS:,} functions, got {content['size']!r:.80}."
+                )
             matrix = np.array(
                 content["matrix"] if "matrix" in content else np.eye(content["size"]), np.float64
             )
             in_units = content.get("in_units", False)
             is_valid = (
-                len(of) > 0
+                isinstance(content["of"], list)
+                and len(of) > 0
                 and all(isinstance(name, str) for name in of)
                 and isinstance(in_units, bool)
                 and knots.ndim == 1
@@ -115,16 +123,19 @@ class Functions:
         if is_valid and len(knots):
             degree = functions.degree
             is_valid = (
-                degree >= 0
+                0 <= degree < len(matrix)
                 and len(of) == 1
                 and bool((np.diff(knots) >= 0).all())
+                # beyond repeated outer knots polynomials would go on
+                and bool(knots[0] == knots[degree] and knots[-1] == knots[len(matrix)])
                 # every B-spline has some range
                 and bool((knots[degree + 1 :] > knots[: len(matrix)]).all())
             )
         if not is_valid:
             raise GomeaBnError(
-                "The functions of a parent must have the name of a continuous parent with increasing knots, or names "
-                "of discrete ones, and a matrix of finite numbers with a row for every B-spline or configuration."
+                "The functions of a parent must have the name of a continuous parent with increasing knots, the outer "
+                "ones repeated, or names of discrete ones, and a matrix of finite numbers with a row for every "
+                "B-spline or configuration."
             )
         return functions
 
@@ -308,10 +319,11 @@ class SumOfTerms:
         """Return the values of a parent at which the sum has kinks, float64 (n,)."""
         found = [np.empty(0)]
         for curve in (*self._curves, *(factor for pair in self._products for factor in pair)):
-            if curve.of == (name,) and curve.degree == 1:
+            if curve.of == (name,) and not curve.of_levels:
                 scale = self._scales[curve.in_units][name]
-                inner = curve.knots[2:-2]
-                found.append(scale.values_of(inner[(inner > scale.low) & (inner < scale.high)]))
+                # beyond the outer knots a curve is flat
+                kinks = np.unique(curve.knots) if curve.degree == 1 else curve.knots[[0, -1]]
+                found.append(scale.values_of(kinks[(kinks > scale.low) & (kinks < scale.high)]))
         return np.unique(np.concatenate(found))
 
     def _at(self, functions: Functions, values: Columns, end: int | None = None) -> NDArray[np.float64]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import plain_line, weight_of
+from averaged_examples import effects_on, slope_of, weight_of
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.averaging.line_fit import RepeatedValues, least_scale, line_scale, log_steps
+from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, line_scale, log_steps
 from gomea_bn.network.conditionals.scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
@@ -34,7 +34,7 @@ def averaged_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> DiscretizedBa
     network = DiscretizedBayesNet.from_table(
         table, [("x", "y")], cuts, pseudo_count="auto", shapes=shapes, metadata={"shape": "auto"}
     )
-    return average_families(network, frame, n_copies=5)
+    return average_families(network, frame, n_copies=5, prefer="density")
 
 
 @pytest.mark.parametrize("n", [200, 1500])
@@ -54,10 +54,10 @@ def test_the_exponential_of_a_column_has_the_line_of_the_column(n: int) -> None:
     assert weight_of(plain, "y") > 0.9
     for averaged, transform in ((of_y, "y"), (of_both, "xy")):
         moved = rows.assign(**{name: exponential(rows[name].to_numpy()) for name in transform})
-        line = plain_line(averaged, "y")
         assert weight_of(averaged, "y") > 0.9
-        assert line.coefficients[0, 1] == pytest.approx(plain_line(plain, "y").coefficients[0, 1], abs=0.1)
-        assert line.scales[0] == pytest.approx(plain_line(plain, "y").scales[0], rel=0.15)
+        assert slope_of(averaged, "y", "x") == pytest.approx(slope_of(plain, "y", "x"), abs=0.1)
+        widths = [effects_on(network, "y").scales[0] for network in (averaged, plain)]
+        assert widths[0] == pytest.approx(widths[1], rel=0.15)
         # in the units of y
         of_moved = averaged.log_density_terms(moved)["y"].mean() + (math.log(6) + 6 * rows["y"]).mean()
         assert of_moved == pytest.approx(density, abs=0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,39 +11,62 @@ from averaged_examples import conditionals_of
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
-from gomea_bn.learning.averaging.logit_fit import LogitRows, best_logit
+from gomea_bn.learning.averaging.effects_fit import design_of_terms
+from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
+from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals import FamilyLogit, Stack
-from gomea_bn.network.conditionals.family_logit import log_levels, logit_design
+from gomea_bn.network.conditionals.family_logit import log_levels
+from gomea_bn.network.conditionals.scales import Columns, UnitScale
+from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line, indicators
+
+TERMS = Terms(
+    (
+        broken_line("x", np.array([-5.0, 5.0]), in_units=False),
+        broken_line("w", np.array([-5.0, 5.0]), in_units=False),
+        indicators(["g"], [3]),
+    )
+)
 
 
-def some_rows(n_rows: int, n_levels: int, seed: int = 0) -> LogitRows:
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=(n_rows, 2))
-    g = generator.integers(0, 3, n_rows)
-    noisy = 2 * x[:, 0] - x[:, 1] + np.array([0.0, 1.0, -1.0])[g] + generator.logistic(size=n_rows)
-    levels = np.searchsorted(np.quantile(noisy, np.arange(1, n_levels) / n_levels), noisy)
-    return LogitRows(levels, n_levels, x, [g], [3])
+class Example:
+    """Rows of levels that follow lines of two columns, and amounts of the three levels of another one."""
 
+    def __init__(self, n_rows: int, n_levels: int, seed: int = 0, offset: float = 0.0) -> None:
+        generator = np.random.default_rng(seed)
+        x, w = generator.normal(size=(2, n_rows))
+        g = generator.integers(0, 3, n_rows)
+        noisy = 2 * x - w + np.array([0.0, 1.0, -1.0])[g] + generator.logistic(size=n_rows)
+        self.n_levels = n_levels
+        self.levels = np.searchsorted(np.quantile(noisy, np.arange(1, n_levels) / n_levels), noisy)
+        self.values = {"x": x + offset, "w": w, "g": g}
+        self.scales = {name: UnitScale(offset, 1.0, (-99.0, 99.0)) for name in "xw"}
 
-def logs_of(rows: LogitRows, fitted: object, of: LogitRows) -> NDArray[np.float64]:
-    """Return the log probabilities of some rows under the logit that was fitted to others."""
-    found = best_logit(rows) if fitted is None else fitted
-    assert found is not None
-    design = logit_design(found.terms.of_rows(of.parents), of.groups, of.n_group_levels)  # type: ignore[attr-defined]
-    logs = log_levels(design @ found.slopes, found.constants, found.positions)  # type: ignore[attr-defined]
-    return np.asarray(logs[np.arange(len(of.levels)), of.levels], np.float64)
+    def fitted(self, rows: NDArray[np.int64] | None = None) -> Member | None:
+        """Return the logit of all or some rows."""
+        chosen = np.arange(len(self.levels)) if rows is None else rows
+        columns = Columns({name: values[chosen] for name, values in self.values.items()})
+        design = design_of_terms(TERMS, np.full(TERMS.n_terms, 1.0), columns, self.scales, {"g": 3})
+        places = {name: columns.positions(name, self.scales[name]) for name in "xw"}
+        return fitted_logit(LogitRows(self.levels[chosen], self.n_levels, design), ("x", "w"), ("g",), places)
+
+    def logs(self, logit: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the log probabilities of the levels of some rows under a logit."""
+        columns = Columns({name: values[rows] for name, values in self.values.items()})
+        sums = SumOfTerms(logit.terms, logit.coefficients, {False: self.scales}, {"g": 3}).of(columns)
+        return log_levels(sums, logit.constants, logit.positions)
 
 
 @pytest.mark.parametrize("n_levels", [2, 3])
 def test_rows_are_predicted_as_by_fits_without_them(n_levels: int) -> None:
-    rows = some_rows(150, n_levels)
-    fitted = best_logit(rows)
+    rows = Example(150, n_levels)
+    fitted = rows.fitted()
     assert fitted is not None
     left_out = []
     for row in range(60):
-        others, one = np.delete(np.arange(150), row), np.array([row])
-        left_out.append(logs_of(rows.some(others), None, rows.some(one))[0])
-    inside = logs_of(rows, fitted, rows)[:60]
+        without = rows.fitted(np.delete(np.arange(150), row))
+        assert without is not None
+        left_out.append(rows.logs(without.fitted, np.array([row]))[0, rows.levels[row]])
+    inside = rows.logs(fitted.fitted, np.arange(60))[np.arange(60), rows.levels[:60]]
     optimism = inside.mean() - np.mean(left_out)
     assert optimism > 0
     # to first order
@@ -50,42 +75,49 @@ def test_rows_are_predicted_as_by_fits_without_them(n_levels: int) -> None:
 
 
 def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> None:
-    rows = some_rows(500, 3)
-    moved = LogitRows(rows.levels, 3, rows.parents + 5.0, rows.groups, rows.n_group_levels)
-    fitted = best_logit(moved)
+    rows = Example(500, 3, offset=5.0)
+    fitted = rows.fitted()
     assert fitted is not None
-    design = logit_design(fitted.terms.of_rows(moved.parents), moved.groups, moved.n_group_levels)
-    shares = np.exp(log_levels(design @ fitted.slopes, fitted.constants, fitted.positions)).mean(axis=0)
+    shares = np.exp(rows.logs(fitted.fitted, np.arange(500))).mean(axis=0)
     np.testing.assert_allclose(shares, np.bincount(rows.levels) / 500, atol=0.01)
 
 
 def test_logits_need_a_column_of_two_to_eight_levels() -> None:
-    rows = some_rows(400, 9)
-    assert best_logit(rows) is None
-    one = LogitRows(np.zeros(400, np.int64), 2, rows.parents, rows.groups, rows.n_group_levels)
-    assert best_logit(one) is None
+    assert Example(400, 9).fitted() is None
+    rows = Example(400, 2)
+    rows.levels = np.zeros(400, np.int64)
+    assert rows.fitted() is None
 
 
 def test_a_level_without_rows_keeps_the_probability_of_half_a_row() -> None:
-    rows = some_rows(200, 2)
-    fitted = best_logit(LogitRows(2 * rows.levels, 4, rows.parents, rows.groups, rows.n_group_levels))
+    rows = Example(200, 2)
+    rows.levels, rows.n_levels = 2 * rows.levels, 4
+    fitted = rows.fitted()
     assert fitted is not None
-    logs = log_levels(np.zeros(1), fitted.constants, fitted.positions)[0]
-    assert 0 < np.exp(logs[1]) < 0.01
-    assert np.exp(logs[1]) == pytest.approx(np.exp(logs[3]))
+    probabilities = np.exp(rows.logs(fitted.fitted, np.arange(200))).mean(axis=0)
+    assert 0 < probabilities[1] < 0.01
+    assert probabilities[1] == pytest.approx(probabilities[3])
 
 
-def stack_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: object) -> Stack:
+def averaged_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: Any) -> DiscretizedBayesNet:
     frame = pd.DataFrame({"x": x, "k": pd.Categorical(codes.astype(str))})
     cuts = {"x": np.quantile(x, [1 / 3, 2 / 3])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "k")], cuts, pseudo_count=1.0)
-    return conditionals_of(average_families(network, frame, n_copies=2, **options)).stacks["k"]  # type: ignore[arg-type]
+    return average_families(network, frame, n_copies=2, **options)
+
+
+def stack_of(x: NDArray[np.float64], codes: NDArray[np.int64], **options: Any) -> Stack:
+    return conditionals_of(averaged_of(x, codes, **options)).stacks["k"]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_columns_that_do_not_depend_have_no_logit(seed: int) -> None:
+def test_columns_that_do_not_depend_have_level_odds(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    assert not stack_of(generator.normal(size=600), generator.integers(0, 2, 600)).smooth
+    x, codes = generator.normal(size=600), generator.integers(0, 2, 600)
+    network = averaged_of(x, codes)
+    answers = network.predict_proba(pd.DataFrame({"x": np.linspace(-1.5, 1.5, 7)}), "k")["1"]
+    # four standard errors of a third of the rows
+    assert np.abs(answers - codes.mean()).max() < 4 * 0.5 / np.sqrt(200)
 
 
 def test_steps_stay_tables_and_slopes_become_logits() -> None:
@@ -98,6 +130,6 @@ def test_steps_stay_tables_and_slopes_become_logits() -> None:
     [(weight, of_slope)] = stack_of(x, rows).smooth
     assert isinstance(of_slope, FamilyLogit)
     assert weight > 0.6
-    assert of_slope.words == "a logit of a line"
+    assert of_slope.words == "a logit of lines"
     assert not of_slope.in_units
     assert not stack_of(x, rows, line="none").smooth

@@ -69,12 +69,14 @@ def test_columns_that_tell_something_enter_one_after_another(found):
     assert set(network.parents("y")) == {"a", "b", "d"}
     assert not [edge for edge in network.edges if edge[1] != "y"]
     # one level has its own amount, which the others share
-    [amounts] = lines_of(network)["y"].amounts
-    assert len(set(amounts.tolist())) == 2
-    assert amounts.tolist().count(amounts[network.levels["d"].index("q")]) == 1
+    logit = lines_of(network)["y"]
+    of_a, of_b, of_d = logit.terms.functions
+    amounts = (of_d.matrix @ logit.coefficients[-of_d.size :]).tolist()
+    assert len(set(amounts)) == 2
+    assert amounts.count(amounts[network.levels["d"].index("q")]) == 1
     # the bend of b is the fourth term
-    knots = dict(zip(lines_of(network)["y"].parents, lines_of(network)["y"].knots))
-    assert (len(knots["a"]), len(knots["b"])) == (0, 1)
+    assert (of_a.size, of_b.size) == (2, 3)
+    assert logit.terms.n_free == 4
 
 
 def test_the_answers_are_those_of_logistic_regression(found):
@@ -82,7 +84,7 @@ def test_the_answers_are_those_of_logistic_regression(found):
     network = found[3].network
     [logit] = lines_of(network).values()
     z = {name: positions_of(network, name, frame[name].to_numpy()) for name in logit.parents}
-    knot = logit.knots[logit.parents.index("b")][0]
+    knot = logit.terms.functions[1].knots[2]
     design = np.column_stack(
         [np.ones(N_ROWS), z["a"], z["b"], np.maximum(z["b"] - knot, 0.0), frame["d"] == "q"]
     )
@@ -214,8 +216,7 @@ def test_networks_with_logits_stand_in_the_front_instead_of_those_they_dominate(
     assert len(own) >= 3
     for candidate in own:
         logit = lines_of(candidate.network)["y"]
-        amounts = sum(len(set(of_parent.tolist())) - 1 for of_parent in logit.amounts)
-        assert candidate.objectives["complexity"] == 1 + len(logit.coefficients) + amounts
+        assert candidate.objectives["complexity"] == 1 + logit.terms.n_free
         assert candidate.network.names == tuple(rows_of().columns)
         assert candidate.network.metadata["seed"] == 1
     # tables of as many parameters lose more
@@ -277,7 +278,7 @@ def test_predictions_leave_the_rows_of_a_part_out_of_the_logit(front):
     [candidate] = judged
     network = candidate.network
     z = {name: positions_of(network, name, frame[name].to_numpy()) for name in "ab"}
-    knot = dict(zip(lines_of(network)["y"].parents, lines_of(network)["y"].knots))["b"][0]
+    knot = lines_of(network)["y"].terms.functions[1].knots[2]
     design = np.column_stack(
         [np.ones(N_ROWS), z["a"], z["b"], np.maximum(z["b"] - knot, 0.0), frame["d"] == "q"]
     ).astype(float)

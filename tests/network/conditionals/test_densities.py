@@ -20,9 +20,10 @@ from averaged_examples import (
     conditionals_example,
     conditionals_of,
     copy_with,
+    curve_of_c,
+    effects_on,
     grid_of,
     line_of_b,
-    plain_line,
     sets_of,
     tables_of,
 )
@@ -33,8 +34,9 @@ from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.conditionals import Conditionals, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
 from gomea_bn.network.conditionals.conditionals import around_cuts
+from gomea_bn.network.conditionals.terms import Terms, indicators
 from gomea_bn.network.marginals import conditional_density
 
 
@@ -233,7 +235,7 @@ def test_networks_with_conditionals_are_values(averaged):
     assert hash(same.conditionals) == hash(averaged.conditionals)
     for again in (pickle.loads(pickle.dumps(averaged)), copy.deepcopy(averaged)):
         assert again == averaged
-        assert plain_line(again, "b").scales.tolist() == [0.4, 0.2]
+        assert effects_on(again, "b").scales.tolist() == [0.4, 0.2]
     assert averaged != averaged.of_tables()
     assert averaged.conditionals != 5
     for parts in (
@@ -260,7 +262,7 @@ def test_conditionals_cannot_be_changed(averaged):
             part.clear()  # type: ignore[union-attr]
     averaged.cut_probabilities("b")["probability"] = 0.0
     for array in (
-        plain_line(averaged, "b").scales,
+        effects_on(averaged, "b").scales,
         sets_of(averaged)[0].tables["a"],
         sets_of(averaged)[0].cut_points["a"],
     ):
@@ -295,6 +297,12 @@ def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(average
 
 
 OTHER = one_column([], (0, 1), [1.0], name="a")
+POINTED = Shape([0.0, 1.0], [0.9], [0.5], {0.0: 0.3})
+
+
+def amounts_on_b(of: list[str], n_levels: int) -> FamilyEffects:
+    """Return amounts of levels that are effects on "b"."""
+    return line_of_b(terms=Terms((indicators(of, [n_levels]),)), coefficients=np.zeros(1 + n_levels))
 
 
 def tables_with(part: str, name: str, value: object) -> TableSet:
@@ -327,20 +335,24 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"lines": {"b": (0.5, 5)}}, "A member of a stack must be a kind of conditional, got int"),
         ({"lines": {"b": (1.5, line_of_b())}}, "The weight of tables must be a number above 0"),
         ({"lines": {"b": (np.nan, line_of_b())}}, "The weight of tables must be a number above 0"),
-        ({"lines": {"g": (0.5, line_of_b())}}, "'g' is discrete and cannot follow a line"),
-        ({"lines": {"c": (0.5, line_of_b())}}, r"The line of 'c' must have the continuous parents \('b',\)"),
-        ({"lines": {"b": (0.5, line_of_b(parents=("p", "c")))}}, r"The line of 'b' must have the continuous parents"),
-        ({"lines": {"b": (0.5, line_of_b(groups=()))}}, r"The line of 'b' must .* discrete parents \('g',\)"),
+        ({"lines": {"g": (0.5, line_of_b())}}, "'g' is discrete and cannot follow a sum of effects"),
+        ({"lines": {"c": (0.5, line_of_b())}}, "The effects on 'c' are of 'a', which is no parent"),
+        ({"lines": {"b": (0.5, line_of_b(parents=("p", "c")))}}, "The effects on 'b' are of 'c', which is no parent"),
+        ({"lines": {"b": (0.5, line_of_b(parents=("p",)))}}, "are of 'a', which is no continuous parent"),
+        ({"lines": {"b": (0.5, line_of_b(groups=()))}}, "The effects on 'b' are of 'g', which is no discrete parent"),
+        ({"lines": {"b": (0.5, amounts_on_b(["g"], 3))}}, r"The effects of \('g',\) on 'b' must have 2 rows, .* got 3"),
+        ({"lines": {"b": (0.5, line_of_b(scales=np.ones(3), freedom=np.ones(3)))}}, "must have 1 or 2 scales, got 3"),
         (
-            {"lines": {"b": (0.5, line_of_b(coefficients=np.zeros((1, 3)), scales=np.ones(1), freedom=np.ones(1)))}},
-            "The line of 'b' must have 2 groups, got 1",
+            {"lines": {"c": (0.5, curve_of_c(in_units=False, transform=[[0.0, 1.0]] * 2))}, "scales": {"c": POINTED}},
+            r"The effects on 'c' have a transform, but scales\['c'\] has point masses",
         ),
-        ({"scales": None}, "scales must have an entry for 'b', which is part of a line"),
-        ({"scales": {"b": SHAPE_OF_B}}, "scales must have an entry for 'a', which is part of a line"),
+        ({"scales": None}, "scales must have an entry for 'p', which has an effect"),
+        ({"scales": {"a": SHAPES["a"], "p": SHAPES["p"]}}, "scales must have an entry for 'b', which is a sum"),
+        ({"scales": {"b": SHAPE_OF_B}}, "scales must have an entry for 'p', which has an effect"),
         ({"scales": {"q": SHAPE_OF_B}}, "scales: unknown variable 'q'"),
         ({"scales": {"g": SHAPE_OF_B}}, "scales must not have an entry for 'g', which is discrete"),
-        ({"units": None}, "units must have an entry for 'c', which is part of a line"),
-        ({"units": {"c": UNITS["c"]}}, "units must have an entry for 'b', which is part of a line"),
+        ({"units": None}, "units must have an entry for 'b', which has an effect"),
+        ({"units": {"b": UNITS["b"]}}, "units must have an entry for 'c', which is a sum of effects"),
         ({"units": {"g": (0.0, 1.0)}}, "units must have entries of continuous variables only, got 'g'"),
         ({"units": {"c": (0.0, 0.0)}}, r"units\['c'\] must be a centre and a spread above 0"),
         ({"units": {"c": 5}}, r"units\['c'\] must be a centre and a spread above 0"),

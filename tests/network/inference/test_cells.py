@@ -10,8 +10,9 @@ from network_examples import network_with, one_column
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, Shape
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
 from gomea_bn.network.conditionals.conditionals import SIZES
+from gomea_bn.network.conditionals.terms import Terms, broken_line
 
 
 def network_of_one(
@@ -154,8 +155,18 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
     cuts = dict.fromkeys(names, np.empty(0))
     scale, freedoms = np.array([noise]), np.array([freedom])
     lines = {
-        "y": FamilyLine(("x",), (), np.array([[0.0, 1.0]]), scale, freedoms, in_units=True),
-        "z": FamilyLine(("x", "y"), (), np.array([[0.0, 0.5, 0.5]]), scale, freedoms, in_units=True),
+        name: FamilyEffects(
+            parents[name],
+            (),
+            Terms(
+                tuple(broken_line(parent, np.array([0.0, 1.0]), in_units=True) for parent in parents[name])
+            ),
+            np.array([0.0, *[0.0, 1 / len(parents[name])] * len(parents[name])]),
+            scale,
+            freedoms,
+            in_units=True,
+        )
+        for name in ("y", "z")
     }
     network = network_with(
         names,
