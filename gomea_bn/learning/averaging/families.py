@@ -76,7 +76,7 @@ N_COPIES = 20
 # scales that lines are tried on; transformed ones follow
 _ON_SHAPES, _IN_UNITS = 0, 1
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
-_POWER = 0.25
+_POWER = 0.17
 # cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
 _CUT_COST = 0.25
 _MOST_BINS = 15
