@@ -216,10 +216,10 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}
-    own = [OwnScale(scales["y"], in_units=True)]
+    own, repeated = [OwnScale(scales["y"], in_units=True)], RepeatedValues(values["y"], scales["y"])
     member = fitted_effects(
-        design, "y", tuple(parents), tuple(groups), columns, places, n_levels, own, RepeatedValues(values["y"], scales["y"])
-    )  # fmt: skip
+        design, "y", tuple(parents), tuple(groups), columns, places, n_levels, own, repeated
+    )
     effects: Any = member.fitted
     assert effects.words == words
     full = np.column_stack([np.ones(500), design.columns])
