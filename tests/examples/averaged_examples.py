@@ -178,7 +178,7 @@ def with_lines(
             weight, fitted = lines[name]
             stacks[name] = Stack.of(fitted) if weight == 1 else Stack.of(tables[0], fitted, weight)
         else:
-            stacks[name] = Stack.of(*tables) if tables else stack
+            stacks[name] = Stack.of(tables[0]) if tables else stack
     return network.changed(conditionals=conditionals_of(network).changed(stacks=stacks))
 
 

@@ -37,7 +37,7 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import Stack
+from gomea_bn.network.conditionals.family import Stack, log_mixture
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
 from gomea_bn.network.conditionals.scales import (
     Columns,
@@ -552,7 +552,23 @@ class Averaging:
             known = best_stack(members, price)[1]
             if mixture := self._mixture(name, parents, known, price, model):
                 members.append(mixture)
-        return best_stack(members, price)
+        stack, left_out = best_stack(members, price)
+        if (
+            name not in self._line_shapes
+            or not self._ends_inside(name)
+            or len(stack.smooth) < len(stack.members)
+        ):
+            return stack, left_out
+        # values beyond the scale of the rows have tables alone
+        weight = 1 / (self.table.n_rows + 1)
+        shares = ((weight, tables.fitted), *((w * (1 - weight), fitted) for w, fitted in stack.members))
+        return Stack(shares), log_mixture(left_out, tables.left_out, weight)
+
+    def _ends_inside(self, name: str) -> bool:
+        """Return whether the range of a column reaches beyond its probability scale."""
+        low, high = self.network.support[name]
+        shape = self._line_shapes[name]
+        return bool(low < shape.low or high > shape.high)
 
     def _model(self, name: str, parents: Sequence[str]) -> tuple[CurveModel | None, bool]:
         """Return how a column follows its parents under the score, and whether it scores better than a table."""

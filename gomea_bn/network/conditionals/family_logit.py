@@ -233,8 +233,8 @@ def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
         return _logit_of_earlier_versions(content)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise GomeaBnError(
-            "A logit must be an object with the fields parents, groups, coefficients, constants, positions, and amounts "
-            f"of the levels of every group: {error}."
+            "A logit must be an object with the fields parents, groups, coefficients, constants, positions, and "
+            f"amounts of the levels of every group: {error}."
         ) from error
 
 

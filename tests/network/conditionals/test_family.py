@@ -35,7 +35,13 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_effects import log_density_around
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable
 from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, TransformedScale, UnitScale
+from gomea_bn.network.conditionals.scales import (
+    Columns,
+    LineScale,
+    ProbabilityScale,
+    TransformedScale,
+    UnitScale,
+)
 from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
 
 SEEDS = st.integers(0, 5000)
@@ -135,7 +141,7 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
     np.testing.assert_allclose(np.exp(found)[is_wide], expected[is_wide], rtol=1e-5)
 
 
-SCALES = {
+SCALES: dict[bool, dict[str, LineScale]] = {
     False: {name: ProbabilityScale(random_shape(seed), 80) for seed, name in enumerate("xw")},
     True: {name: UnitScale(0.5, 1.5, (-4.0, 5.0)) for name in "xw"},
 }

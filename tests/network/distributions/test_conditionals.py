@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import SHAPES, SUPPORT, averaged_example, copy_with, surface_of_c
+from averaged_examples import SHAPES, SUPPORT, averaged_example, copy_with, curve_of_c
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
@@ -72,7 +72,7 @@ def test_densities_given_parents_are_the_terms_of_the_log_density(kind, name):
 
 
 def test_a_narrow_line_keeps_its_peak():
-    averaged = averaged_example(lines={"c": (0.7, surface_of_c(scales=np.array([1e-3])))})
+    averaged = averaged_example(lines={"c": (0.7, curve_of_c(scales=np.array([1e-3])))})
     for value in (5.1, 5.8, 6.4):
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)
 

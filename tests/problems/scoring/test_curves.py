@@ -14,12 +14,15 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import curves
+from gomea_bn.problems.curve_models import best_curve_model, scored_curve_model
 from gomea_bn.problems.curves import (
+    CurveSizes,
     LevelFunctions,
     ScoredVariable,
     SmoothFunctions,
     UnitFunction,
     curve_data,
+    curve_sizes,
     normal_scores,
 )
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
@@ -566,3 +569,54 @@ def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch
     monkeypatch.setattr(curves, "MOST_FUNCTIONS", 1)
     table = curves_scorer(variables).score([family(2, 0, 1)])[0]
     assert both > lines > table == curves_scorer(variables).table_scores([family(2, 0, 1)])[0]
+
+
+@pytest.mark.parametrize("parents", [(0,), (0, 1), (0, 1, 3)])
+def test_the_best_model_of_a_family_has_the_score_of_the_search(parents: tuple[int, ...]) -> None:
+    variables = some_variables(120)
+    scorer, sizes = curves_scorer(variables), curve_sizes(variables)
+    assert sizes is not None
+    members = [*(variables[p] for p in parents), variables[2]]
+    model, is_better = scored_curve_model(members, METHOD, scorer.rule, sizes)
+    assert model is not None
+    of_search, of_table = (
+        float(one[0])
+        for one in (scorer.score([family(2, *parents)]), scorer.table_scores([family(2, *parents)]))
+    )
+    # the first policy has one cut
+    own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(119)
+    assert is_better == (of_search > of_table)
+    if is_better:
+        assert model.score - own_cost == pytest.approx(of_search, abs=1e-6)
+    else:
+        assert model.score - own_cost <= of_table + 1e-6
+
+
+def test_models_say_which_functions_explain_a_column() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 600))
+    laws = {
+        "line": 0.8 * x - 0.5 * y,
+        "curve": np.sin(2 * x) + 0.3 * y,
+        "product": x * y,
+        "heavy": 0.8 * x,
+        "transformed": np.exp(2 * np.tanh(1.5 * np.sin(x))),
+    }
+    models = {}
+    for name, law in laws.items():
+        noise = rng.standard_t(2, 600) if name == "heavy" else rng.normal(size=600)
+        values = (
+            np.exp(2 * np.tanh(1.5 * np.sin(x) + 0.3 * noise)) if name == "transformed" else law + 0.2 * noise
+        )
+        members = [curved_column("x", x), curved_column("y", y), curved_column("z", values)]
+        sizes = curve_sizes(members)
+        assert sizes is not None
+        models[name] = best_curve_model(members, sizes)
+    assert all(model is not None for model in models.values())
+    assert [models[name].has_products for name in ("line", "curve", "product")] == [False, False, True]
+    assert models["line"].prior == 0 < models["curve"].prior
+    assert models["heavy"].heavy_tails < 10
+    assert models["transformed"].transform is not None
+    # a column with point masses follows no curves
+    points = curved_column("z", np.where(rng.random(600) < 0.5, 0.0, x))
+    assert best_curve_model([curved_column("x", x), points], CurveSizes(9, 3)) is None
