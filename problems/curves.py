@@ -62,10 +62,11 @@ _ROWS_OF_PAIRS = 10_000
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
-# prior of coefficients, in rows: a line, and the least rough curve next to lines, units, and smooth curves
+# prior precision of coefficients, in rows: of a line, and of the narrower ones where there are lines alone
 _LINE_PRECISION = 1.0
 _WIDTHS = (1.0, 10.0, 100.0)
-_CURVE_PRECISIONS = (*[np.inf] * len(_WIDTHS), np.inf, 1.0)
+# of the least rough curve, for each prior: lines, lines in units, and smooth curves
+_CURVE_PRECISIONS = (*(np.inf for _ in _WIDTHS), np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -312,13 +313,16 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
-    the normal scores of every continuous parent and a line of its values in units, one amount for every level of every discrete parent, and noise. The
-    score is the marginal likelihood under a normal prior of the coefficients and an inverse-gamma prior of the variance
-    of normal noise, as a density with respect to the shape of the column. Lines of normal scores, and lines of these
-    and of values in units, are compared with curves whose prior precision grows with their roughness, each without products and with those of some pairs of parents: products of
-    their first functions or of their levels, as many as are affordable for all pairs of columns. Pairs are chosen by
-    what each one gains alone, and the choice costs the log of the number of sets of as many pairs. The noise is never
-    narrower than what equal values cover, so that repeated values gain no density.
+    the normal scores of every continuous parent and a line of its values, one amount for every level of every discrete
+    parent, and noise. The score is the marginal likelihood under a normal prior of the coefficients and an
+    inverse-gamma prior of the variance of normal noise, as a density with respect to the shape of the column. The
+    noise is never narrower than what equal values cover, so that repeated values gain no density.
+
+    Three models are compared: lines of normal scores, under the best of three prior widths; these lines and lines of
+    values; and all functions, where the prior precision of a curve grows with its roughness. The first and the last one
+    may also have products of pairs of parents: of lines and levels, or of the first functions and levels, as many as
+    are affordable for all pairs of columns. Pairs are chosen by what each one gains alone, and the choice costs the log
+    of the number of sets of as many pairs.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
     may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in
