@@ -165,7 +165,10 @@ class LevelFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        codes = self._codes[first:last]
+        return self.of_codes(self._codes[first:last])
+
+    def of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the functions of some codes, float64 (n, n_functions)."""
         return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -261,10 +264,14 @@ class NumberFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        smooth = self.smooth.of_rows(first, last)
-        if self.units is None:
-            return smooth
-        return np.column_stack([smooth, self.units.of_values(self._values[first:last])])
+        return self._with_units(self.smooth.of_rows(first, last), self._values[first:last])
+
+    def of_values(self, values: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions of some values with the normal scores `scores`, float64 (n, n_functions)."""
+        return self._with_units(self.smooth.of_scores(scores), values)
+
+    def _with_units(self, smooth: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return smooth if self.units is None else np.column_stack([smooth, self.units.of_values(values)])
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the line and the first curves, given the functions of some rows, float64 (n_rows, n_factors)."""
