@@ -62,10 +62,11 @@ _ROWS_OF_PAIRS = 10_000
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
-# prior of coefficients, in rows: a line, and the least rough curve next to lines, units, and smooth curves
+# prior precision of coefficients, in rows: of a line, and of the narrower ones where there are lines alone
 _LINE_PRECISION = 1.0
 _WIDTHS = (1.0, 10.0, 100.0)
-_CURVE_PRECISIONS = (*[np.inf] * len(_WIDTHS), np.inf, 1.0)
+# of the least rough curve, for each prior: lines, lines in units, and smooth curves
+_CURVE_PRECISIONS = (*(np.inf for _ in _WIDTHS), np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -153,7 +154,7 @@ class LevelFunctions:
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The functions of every level, float64 (n_levels, n_functions)."""
-        return np.asarray(np.eye(self._n_levels)[:, self._used] * self._scale)
+        return self.of_codes(np.arange(self._n_levels, dtype=np.int32))
 
     @property
     def factor_matrix(self) -> NDArray[np.float64]:
@@ -162,7 +163,10 @@ class LevelFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        codes = self._codes[first:last]
+        return self.of_codes(self._codes[first:last])
+
+    def of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the functions of some codes, float64 (n, n_functions)."""
         return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -281,10 +285,14 @@ class NumberFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        smooth = self.smooth.of_rows(first, last)
-        if self.units is None:
-            return smooth
-        return np.column_stack([smooth, self.units.of_values(self._values[first:last])])
+        return self._with_units(self.smooth.of_rows(first, last), self._values[first:last])
+
+    def of_values(self, values: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions of some values with the normal scores `scores`, float64 (n, n_functions)."""
+        return self._with_units(self.smooth.of_scores(scores), values)
+
+    def _with_units(self, smooth: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return smooth if self.units is None else np.column_stack([smooth, self.units.of_values(values)])
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the line and the first curves, given the functions of some rows, float64 (n_rows, n_factors)."""
@@ -333,14 +341,16 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
-    the normal scores of every continuous parent and a line of its values in units, one amount for every level of every
-    discrete parent, and noise. The score is the marginal likelihood under a normal prior of the coefficients and an
-    inverse-gamma prior of the variance of normal noise, as a density with respect to the shape of the column. Lines of
-    normal scores, and lines of these and of values in units, are compared with curves whose prior precision grows with
-    their roughness, each without products and with those of some pairs of parents: products of their first functions
-    or of their levels, as many as are affordable for all pairs of columns. Pairs are chosen by what each one gains
-    alone, and the choice costs the log of the number of sets of as many pairs. The noise is never narrower than what
-    equal values cover, so that repeated values gain no density.
+    the normal scores of every continuous parent and a line of its values, one amount for every level of every discrete
+    parent, and noise. The score is the marginal likelihood under a normal prior of the coefficients and an
+    inverse-gamma prior of the variance of normal noise, as a density with respect to the shape of the column. The
+    noise is never narrower than what equal values cover, so that repeated values gain no density.
+
+    Three models are compared: lines of normal scores, under the best of three prior widths; these lines and lines of
+    values; and all functions, where the prior precision of a curve grows with its roughness. The first and the last one
+    may also have products of pairs of parents: of lines and levels, or of the first functions and levels, as many as
+    are affordable for all pairs of columns. Pairs are chosen by what each one gains alone, and the choice costs the log
+    of the number of sets of as many pairs.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
     may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in

@@ -18,6 +18,7 @@ from gomea_bn.problems.curve_models import best_curve_model, scored_curve_model
 from gomea_bn.problems.curves import (
     CurveSizes,
     LevelFunctions,
+    NumberFunctions,
     ScoredVariable,
     SmoothFunctions,
     UnitFunction,
@@ -345,6 +346,35 @@ def test_a_column_in_its_own_units_is_standardised_and_has_no_far_values(scale: 
     quarters = np.quantile(values[:-1] / scale, (0.25, 0.75))
     assert (found[-1] - np.median(found)) / slopes[0] == pytest.approx(30 * np.ptp(quarters), rel=0.02)
     assert function.of_values(np.array([np.finfo(float).max]))[0] == found[-1]
+
+
+def test_functions_of_rows_are_those_of_their_values() -> None:
+    variables = some_variables()
+    values = np.asarray(variables[1].values, np.float64)
+    scores, _ = normal_scores(values)
+    numbers = NumberFunctions(values, scores, 9, has_units=True)
+    some = np.array([40, 3, 3])
+    found = numbers.of_values(values[some], scores[some])
+    np.testing.assert_allclose(found, numbers.of_rows(0, 60)[some], atol=1e-12)
+    np.testing.assert_allclose(numbers.of_rows(0, 60), design_of(variables, 1), atol=1e-9)
+    assert numbers.factors(found).shape == (3, 6)
+    codes = np.asarray(variables[3].values, np.int32)
+    levels = LevelFunctions(codes, 3)
+    # a level that did not occur has no function
+    np.testing.assert_array_equal(levels.of_codes(np.array([1], np.int32)), [[0.0, 0.0]])
+    np.testing.assert_array_equal(levels.of_codes(codes[some]), levels.of_rows(0, 60)[some])
+
+
+def test_few_values_and_large_tables_have_no_function_in_units() -> None:
+    values = np.random.default_rng(0).integers(0, 9, 200).astype(np.float64)
+    for some, has_units, expected in (
+        (values, True, False),
+        (np.arange(200.0), True, True),
+        (np.arange(200.0), False, False),
+    ):
+        functions = NumberFunctions(some, normal_scores(some)[0], 9, has_units=has_units)
+        assert (functions.units is not None) == expected
+        assert functions.of_rows(0, 200).shape[1] == len(functions.roughness)
 
 
 def test_wide_and_narrow_lines_pay_by_their_size() -> None:
