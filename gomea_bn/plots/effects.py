@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # panels next to each other, and all of them
 _MOST_ABREAST, _MOST_PANELS = 4, 12
 # inches
-_PANEL = (2.5, 2.3)
+_PANEL, _NARROWEST = (2.5, 2.3), 1.5
 # share of the height that the bars of rows take, and room above the band
 _ROWS, _ROOM = 0.16, 0.04
 # characters
@@ -63,8 +64,9 @@ def plot_effects(network: DiscretizedBayesNet, variable: str, *, figure: Figure 
     """
     effects = network.column_effects(variable)
     n_panels = min(len(effects.effects), _MOST_PANELS)
-    n_abreast = min(n_panels, _MOST_ABREAST)
-    n_lines = -(-n_panels // n_abreast)
+    room = _MOST_ABREAST if figure is None else int(figure.get_figwidth() / _NARROWEST)
+    n_lines = ceil(n_panels / min(max(room, 1), _MOST_ABREAST))
+    n_abreast = ceil(n_panels / n_lines)
     if figure is None:
         import matplotlib.pyplot as plt
 

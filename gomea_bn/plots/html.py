@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -133,10 +134,11 @@ def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
     ends = [(one.lows, one.highs) if has_band else (one.means, one.means) for one in shown]
     low = min(float(lows[:, list(outcomes)].min()) for lows, _ in ends)
     high = max(float(highs[:, list(outcomes)].max()) for _, highs in ends)
-    n_abreast = min(len(shown), _MOST_ABREAST)
+    n_lines = ceil(len(shown) / _MOST_ABREAST)
+    n_abreast = ceil(len(shown) / n_lines)
     tall = _ABOVE + _TALL + _ROWS + _BELOW
     key = _HEIGHT if len(outcomes) > 1 else 0
-    width, height = _LEFT + n_abreast * _PANEL, -(-len(shown) // n_abreast) * tall + key
+    width, height = _LEFT + n_abreast * _PANEL, n_lines * tall + key
     panels = []
     for k, effect in enumerate(shown):
         x, y = _LEFT + k % n_abreast * _PANEL, k // n_abreast * tall + key

@@ -505,4 +505,5 @@ def test_networks_with_more_probabilities_than_rows_are_reported():
         assert learner(max_evaluations=50).fit(rows).network_.n_parameters <= 40
         BayesNetEnsemble(learner(**options), n_networks=2, random_state=3).fit(rows)
         # tables that are computed from conditionals need no rows for each probability
-        assert learner(density="averaged", **options).fit(rows).network_.n_parameters > 40
+        averaged = learner(density="averaged", **options).fit(rows).network_
+        assert averaged.of_tables().n_parameters > 40
