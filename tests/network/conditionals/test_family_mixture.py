@@ -33,7 +33,7 @@ def averaged_network(frame: pd.DataFrame) -> DiscretizedBayesNet:
     """Return a network with x and c as the parents of y, with conditionals."""
     cuts = {"x": np.array([1.0, 2.0]), "y": np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0])}
     network = DiscretizedBayesNet.from_table(frame, [("x", "y"), ("c", "y")], cuts, pseudo_count=1.0)
-    return average_families(network, frame, n_copies=2)
+    return average_families(network, frame, n_copies=2, prefer="density")
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_a_missing_parent_is_summed_over(network: DiscretizedBayesNet) -> None:
             {"x": middles, "c": pd.Categorical([row["c"]] * len(middles), [0, 1]), "y": float(row["y"])}
         )
         expected.append(math.log((np.exp(network.log_density(rows)) * np.diff(values)).sum()))
-    assert_allclose(network.log_density(gaps), expected, atol=2e-3)
+    assert_allclose(network.log_density(gaps), expected, atol=5e-3)
 
 
 def test_files_keep_mixtures(network: DiscretizedBayesNet) -> None:
