@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import log, prod
@@ -549,9 +549,7 @@ class Averaging:
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
         price = _PRICE if prefer == "simple" else 0.0
         if line == "auto" and name in self._line_shapes:
-            known = best_stack(members, price)[1]
-            if mixture := self._mixture(name, parents, known, price, model):
-                members.append(mixture)
+            members += self._mixtures(name, parents, best_stack(members, price)[1], price)
         stack, left_out = best_stack(members, price)
         if (
             name not in self._line_shapes
@@ -608,29 +606,24 @@ class Averaging:
             RepeatedValues(columns[name], scales[name], tables.left_out),
         )
 
-    def _mixture(
-        self,
-        name: str,
-        all_parents: Sequence[str],
-        known: NDArray[np.float64],
-        price: float,
-        model: CurveModel | None,
-    ) -> Member | None:
-        """Return the mixture of lines of a column, on the scale of its effects; None without one that may pay."""
+    def _mixtures(
+        self, name: str, all_parents: Sequence[str], known: NDArray[np.float64], price: float
+    ) -> Iterator[Member]:
+        """Yield the mixtures of lines of a column on its probability scale and in its own units that may pay."""
         from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
 
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         if not parents:
-            return None
-        in_units = model is not None and model.in_units and not self._line_shapes[name].points
-        scales: Mapping[str, LineScale] = self._in_own if in_units else self._on_shapes
-        rows, slope = self._line_rows(name, parents, discrete, scales)
-        fitted = fitted_mixture(rows, known - slope, price)
+            return
         repeated = RepeatedValues(self._columns[name], self._on_shapes[name], known)
-        if fitted is None or repeated.gain(logs := fitted.left_out + slope):
-            return None
-        return Member(fitted.of_family(parents, discrete, rows, in_units=in_units), logs)
+        scales: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
+        # a probability has no units
+        for in_units, of_columns in enumerate(scales[: 1 if self._line_shapes[name].points else 2]):
+            rows, slope = self._line_rows(name, parents, discrete, of_columns)
+            fitted = fitted_mixture(rows, known - slope, price)
+            if fitted is not None and not repeated.gain(logs := fitted.left_out + slope):
+                yield Member(fitted.of_family(parents, discrete, rows, in_units=bool(in_units)), logs)
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]
