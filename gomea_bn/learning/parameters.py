@@ -187,11 +187,14 @@ class Averaged(_Subject):
     Parameters
     ----------
     line : {"auto", "single", "none"}
-        Whether averaged densities may use lines and curves. "single": a column follows one of them, and no mixture.
+        Whether columns may follow effects of their parents, or mixtures of lines. "single": no mixtures. "none": tables
+        alone.
     prefer : {"simple", "density"}
         "simple": of networks whose density of left-out rows is within one standard error of that of the best one, the
-        network with the fewest edges; under the default score of tables with continuous columns alone, and without
-        missing values. "density": the network with the best score.
+        network with the fewest edges, under the default score of tables with continuous columns alone and without
+        missing values; and of tables, effects and mixtures, what the score chose, unless left-out rows gain more than a
+        nat for every further number of another choice. "density": the network with the best score, and what left-out
+        rows are likeliest under.
 
     Examples
     --------
@@ -205,13 +208,14 @@ class Averaged(_Subject):
     line: str = option(
         "auto",
         Choice(("auto", "single", "none")),
-        "auto: averaged densities use lines, curves and mixtures of lines where they help; single: no mixtures; none: "
-        "tables alone.",
+        "auto: columns follow tables, effects of their parents or mixtures of lines; single: no mixtures; none: tables "
+        "alone.",
     )
     prefer: str = option(
         "simple",
         Choice(("simple", "density")),
-        "simple: fewest edges whose left-out density is within one standard error of the best; density: best score.",
+        "simple: fewest edges whose left-out density is within one standard error of the best, and few numbers; "
+        "density: best score, and the densest conditionals.",
     )
 
 
