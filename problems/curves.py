@@ -364,7 +364,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
     rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
-    sizes, functions = _sizes_and_functions(variables)
+    sizes, functions = sizes_and_functions(variables)
     if sizes is None:
         return no_curves()
     with one_blas_thread():
@@ -388,9 +388,20 @@ def sizes_and_functions(
     variables: Sequence[ScoredVariable],
 ) -> tuple[CurveSizes | None, list[ColumnFunctions]]:
     """Return how many functions the columns of a table have, and these; None if lines are too costly or of no use."""
-    # eigenvectors of small matrices do not pay for threads
+    n_rows = len(variables[0].values)
+    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
+    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
+    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
+    affordable = (most - n_levels) // max(n_continuous, 1)
+    per_column = int(min(wanted, affordable))
+    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
+        return None, []
+    has_units = affordable > per_column
+    # eigenvectors of small matrices do not pay for threads, and one thread gives the same signs everywhere
     with one_blas_thread():
-        return _sizes_and_functions(variables)
+        functions = _functions(variables, per_column, has_units)
+    return CurveSizes(per_column, has_units, _affordable_factors(functions, n_rows)), functions
 
 
 def family_curve_data(
@@ -406,23 +417,6 @@ def family_curve_data(
         if functions is None:
             functions = _functions(variables, sizes.per_column, sizes.has_units)
         return _of_rows(variables, functions, sizes)
-
-
-def _sizes_and_functions(
-    variables: Sequence[ScoredVariable],
-) -> tuple[CurveSizes | None, list[ColumnFunctions]]:
-    n_rows = len(variables[0].values)
-    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
-    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
-    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
-    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** _GROWTH)))
-    affordable = (most - n_levels) // max(n_continuous, 1)
-    per_column = int(min(wanted, affordable))
-    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
-        return None, []
-    has_units = affordable > per_column
-    functions = _functions(variables, per_column, has_units)
-    return CurveSizes(per_column, has_units, _affordable_factors(functions, n_rows)), functions
 
 
 def _functions(
