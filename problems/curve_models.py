@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.curves import (
+    ColumnFunctions,
     CurveSizes,
     ScoredVariable,
     family_curve_data,
@@ -58,11 +59,16 @@ class CurveModel:
     transform: NDArray[np.float64] | None
 
 
-def best_curve_model(family: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveModel | None:
-    """Return the model of the last variable of a family given all others; None if it cannot follow curves."""
+def best_curve_model(
+    family: Sequence[ScoredVariable], sizes: CurveSizes, functions: Sequence[ColumnFunctions] | None = None
+) -> CurveModel | None:
+    """Return the model of the last variable of a family given all others; None if it cannot follow curves.
+
+    It does not depend on cuts. `functions` are those of the variables, if they are known.
+    """
     n_views, child = len(family), len(family) - 1
     views = np.arange(n_views, dtype=np.int64)
-    curves = family_curve_data(family, sizes)._replace(variable=views)
+    curves = family_curve_data(family, sizes, functions)._replace(variable=views)
     if not has_curves(curves):
         return None
     scratch = new_curve_scratch(curves)
@@ -98,21 +104,16 @@ def best_curve_model(family: Sequence[ScoredVariable], sizes: CurveSizes) -> Cur
     )
 
 
-def scored_curve_model(
-    family: Sequence[ScoredVariable], method: ScoringMethod, rule: ScoreRule, sizes: CurveSizes
-) -> tuple[CurveModel | None, bool]:
-    """Return the model of the last variable of a family given all others, and whether it scores better than a table.
+def beats_table(
+    model: CurveModel, family: Sequence[ScoredVariable], method: ScoringMethod, rule: ScoreRule
+) -> bool:
+    """Return whether the model of the last variable of a family given all others scores better than their table.
 
-    Parameters are those of `FamilyScorer`, and `sizes` those of the whole table. The cuts of every continuous variable
-    are its only policy. Without a model the table is better.
+    Method and rule are those of `FamilyScorer`. The cuts of every continuous variable are its only policy.
     """
-    model = best_curve_model(family, sizes)
-    if model is None:
-        return None, False
     child = len(family) - 1
-    families = [Family((child, 0), tuple((parent, 0) for parent in range(child)))]
-    of_table, of_curves = (
-        float(FamilyScorer(family, method, rule, curves=curves).score(families, use_cache=False)[0])
-        for curves in (None, family_curve_data(family, sizes))
-    )
-    return model, of_curves > of_table
+    scorer = FamilyScorer(family, method, rule)
+    of_family = Family((child, 0), tuple((parent, 0) for parent in range(child)))
+    (of_table,) = scorer.score([of_family], use_cache=False).tolist()
+    costs = rule.edge_cost * child + float(scorer.rows.own_cost[scorer.view(child, 0)])
+    return bool(model.score - costs > of_table)

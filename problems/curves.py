@@ -110,6 +110,11 @@ class ScoredVariable:
         return int(np.count_nonzero(self.is_observed))
 
     @property
+    def constant_score(self) -> float:
+        """Part of the score of every network in nats that the column adds whatever its parents and its cuts are."""
+        return 0.0 if self.shape is None else self.shape.constant_score * (len(self.values) / self.n_observed)
+
+    @property
     def has_free_cuts(self) -> bool:
         """Return whether the column is continuous and no user has fixed its cuts."""
         return bool(self.policies) and all(policy.chosen for policy in self.policies)
@@ -359,7 +364,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
     rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
-    sizes, functions = _sizes_and_functions(variables)
+    sizes, functions = sizes_and_functions(variables)
     if sizes is None:
         return no_curves()
     with one_blas_thread():
@@ -375,20 +380,18 @@ class CurveSizes(NamedTuple):
     factors: tuple[int, int, int]
 
 
-def curve_sizes(variables: Sequence[ScoredVariable]) -> CurveSizes | None:
-    """Return how many functions the columns of a table have; None if not even lines are affordable, or of no use."""
-    return _sizes_and_functions(variables)[0]
+ColumnFunctions = LevelFunctions | NumberFunctions
+"""The functions of a column, by its kind."""
 
 
-def family_curve_data(variables: Sequence[ScoredVariable], sizes: CurveSizes) -> CurveData:
-    """Return what kernels need to score some columns of a table as sums of curves of others."""
-    with one_blas_thread():
-        return _of_rows(variables, _functions(variables, sizes.per_column, sizes.has_units), sizes)
+def sizes_and_functions(
+    variables: Sequence[ScoredVariable], *, has_units: bool | None = None
+) -> tuple[CurveSizes | None, list[ColumnFunctions]]:
+    """Return how many functions the columns of a table have, and these; None if lines are too costly or of no use.
 
-
-def _sizes_and_functions(
-    variables: Sequence[ScoredVariable],
-) -> tuple[CurveSizes | None, list[LevelFunctions | NumberFunctions]]:
+    `has_units` says whether columns in their own units are functions, if they are affordable; by default they are if
+    any column may be uniform inside its bins.
+    """
     n_rows = len(variables[0].values)
     n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
     most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
@@ -398,14 +401,34 @@ def _sizes_and_functions(
     per_column = int(min(wanted, affordable))
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return None, []
-    has_units = affordable > per_column
-    functions = _functions(variables, per_column, has_units)
+    if has_units is None:
+        # where shapes are all that counts, increasing transformations change nothing
+        has_units = any(v.shape is not None and False in v.shape.measures for v in variables)
+    has_units = has_units and affordable > per_column
+    # eigenvectors of small matrices do not pay for threads, and one thread gives the same signs everywhere
+    with one_blas_thread():
+        functions = _functions(variables, per_column, has_units)
     return CurveSizes(per_column, has_units, _affordable_factors(functions, n_rows)), functions
+
+
+def family_curve_data(
+    variables: Sequence[ScoredVariable],
+    sizes: CurveSizes,
+    functions: Sequence[ColumnFunctions] | None = None,
+) -> CurveData:
+    """Return what kernels need to score some columns of a table as sums of curves of others.
+
+    `functions` are those of the columns, if they are known.
+    """
+    with one_blas_thread():
+        if functions is None:
+            functions = _functions(variables, sizes.per_column, sizes.has_units)
+        return _of_rows(variables, functions, sizes)
 
 
 def _functions(
     variables: Sequence[ScoredVariable], per_column: int, has_units: bool
-) -> list[LevelFunctions | NumberFunctions]:
+) -> list[ColumnFunctions]:
     """Return the functions of every column."""
     return [
         LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
@@ -418,7 +441,7 @@ def _functions(
 
 def _of_rows(
     variables: Sequence[ScoredVariable],
-    functions: Sequence[LevelFunctions | NumberFunctions],
+    functions: Sequence[ColumnFunctions],
     sizes: CurveSizes,
 ) -> CurveData:
     """Return the moments of all rows, given the functions of every column."""
@@ -519,7 +542,7 @@ def _of_rows(
 
 def _tail_data(
     variables: Sequence[ScoredVariable],
-    functions: Sequence[LevelFunctions | NumberFunctions],
+    functions: Sequence[ColumnFunctions],
     own: NDArray[np.float64],
     terms: NDArray[np.int64],
 ) -> TailData:
@@ -568,7 +591,7 @@ def no_tails() -> TailData:
 
 def _transform_data(
     variables: Sequence[ScoredVariable],
-    functions: Sequence[LevelFunctions | NumberFunctions],
+    functions: Sequence[ColumnFunctions],
     scores: Mapping[int, NDArray[np.float64]],
     widths: Mapping[int, NDArray[np.float64]],
 ) -> TransformData:
@@ -665,9 +688,7 @@ def no_logits(n_variables: int) -> LogitData:
     )
 
 
-def _affordable_factors(
-    functions: Sequence[LevelFunctions | NumberFunctions], n_rows: int
-) -> tuple[int, int, int]:
+def _affordable_factors(functions: Sequence[ColumnFunctions], n_rows: int) -> tuple[int, int, int]:
     """Return how many factors of a continuous column are affordable in the products of all pairs, by kind of pair.
 
     Each kind has as many as the kinds before it leave. Pairs with too many products of levels have none.
@@ -688,7 +709,7 @@ def _affordable_factors(
 
 
 def _pairs(
-    functions: Sequence[LevelFunctions | NumberFunctions], factors: Sequence[int]
+    functions: Sequence[ColumnFunctions], factors: Sequence[int]
 ) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
     """Return the pairs whose factors are multiplied: of continuous columns, of both kinds, and of discrete columns."""
     continuous = [v for v, column in enumerate(functions) if isinstance(column, NumberFunctions)]

@@ -307,13 +307,7 @@ class FamilyScorer:
         self.growth = growth
         self.constant_score = 0.0
         if rule.kind not in MISFIT_KINDS:
-            self.constant_score = float(
-                sum(
-                    v.shape.constant_score * (len(v.values) / v.n_observed)
-                    for v in self.variables
-                    if v.shape is not None
-                )
-            )
+            self.constant_score = float(sum(v.constant_score for v in self.variables))
         for variable in self.variables:
             most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
             if most > MAX_CARDINALITY:

@@ -41,6 +41,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
+from gomea_bn.network.recorded import FAMILY_SCORES
 from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
@@ -396,7 +397,8 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, 
     metadata = learner.network_.metadata
     # the score is that of the subsample
     del metadata["score"]
-    metadata.pop("all_rows", None)
+    for name in (FAMILY_SCORES, "all_rows"):
+        metadata.pop(name, None)
     metadata |= record
     shapes = {name: table_shapes(table)[name].shape for name in learner.network_.shapes}
     return DiscretizedBayesNet.from_table(

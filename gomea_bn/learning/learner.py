@@ -41,6 +41,7 @@ from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded import FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
@@ -635,6 +636,7 @@ def final_network(
     left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
+    scores = learned.family_scores
     network = learned.over(
         table,
         pseudo_count=learner.pseudo_count,
@@ -649,6 +651,8 @@ def final_network(
             "shape": learner.shape,
             **({LEFT_OUT_COLUMNS: left_out} if left_out else {}),
             **learned.record,
+            # rows with missing values have no score that is a sum over all rows
+            **({FAMILY_SCORES: scores} if scores and not table.n_missing else {}),
             **score_record(method, rule, plain_options(learner)["penalty"]),
         },
     )

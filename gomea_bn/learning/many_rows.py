@@ -47,7 +47,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.counting import completes_pieces, network_of_counts
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded import counted_parents
+from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.problems.kernels.score import DIRICHLET
@@ -498,6 +498,8 @@ class Improvement:
                 )
                 # the gain of curves is known on the sample alone
                 score += curves[name]["nats"] * rows.n_rows / table.n_rows
+        # those of the sample
+        metadata = {key: value for key, value in of_sample.metadata.items() if key != FAMILY_SCORES}
         parts = {
             "cut_points": rows.cut_points(climb.cuts),
             "support": {name: (sample.low, sample.high) for name, sample in rows.sorted_samples.items()},
@@ -505,7 +507,7 @@ class Improvement:
             "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             "pseudo_count": of_sample.pseudo_count,
             "value_kinds": of_sample.value_kinds,
-            "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
+            "metadata": {**metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]
         with_children = {names.index(parent) for parent, _ in edges}

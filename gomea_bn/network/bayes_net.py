@@ -60,7 +60,7 @@ from gomea_bn.network.parts import (
     check_table,
     random_generator,
 )
-from gomea_bn.network.recorded import CHECKS, recorded_checks
+from gomea_bn.network.recorded import CHECKS, family_scores, recorded_checks
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.shown_tables import ShownTables
 from gomea_bn.network.tables import PseudoCount, bin_texts
@@ -427,6 +427,19 @@ class DiscretizedBayesNet(Immutable):
             {"pairs": 0, "off": 0} if known is None else {"pairs": known.n_pairs, "off": known.n_off}
         )
         return frame
+
+    @property
+    def family_scores(self) -> dict[str, float]:
+        """Score of every variable given its parents in nats, whose sum is the score of the fit.
+
+        A fit with default options of a table without missing values records them. They are log marginal likelihoods
+        of the values, with every continuous column scaled to [0, 1], minus the costs of edges and cuts: by the table or
+        by the curves of the search, whichever is better. The cuts are those of the search. Other ones are shown of
+        columns in families that follow curves, so that tables over the shown bins need not have these scores.
+
+        Networks that were made by hand, refined, or improved over more rows than the search had, have none.
+        """
+        return family_scores(self)
 
     @property
     def adjacency_matrix(self) -> NDArray[np.int8]:

@@ -17,7 +17,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.recorded import EDGE_PROBABILITIES, NetworkLike
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, FAMILY_SCORES, NetworkLike
 from gomea_bn.runtime.files import written
 from gomea_bn.texts import counted, listed, shown_name
 
@@ -25,7 +25,7 @@ LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""
 
 # metadata of a network that a search has found
-_OF_SEARCH = ("score", "seed", "n_eval", "curves")
+_OF_SEARCH = ("score", FAMILY_SCORES, "seed", "n_eval", "curves")
 # pairs with a smaller probability of an edge are left out of a network's record
 _LEAST_RECORDED = 0.005
 # pairs without an edge that a text names

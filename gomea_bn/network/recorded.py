@@ -89,6 +89,23 @@ def parents_by_gain(network: NetworkLike, name: str) -> list[tuple[str, float]]:
     return found
 
 
+FAMILY_SCORES = "families"
+"""Entry of a network's metadata, which a fit writes: the part of every column in the score."""
+# nats by which a sum of scores may differ from that of the search
+_ROUNDING = 1e-6
+
+
+def family_scores(network: NetworkLike) -> dict[str, float]:
+    """Return the recorded score of every variable given its parents, in nats; empty if they do not sum to the score."""
+    record: Any = network.metadata.get(FAMILY_SCORES)
+    score: Any = network.metadata.get("score")
+    if not isinstance(record, Mapping) or set(record) != set(network.names):
+        return {}
+    if not all(map(is_real, (score, *record.values()))) or abs(sum(record.values()) - score) > _ROUNDING:
+        return {}
+    return {name: float(record[name]) for name in network.names}
+
+
 def ordered_parents(network: NetworkLike, name: str) -> tuple[str, ...]:
     """Return all parents of a variable, those of `parents_by_gain` first and in their order."""
     first = [parent for parent, _ in parents_by_gain(network, name)]

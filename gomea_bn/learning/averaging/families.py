@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log, prod
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -55,8 +56,8 @@ from gomea_bn.network.tables import (
     table_and_left_out_cells,
     table_of_counts,
 )
-from gomea_bn.problems.curve_models import CurveModel, best_curve_model, scored_curve_model
-from gomea_bn.problems.curves import CurveSizes, ScoredVariable, curve_sizes
+from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
+from gomea_bn.problems.curves import ColumnFunctions, CurveSizes, ScoredVariable, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import (
@@ -307,6 +308,29 @@ def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     )
 
 
+@dataclass(frozen=True)
+class _Curves:
+    """The functions of the columns of a table, and the models of families, each of which is made once."""
+
+    sizes: CurveSizes
+    functions: Mapping[str, ColumnFunctions]
+    # by the measures inside the bins of the last column, and the names
+    models: dict[tuple[Any, ...], CurveModel | None] = field(default_factory=dict)
+
+    def model(self, family: Sequence[ScoredVariable]) -> CurveModel | None:
+        """Return the model of the last variable of a family given all others, whatever its cuts."""
+        shape, names = family[-1].shape, [variable.name for variable in family]
+        key = (None if shape is None else shape.measures, *names)
+        if key not in self.models:
+            functions = [self.functions[name] for name in names]
+            self.models[key] = best_curve_model(family, self.sizes, functions)
+        return self.models[key]
+
+
+# networks of the same rows share families; by whether columns in their own units are functions
+_curves_of_tables: WeakKeyDictionary[Table, dict[bool, _Curves | None]] = WeakKeyDictionary()
+
+
 class Averaging:
     """A network, its rows, and what averages of its families are made of.
 
@@ -357,7 +381,7 @@ class Averaging:
         network, names = self.network, self.network.names
         # made by the calling thread, which has the spare ones
         if line != "none":
-            _ = self._on_shapes, self._in_own, self._sizes
+            _ = self._on_shapes, self._in_own, self._curves
         # regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
             found = in_spare_threads(
@@ -524,9 +548,19 @@ class Averaging:
         return scales
 
     @cached_property
-    def _sizes(self) -> CurveSizes | None:
-        """How many functions of columns the score of the whole table has."""
-        return curve_sizes(self._scored) if self._line_shapes else None
+    def _curves(self) -> _Curves | None:
+        """The functions of the columns of the table; None if no column may follow them."""
+        if not self._line_shapes:
+            return None
+        of_table = _curves_of_tables.setdefault(self.table, {})
+        # as the search had them
+        has_units = self.network.metadata.get("shape") != "marginal"
+        if has_units not in of_table:
+            sizes, functions = sizes_and_functions(self._scored, has_units=has_units)
+            names = [variable.name for variable in self._scored]
+            known = None if sizes is None else _Curves(sizes, dict(zip(names, functions, strict=True)))
+            of_table[has_units] = known
+        return of_table[has_units]
 
     @cached_property
     def _scored(self) -> list[ScoredVariable]:
@@ -543,7 +577,7 @@ class Averaging:
         `line` and `prefer` are as of `average_families`.
         """
         effects, is_scored, model = None, False, None
-        if line != "none" and parents and self._sizes is not None:
+        if line != "none" and parents and self._curves is not None:
             model, is_scored = self._model(name, parents)
             effects = None if model is None else self._effects(name, parents, model, tables)
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
@@ -570,13 +604,14 @@ class Averaging:
 
     def _model(self, name: str, parents: Sequence[str]) -> tuple[CurveModel | None, bool]:
         """Return how a column follows its parents under the score, and whether it scores better than a table."""
-        assert self._sizes is not None
+        assert self._curves is not None
         variables = {variable.name: variable for variable in self._scored}
         family = [variables[member] for member in self.network.names if member in parents] + [variables[name]]
-        if not self.network.shapes:
-            # the score of uniform bins knows tables alone
-            return best_curve_model(family, self._sizes), False
-        return scored_curve_model(family, self.session.method, self.session.rule, self._sizes)
+        model = self._curves.model(family)
+        # the score of uniform bins knows tables alone
+        if model is None or not self.network.shapes:
+            return model, False
+        return model, beats_table(model, family, self.session.method, self.session.rule)
 
     def _effects(self, name: str, parents: Sequence[str], model: CurveModel, tables: Member) -> Member | None:
         """Return the sum of effects, or the logit, of a model."""
@@ -585,9 +620,9 @@ class Averaging:
         continuous = tuple(parent for parent in ordered if parent in scales)
         discrete = tuple(parent for parent in ordered if parent in network.levels)
         n_levels = {member: network.cardinality(member) for member in network.levels}
-        assert self._sizes is not None
+        assert self._curves is not None
         by_units: dict[bool, Mapping[str, LineScale]] = {False: scales, True: self._in_own}
-        design = design_of_model(model, ordered, columns, by_units, n_levels, self._sizes)
+        design = design_of_model(model, ordered, columns, by_units, n_levels, self._curves.sizes)
         places = {parent: columns.positions(parent, scales[parent]) for parent in continuous}
         if name in network.levels:
             from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit

@@ -15,7 +15,7 @@ from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded import parents_by_gain
+from gomea_bn.network.recorded import FAMILY_SCORES, parents_by_gain
 from gomea_bn.runtime.threads import in_spare_threads
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
@@ -78,9 +78,13 @@ def _metadata(
         for child, entries in metadata["parents"].items()
         if (left := [entry for entry in entries if (entry[0], child) not in removed])
     }
+    families = {
+        child: score - gone.get(child, 0.0) for child, score in metadata.get(FAMILY_SCORES, {}).items()
+    }
     mean, error = path.loss()
     return {
         **metadata,
+        **({FAMILY_SCORES: families} if families else {}),
         **({"curves": curves} if curves else {}),
         "parents": parents,
         "score": metadata["score"] - sum(losses),

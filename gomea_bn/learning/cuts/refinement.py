@@ -31,7 +31,7 @@ from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.options import automatic_bins
 from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, FAMILY_SCORES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
@@ -217,8 +217,8 @@ def refine_boundaries(
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
-    # every row counts once, also in the score
-    for name in ("weights", "copies"):
+    # every row counts once, also in the score, and the score of the search is no longer that of the network
+    for name in ("weights", "copies", FAMILY_SCORES):
         metadata.pop(name, None)
     for name in SCORE_FIELDS:
         metadata.pop(name, None)

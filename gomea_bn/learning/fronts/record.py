@@ -83,7 +83,12 @@ class FrontNetworks(PooledNetworks):
         network = super().__call__(row)
         if not self.has_conditionals:
             return network
-        return average_families(network, self.table, random_state=self.metadata["seed"])
+        return average_families(network, self._rows, random_state=self.metadata["seed"])
+
+    @cached_property
+    def _rows(self) -> Table:
+        """The table with its columns in the order of the networks: one object, of which much is computed once."""
+        return self.table.in_order(self.names)
 
     @cached_property
     def _head(self) -> dict[str, Any]:

@@ -95,7 +95,9 @@ class LearnedNetwork:
     not in the graph, since one of their variables has a single bin. `record` has fields of the metadata. "parents": by
     column, its parents and the nats of the score that each adds to those before it, the one that adds most first; only
     of densities with shapes, and without required edges. "curves": by column that follows curves, the "nats" by which
-    these are better than the table of its "table_parents", and the names of these.
+    these are better than the table of its "table_parents", and the names of these. `family_scores` are those of the
+    search in nats, by column, whose sum is the score of the network without its void edges; only where there are
+    "parents".
     """
 
     edges: Edges
@@ -103,6 +105,7 @@ class LearnedNetwork:
     shapes: dict[str, Shape] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     n_void: int = 0
+    family_scores: dict[str, float] = field(default_factory=dict)
 
     def over(self, table: Table, **options: Any) -> DiscretizedBayesNet:
         """Return the network with the tables of some rows; the options are further ones of `from_table`."""
@@ -140,6 +143,7 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
         cuts=learned_cut_points(problem, result.X),
         shapes=learned_shapes(problem, result.X),
         record=_parents_record(problem, result.X, edges),
+        family_scores=_family_scores(problem, result.X, edges),
     )
     follows = problem.curve_gains(result.X) > 0
     if not follows.any():
@@ -168,14 +172,34 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     return learned, replace(result, exec_time=result.exec_time + perf_counter() - began)
 
 
+def _scores_shapes(scorer: FamilyScorer) -> bool:
+    """Return whether scores are those of default options: densities with shapes, under a Dirichlet prior."""
+    has_shapes = any(variable.shape is not None for variable in scorer.variables)
+    return has_shapes and scorer.method.name == "density-bd" and scorer.rule.kind == DIRICHLET
+
+
+def _family_scores(problem: StructureProblem, genotype: NDArray[np.int16], edges: Edges) -> dict[str, float]:
+    """Return the score of every family in nats, with what all networks have of its column, and without void edges."""
+    scorer = problem.scorer
+    if not _scores_shapes(scorer):
+        return {}
+    families = problem.families(genotype)
+    scores: dict[str, float] = {}
+    for family, score in zip(families, scorer.score(families).tolist(), strict=True):
+        child, _ = family.child
+        n_void = sum((parent, child) not in edges for parent, _ in family.parents)
+        variable = scorer.variables[child]
+        scores[variable.name] = score + variable.constant_score + n_void * scorer.rule.edge_cost
+    return scores
+
+
 def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edges: Edges) -> dict[str, Any]:
     """Return the field "parents" of the metadata: parents of every column, the one that adds most first.
 
     The parent without which the score is highest goes first and stands last, and so on.
     """
     scorer = problem.scorer
-    has_shapes = any(variable.shape is not None for variable in scorer.variables)
-    if not has_shapes or scorer.method.name != "density-bd" or scorer.rule.kind != DIRICHLET:
+    if not _scores_shapes(scorer):
         return {}
     required = ~problem.edge_rules.allowed[:, :, 0]
     names = [variable.name for variable in scorer.variables]

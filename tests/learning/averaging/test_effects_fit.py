@@ -28,7 +28,7 @@ from gomea_bn.network.conditionals import FamilyEffects, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
 from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import CurveSizes, ScoredVariable, curve_sizes
+from gomea_bn.problems.curves import CurveSizes, ScoredVariable, sizes_and_functions
 
 Floats = NDArray[np.float64]
 
@@ -203,7 +203,7 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     values: dict[str, Any] = {"x": x, "w": w, "g": rng.integers(0, 3, 500)}
     values["y"] = law(x, w, values["g"]) + 0.3 * rng.normal(size=500)
     family = variables_of(values, names)
-    sizes = curve_sizes(family)
+    sizes, _ = sizes_and_functions(family)
     assert sizes is not None
     model = best_curve_model(family, sizes)
     assert model is not None

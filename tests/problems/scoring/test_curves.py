@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import curves
-from gomea_bn.problems.curve_models import best_curve_model, scored_curve_model
+from gomea_bn.problems.curve_models import beats_table, best_curve_model
 from gomea_bn.problems.curves import (
     CurveSizes,
     LevelFunctions,
@@ -23,8 +23,8 @@ from gomea_bn.problems.curves import (
     SmoothFunctions,
     UnitFunction,
     curve_data,
-    curve_sizes,
     normal_scores,
+    sizes_and_functions,
 )
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
@@ -604,11 +604,15 @@ def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch
 @pytest.mark.parametrize("parents", [(0,), (0, 1), (0, 1, 3)])
 def test_the_best_model_of_a_family_has_the_score_of_the_search(parents: tuple[int, ...]) -> None:
     variables = some_variables(120)
-    scorer, sizes = curves_scorer(variables), curve_sizes(variables)
+    scorer, (sizes, functions) = curves_scorer(variables), sizes_and_functions(variables)
     assert sizes is not None
     members = [*(variables[p] for p in parents), variables[2]]
-    model, is_better = scored_curve_model(members, METHOD, scorer.rule, sizes)
+    model = best_curve_model(members, sizes)
+    of_known = best_curve_model(members, sizes, [functions[v] for v in (*parents, 2)])
     assert model is not None
+    assert of_known is not None
+    assert (of_known.score, of_known.functions) == (model.score, model.functions)
+    is_better = beats_table(model, members, METHOD, scorer.rule)
     of_search, of_table = (
         float(one[0])
         for one in (scorer.score([family(2, *parents)]), scorer.table_scores([family(2, *parents)]))
@@ -639,7 +643,7 @@ def test_models_say_which_functions_explain_a_column() -> None:
             np.exp(2 * np.tanh(1.5 * np.sin(x) + 0.3 * noise)) if name == "transformed" else law + 0.2 * noise
         )
         members = [curved_column("x", x), curved_column("y", y), curved_column("z", values)]
-        sizes = curve_sizes(members)
+        sizes, _ = sizes_and_functions(members)
         assert sizes is not None
         models[name] = best_curve_model(members, sizes)
     assert all(model is not None for model in models.values())
