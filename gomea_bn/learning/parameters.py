@@ -94,8 +94,8 @@ class Scoring(_Subject):
     cut_cost : float
         Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
     edge_cost : float
-        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
-        rows and many columns yield edges between independent variables.
+        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats, of at least ten columns under
+        the default score. Without it, tables with few rows and many columns yield edges between independent variables.
 
     Examples
     --------
