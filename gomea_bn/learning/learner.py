@@ -39,7 +39,6 @@ from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
-from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
@@ -425,6 +424,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             # wrong options are an error before the wait for the compiler
             check_learning(rows, options)
         # the compiler is not on the clock
+        from gomea_bn.learning.warm_up import compile_kernels, size_of_table
+
         began += compile_kernels(**size_of_table(rows))
         digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:

@@ -40,7 +40,6 @@ from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import SCORING_METHODS
-from gomea_bn.problems.survey import FEW_VALUES, FIRST_ROWS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
@@ -226,6 +225,8 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
         give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
+    from gomea_bn.problems.survey import FEW_VALUES, FIRST_ROWS
+
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:

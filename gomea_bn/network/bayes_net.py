@@ -18,14 +18,6 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_i
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
-from gomea_bn.network.compilation import (
-    COMPILED,
-    MOST_CELLS,
-    chosen_table,
-    coarser,
-    compiled_tables,
-    warn_of_loss,
-)
 from gomea_bn.network.conditionals.conditionals import (
     CellGrids,
     Conditionals,
@@ -37,8 +29,6 @@ from gomea_bn.network.conditionals.conditionals import (
 from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
-from gomea_bn.network.effects import MOST_SHOWN_CELLS, ColumnEffects, EffectsOfNetwork
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
@@ -62,8 +52,7 @@ from gomea_bn.network.parts import (
 )
 from gomea_bn.network.recorded import CHECKS, family_scores, recorded_checks
 from gomea_bn.network.rows import drawn_values, frame_of_draws
-from gomea_bn.network.shown_tables import ShownTables
-from gomea_bn.network.tables import PseudoCount, bin_texts
+from gomea_bn.network.tables import MOST_CELLS, MOST_SHOWN_CELLS, PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import written
 from gomea_bn.runtime.threads import in_threads
@@ -77,8 +66,11 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.conditionals.curve import Curve
+    from gomea_bn.network.edges import EdgeReasons, EquivalenceClass
+    from gomea_bn.network.effects import ColumnEffects, EffectsOfNetwork
     from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.parts import WithEdges
+    from gomea_bn.network.shown_tables import ShownTables
     from gomea_bn.problems.cuts.shape import Shape
 
 # rows whose densities are computed together in a tall table
@@ -355,6 +347,8 @@ class DiscretizedBayesNet(Immutable):
         if len(self._tables) == len(self._names):
             return dict(self._tables)
         if self._shown is None:
+            from gomea_bn.network.shown_tables import ShownTables
+
             self._set_parts({"_shown": ShownTables(self, self._tables)})
         assert self._shown is not None
         return self._shown
@@ -518,6 +512,8 @@ class DiscretizedBayesNet(Immutable):
         check_integer("max_cells", max_cells, 1)
         if self._conditionals is None:
             return self
+        from gomea_bn.network.compilation import COMPILED, coarser, compiled_tables
+
         chosen = coarser(self, max_cells)
         if not chosen.merged and not chosen.left_out:
             return self.of_tables()
@@ -577,6 +573,8 @@ class DiscretizedBayesNet(Immutable):
         no      1.0  0.0
         yes     0.5  0.5
         """
+        from gomea_bn.network.compilation import chosen_table
+
         return chosen_table(self, name, parents, cells, max_cells)
 
     def in_order(self, names: Sequence[str]) -> Self:
@@ -732,6 +730,8 @@ class DiscretizedBayesNet(Immutable):
         """Return the effects of `effects` as an object, with what all parents explain; it is computed once."""
         self._position(name)
         if self._effects is None:
+            from gomea_bn.network.effects import EffectsOfNetwork
+
             self._set_parts({"_effects": EffectsOfNetwork(self)})
         assert self._effects is not None
         return self._effects.of(name)
@@ -1493,6 +1493,8 @@ class DiscretizedBayesNet(Immutable):
         Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
         all of them have its direction, and reversible otherwise: no number of rows tells its direction.
         """
+        from gomea_bn.network.edges import equivalence_class
+
         return equivalence_class(self)
 
     def why(
@@ -1518,6 +1520,8 @@ class DiscretizedBayesNet(Immutable):
             For an edge that the network does not have, data that it does not fit, and if the distribution of the
             parents cannot be computed exactly.
         """
+        from gomea_bn.network.edges import why
+
         return why(self, edge, data)
 
     def plot(
@@ -1619,6 +1623,8 @@ class DiscretizedBayesNet(Immutable):
         """Return the network as other programs can hold it, with a warning of what it loses."""
         compiled = self.compiled(max_cells)
         if self._conditionals is not None:
+            from gomea_bn.network.compilation import warn_of_loss
+
             warn_of_loss(self, compiled)
         return compiled
 

@@ -34,9 +34,6 @@ from gomea_bn.texts import amount, listed, shown_name
 if TYPE_CHECKING:
     from gomea_bn.network.recorded import NetworkLike
 
-MOST_CELLS = 1_000_000
-"""Most cells of all tables of a file."""
-
 COMPILED = "compiled"
 """Entry of the metadata of a compiled network: variables whose bins were merged, and edges that were left out."""
 

@@ -14,14 +14,12 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.rows import draws_by_name, generator_of
+from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed, percent, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.data.columns import Level
     from gomea_bn.network.recorded import NetworkLike
-
-MOST_SHOWN_CELLS = 200
-"""Most cells of a table that people read."""
 
 BAND = (0.1, 0.9)
 """Shares of the probability at the ends of bands."""

@@ -19,9 +19,9 @@ from gomea_bn.network.bin_distributions import bin_ratios, curve_inside
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.effects import MOST_SHOWN_CELLS
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
+from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed
 
 MAX_CELLS = 2**22

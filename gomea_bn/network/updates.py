@@ -17,14 +17,15 @@ from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wr
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import Family
-from gomea_bn.network.conditionals.family_table import TableSet
+from gomea_bn.network.conditionals.family import Family, Stack
+from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded import CHECKS
+from gomea_bn.network.recorded import CHECKS, counted_parents
 from gomea_bn.network.rows import drawn_values, rows_for
-from gomea_bn.network.tables import PseudoCount
+from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
@@ -113,20 +114,25 @@ def network_of_all_rows(
 def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesNet:
     """Return the network of a search on the rows of a table without copies, in which all rows count once.
 
-    Lines and logits that do not follow the copies get less weight against the tables, which do: as little as makes the
-    distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
+    Effects, mixtures and logits that do not follow the copies get less weight against tables, which do: as little as
+    makes the distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
+    A column without tables takes those over its shown bins, unless it follows the copies without them.
     """
     counted = network_of_all_rows(network, table, np.ones(table.n_rows))
     known = counted.conditionals
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
-    # nothing else could take the weight
-    smooth = {name: stack for name, stack in smooth.items() if stack.smooth_weight < 1}
     if known is None or not smooth:
         return counted
     # every row about as often
     rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
     complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(_SEED))
     values = {column.name: column.values[rows] for column in complete.columns}
+    most = {name: stack.smooth_weight for name, stack in smooth.items()}
+    if alone := [name for name, weight in most.items() if weight == 1]:
+        tables = counted_tables(counted, complete)
+        for name in alone:
+            members = ((0.5 * weight, fitted) for weight, fitted in smooth[name].members)
+            smooth[name] = Stack(((0.5, FamilyTable((tables.of_column(name),))), *members))
     by_tables, by_lines = (
         {
             name: Family(name, stack.with_smooth_weight(weight), counted.families[name].facts)
@@ -147,11 +153,30 @@ def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesN
                 ),
             )
         ]
-        weights = np.linspace(0.0, stack.smooth_weight, _N_WEIGHTS)
+        weights = np.linspace(0.0, most[name], _N_WEIGHTS)
         differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
         is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
         stacks[name] = stack.with_smooth_weight(float(weights[is_near][-1]))
     return counted.changed(conditionals=known.changed(stacks=stacks))
+
+
+def counted_tables(network: DiscretizedBayesNet, rows: Table) -> TableSet:
+    """Return tables over the shown bins that are counted from complete rows, by the parents that tables need."""
+    names, cuts = network.names, network.cut_points
+    position = {name: v for v, name in enumerate(names)}
+    parents = dict(zip(names, counted_parents(network), strict=True))
+    codes = [
+        bin_codes(column.values, cuts[column.name]) if column.is_continuous else column.values
+        for column in rows.columns
+    ]
+    cards = [network.cardinality(name) for name in names]
+    smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
+    counts = {
+        name: family_counts(codes, [position[p] for p in parents[name]], v, cards, name)
+        for v, name in enumerate(names)
+    }
+    tables = {name: table_of_counts(of_name, smoothing) for name, of_name in counts.items()}
+    return TableSet(dict(cuts), parents, tables, counts)
 
 
 class _Update:

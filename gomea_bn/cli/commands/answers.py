@@ -27,7 +27,6 @@ from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.recorded import pair_text
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -351,6 +350,8 @@ def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence
     if "standard_error" in answer.attrs:
         lines += ["", f"Estimates; the largest standard error is {answer.attrs['standard_error']:.2g}."]
     if "checks" in answer.attrs:
+        from gomea_bn.network.recorded import pair_text
+
         lines += ["", "Off the rows that the network was learned from:"]
         lines += [f"  {pair_text(pair)}" for pair in answer.attrs["checks"]]
     return "\n".join(lines)

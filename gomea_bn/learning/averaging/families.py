@@ -46,16 +46,15 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
-from gomea_bn.network.effects import MOST_SHOWN_CELLS
-from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
+    MOST_SHOWN_CELLS,
     bin_widths,
     family_counts,
     family_index,
     table_and_left_out_cells,
-    table_of_counts,
 )
+from gomea_bn.network.updates import counted_tables
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import ColumnFunctions, CurveSizes, ScoredVariable, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
@@ -68,7 +67,6 @@ from gomea_bn.problems.cuts.interval_dp import (
     PricedIntervals,
     log_sum_exp,
 )
-from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
@@ -218,7 +216,7 @@ def _averaged(
     n_rows = table.n_rows
     some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
     if some is not None and n_rows > MANY_ROWS:
-        counted = _counted_tables(network, table)
+        counted = counted_tables(network, table)
         return with_lines(network, counted, table.take(some), line=line, prefer=prefer)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
     # the more rows, the surer the cuts
@@ -231,25 +229,6 @@ def _averaged(
     return averaging.network_of(
         members, line, prefer, cut_probabilities=probabilities, cut_intervals=intervals
     )
-
-
-def _counted_tables(network: DiscretizedBayesNet, table: Table) -> TableSet:
-    """Return tables over the shown bins that are counted from rows, by the parents that tables need."""
-    names, cuts = network.names, network.cut_points
-    position = {name: v for v, name in enumerate(names)}
-    parents = dict(zip(names, counted_parents(network), strict=True))
-    codes = [
-        bin_codes(column.values, cuts[column.name]) if column.is_continuous else column.values
-        for column in table.columns
-    ]
-    cards = [network.cardinality(name) for name in names]
-    smoothing = "auto" if network.pseudo_count is None else network.pseudo_count
-    counts = {
-        name: family_counts(codes, [position[p] for p in parents[name]], v, cards, name)
-        for v, name in enumerate(names)
-    }
-    tables = {name: table_of_counts(of_name, smoothing) for name, of_name in counts.items()}
-    return TableSet(dict(cuts), parents, tables, counts)
 
 
 def average_of_blanket(

@@ -20,8 +20,7 @@ from gomea_bn.data.columns import column_positions, encode_levels, numeric_value
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.family import Family, Stack
-from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
-from gomea_bn.network.conditionals.fixed_value import FixedValue
+from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import Immutable, WithTables, check_keys
@@ -178,6 +177,8 @@ class Conditionals(Immutable):
 
     def after_intervention(self, values: Mapping[str, float]) -> Conditionals:
         """Return the conditionals in which columns have the given numbers or codes of levels with certainty."""
+        from gomea_bn.network.conditionals.fixed_value import FixedValue
+
         fixed = {name: Stack.of(FixedValue(value)) for name, value in values.items()}
         return self.changed(
             stacks={**self.stacks, **fixed},
@@ -658,13 +659,15 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     """Return values at shares of the probability of a column, float64 (n,).
 
     The distribution is the mean of up to three: that of tables, each averaged over its parents; the shape; and the
-    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one.
+    scale of the column in lines, which may be finer than the shape. A column with none of them has its shown table.
     """
     known, family = network.conditionals, network.families[name]
     assert known is not None
     (low, high), shape, scale = network.support[name], network.shapes.get(name), known.scales.get(name)
-    if family.below(np.array([low, high])) is None:
-        shown = TableSet.of_network(network, {}).of_column(name)
+    if shape is None and scale is None and family.below(np.array([low, high])) is None:
+        cuts, parents = network.cut_points, network.parents(name)
+        of_parents = {parent: cuts[parent] for parent in parents if parent in cuts}
+        shown = CutTable(parents, cuts[name], of_parents, network.tables[name])
         family = Family(name, Stack.of(FamilyTable((shown,))), family.facts)
     parts = [np.array([low, high]), family.jumps(name)]
     for of_column in (shape, scale):
@@ -674,6 +677,6 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     values = np.unique(np.concatenate(parts))
     values = values[(values >= low) & (values <= high)]
     below = family.below(values)
-    assert below is not None
-    parts = [below, *(one.distribution(values) for one in (shape, scale) if one is not None)]
+    parts = [one.distribution(values) for one in (shape, scale) if one is not None]
+    parts += [] if below is None else [below]
     return np.asarray(np.interp(shares, np.mean(parts, axis=0), values))

@@ -11,9 +11,9 @@ from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real, ma
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.effects import MOST_SHOWN_CELLS, shows_effects
+from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.recorded import checks_text, known_text, ordered_parents
-from gomea_bn.network.tables import value_texts
+from gomea_bn.network.tables import MOST_SHOWN_CELLS, value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
 
 if TYPE_CHECKING:

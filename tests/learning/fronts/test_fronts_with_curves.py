@@ -78,8 +78,8 @@ def test_misfits_are_scores_by_tables_or_curves_and_complexities_count_their_coe
     assert gain > 100
     bins = problem.scorer.rows.cardinality[problem.scorer.view_offset[:-1]]
     assert n_before == sum(bins - 1)
-    # a slope, a centre and a width in place of the bins of the child, without a transformation or heavy tails
-    assert n_after == bins[0] - 1 + 3
+    # slopes of ranks and of values, a centre and a width in place of the bins of the child, without a transformation
+    assert n_after == bins[0] - 1 + 4
     first = problem.scorer.score(problem.families(alone))
     assert before - after == pytest.approx((scores.sum() - first.sum()) / 300)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import lines_of, sets_of
+from averaged_examples import conditionals_of, lines_of
 from pieces_examples import score_in_memory
 
 from gomea_bn import (
@@ -21,6 +21,7 @@ from gomea_bn.learning import improvement as improvement_module
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
+from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems import row_counts
@@ -105,17 +106,24 @@ def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
         for member in (name, *network.parents(name)):
             np.testing.assert_array_equal(network.cut_points[member], of_sample.cut_points[member])
     parents = dict(zip(network.names, counted_parents(network), strict=True))
-    assert network.conditionals is not None
-    (tables,) = sets_of(network)
+    tables = {
+        name: one
+        for name, stack in conditionals_of(network).stacks.items()
+        for _, fitted in stack.members
+        if isinstance(fitted, FamilyTable)
+        for one in fitted.tables
+    }
+    # others follow effects alone
+    assert set(network.names) - set(network.metadata["curves"]) <= set(tables)
     by_tables = DiscretizedBayesNet.from_table(
         read_table(smooth),
         [(parent, name) for name, of_name in parents.items() for parent in of_name],
         network.cut_points,
         pseudo_count="auto",
     )
-    assert tables.parents == parents
-    for name, table in by_tables.tables.items():
-        np.testing.assert_allclose(tables.tables[name], table, rtol=0, atol=1e-12)
+    for name, one in tables.items():
+        assert one.parents == parents[name]
+        np.testing.assert_allclose(one.table, by_tables.tables[name], rtol=0, atol=1e-12)
 
 
 def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
