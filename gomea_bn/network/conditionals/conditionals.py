@@ -658,12 +658,13 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     """Return values at shares of the probability of a column, float64 (n,).
 
     The distribution is the mean of up to three: that of tables, each averaged over its parents; the shape; and the
-    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one.
+    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one, if the
+    network stores that.
     """
     known, family = network.conditionals, network.families[name]
     assert known is not None
     (low, high), shape, scale = network.support[name], network.shapes.get(name), known.scales.get(name)
-    if family.below(np.array([low, high])) is None:
+    if family.below(np.array([low, high])) is None and name in network.stored_tables:
         shown = TableSet.of_network(network, {}).of_column(name)
         family = Family(name, Stack.of(FamilyTable((shown,))), family.facts)
     parts = [np.array([low, high]), family.jumps(name)]
@@ -674,6 +675,9 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     values = np.unique(np.concatenate(parts))
     values = values[(values >= low) & (values <= high)]
     below = family.below(values)
-    assert below is not None
-    parts = [below, *(one.distribution(values) for one in (shape, scale) if one is not None)]
+    parts = [] if below is None else [below]
+    parts += [one.distribution(values) for one in (shape, scale) if one is not None]
+    if not parts:
+        # halves first, since the range may overflow
+        return np.asarray(low + 2 * shares * (high / 2 - low / 2))
     return np.asarray(np.interp(shares, np.mean(parts, axis=0), values))
