@@ -28,8 +28,7 @@ def blanket(network, target):
 def counted(network, target):
     """The free parameters of the target's family and of its children's, or of its logit."""
     if network.conditionals is not None:
-        logit = lines_of(network)[target]
-        return 1 + len(logit.coefficients) + sum(len(set(of.tolist())) - 1 for of in logit.amounts)
+        return lines_of(network)[target].n_parameters
     tables = [target, *(child for parent, child in network.edges if parent == target)]
     return sum(
         network.tables[name].size // network.cardinality(name) * (network.cardinality(name) - 1)
