@@ -6,8 +6,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import TYPE_CHECKING, Any, get_args
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.network.parts import check_metadata
+from gomea_bn.network.recorded import left_out_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,6 +119,16 @@ class Recommendation:
     candidate: Candidate
     reason: str
     detail: str = ""
+
+
+class _Sizes(NamedTuple):
+    """Sizes of a network, and its loss; None where that is known only once the network has been built."""
+
+    n_edges: int
+    n_parameters: int | None
+    largest_table: int
+    left_out_loss: float | None
+    follows_conditionals: bool
 
 
 # share of the limit on free parameters above which the limit may hold a network back
@@ -262,17 +273,52 @@ class Front:
         """Return one row per network: objectives and numbers of edges, parameters and cells of the largest table.
 
         The index is named "id". If the number of rows is known, column `complexity_nats` is k ln(n_rows) / (2 n_rows),
-        the penalty of the BIC in nats per row, for k parameters: the objective "complexity", or without it those of the
-        tables, `n_parameters`.
+        the penalty of the BIC in nats per row, for k parameters: the objective "complexity", or without it
+        `n_parameters`.
+
+        Column `n_parameters` counts what a network keeps, as its own `n_parameters` does. If networks have
+        conditionals, column `left_out_loss` is minus the mean log density of a row that is left out of them, in nats
+        and the units of the data. Where networks learn them on first use, both are missing before that.
+
+        Notes
+        -----
+        The objectives are those of the search, so that all networks can be compared. A network that is built keeps
+        other numbers. Its tables are averages over cuts that are drawn anew, also of columns without edges, which the
+        search leaves in one bin; curves have as few splines as follow them, and a column may follow a mixture. So
+        `n_parameters` is not the objective "complexity". The loss is mostly below the "misfit", which has one set of
+        cuts, the marginal likelihood of curves, and the costs of edges and cuts of few rows.
         """
-        sizes = [self.network_parts(index).sizes for index in range(len(self))]
+        sizes = [self._sizes(index) for index in range(len(self))]
         frame = pd.DataFrame(self._values, columns=list(self.names))
-        for name, column in zip(("n_edges", "n_parameters", "largest_table"), zip(*sizes), strict=True):
-            frame[name] = column
+        frame["n_edges"] = [of_network.n_edges for of_network in sizes]
+        counts = [of_network.n_parameters for of_network in sizes]
+        frame["n_parameters"] = pd.array(counts, "Int64") if None in counts else counts
+        frame["largest_table"] = [of_network.largest_table for of_network in sizes]
+        if any(of_network.follows_conditionals for of_network in sizes):
+            frame["left_out_loss"] = np.array([of_network.left_out_loss for of_network in sizes], np.float64)
         if (rows := self.n_rows) is not None:
             counted = COMPLEXITY.name if COMPLEXITY.name in self.names else "n_parameters"
             frame["complexity_nats"] = frame[counted] * (np.log(rows) / 2 / rows)
         return frame.rename_axis("id")
+
+    def _sizes(self, index: int) -> _Sizes:
+        """Return what `to_frame` says of a network, which is built only if its parts have conditionals."""
+        position = self._position(index)
+        if position not in self._built and isinstance(self._networks, PooledNetworks):
+            parts = self.network_parts(position)
+            if not parts.has_conditionals:
+                n_edges, n_free, largest = parts.sizes
+                learns = parts.learns_conditionals
+                return _Sizes(n_edges, None if learns else n_free, largest, None, learns)
+        network = self.network(position)
+        cells = (prod(map(network.cardinality, (name, *network.parents(name)))) for name in network.names)
+        return _Sizes(
+            len(network.edges),
+            network.n_parameters,
+            max(cells),
+            left_out_loss(network),
+            network.conditionals is not None,
+        )
 
     def best(self, objective: str) -> Candidate:
         """Return the network that is best in one objective; of equal networks the first."""

@@ -48,6 +48,7 @@ _RESERVED = (
     "n_edges",
     "n_parameters",
     "largest_table",
+    "left_out_loss",
     "complexity_nats",
     "knee",
     "single",

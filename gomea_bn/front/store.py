@@ -51,10 +51,14 @@ class StoredVariable:
 
 @dataclass(frozen=True, slots=True)
 class NetworkParts:
-    """The parts of a network: the JSON file without its variables, and the variables in column order."""
+    """The parts of a network: the JSON file without its variables, and the variables in column order.
+
+    `learns_conditionals` says whether the network learns conditionals when it is built, which its parts lack.
+    """
 
     head: dict[str, Any]
     variables: tuple[StoredVariable, ...]
+    learns_conditionals: bool = False
 
     @property
     def graph(self) -> tuple[tuple[str, ...], ...]:
@@ -63,12 +67,15 @@ class NetworkParts:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Numbers of edges and free parameters, and cells of the largest table."""
+        """Numbers of edges and of free probabilities of the tables, and cells of the largest table."""
         tables = [variable.table for variable in self.variables]
-        n_parameters = sum(table.size - table.size // table.shape[-1] for table in tables)
-        if "conditionals" in self.head:
-            n_parameters = self.network().n_parameters
-        return sum(map(len, self.graph)), n_parameters, max(table.size for table in tables)
+        n_free = sum(table.size - table.size // table.shape[-1] for table in tables)
+        return sum(map(len, self.graph)), n_free, max(table.size for table in tables)
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Whether the columns follow conditionals, from which their tables were computed."""
+        return "conditionals" in self.head
 
     def network(self) -> DiscretizedBayesNet:
         """Return the network; raises `GomeaBnError` for parts that are not those of a network."""

@@ -140,6 +140,17 @@ def _names(entry: Any) -> frozenset[str]:
     return frozenset(name for name in entry if isinstance(name, str)) if is_list else frozenset()
 
 
+def left_out_loss(network: NetworkLike) -> float | None:
+    """Return minus the mean log density of a row that is left out of what the columns follow, in nats and their units.
+
+    None without conditionals, and where a column has no such loss.
+    """
+    known = network.conditionals
+    if known is None or set(known.log_losses) != set(network.names):
+        return None
+    return sum(mean for _, mean, _ in known.log_losses.values())
+
+
 STABILITY_WORDS = "stability_in_words"
 """Entry of a network's metadata, which `Stability.recorded_network` writes."""
 

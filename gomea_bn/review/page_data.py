@@ -29,6 +29,7 @@ from gomea_bn.network.recorded import (
     checks_text,
     columns_of_expert_fit,
     known_text,
+    left_out_loss,
     recorded_stability,
 )
 from gomea_bn.review.drawings import Drawings, communities
@@ -76,6 +77,7 @@ def front_data(
         "values": shown.values.tolist(),
         "n_edges": frame["n_edges"].tolist(),
         "largest_table": frame["largest_table"].tolist(),
+        **_kept(networks),
         # the sliders choose among these networks only
         "competing": np.isin(range(len(shown)), nondominated_rows(shown.values)).tolist(),
         "landmarks": _landmarks(front, recommendation.candidate.index),
@@ -93,6 +95,14 @@ def front_data(
     for variable in data["variables"]:
         variable["unsaid"] = _unsaid(shown.expert, variable["name"])
     return data
+
+
+def _kept(networks: Sequence[DiscretizedBayesNet]) -> dict[str, list[float]]:
+    """Return the numbers of parameters that networks with conditionals keep, and their losses of left-out rows."""
+    losses = [loss for network in networks if (loss := left_out_loss(network)) is not None]
+    if len(losses) < len(networks):
+        return {}
+    return {"n_parameters": [network.n_parameters for network in networks], "left_out_loss": losses}
 
 
 def network_data(

@@ -17,7 +17,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import counts_text, evidence_text
-from gomea_bn.network.recorded import checks_text, recorded_edge_probabilities
+from gomea_bn.network.recorded import checks_text, left_out_loss, recorded_edge_probabilities
 from gomea_bn.plots.density import plot_density
 from gomea_bn.plots.explanation import plot_explanation
 from gomea_bn.plots.html import effects_svg, network_svg, rows_html
@@ -254,12 +254,11 @@ def _sureness(network: DiscretizedBayesNet) -> list[str]:
         parts.append(_paragraph(f"No rows can tell the direction of {listed(edges, 8)}."))
     if text := checks_text(network):
         parts.append(_paragraph(text))
-    known = network.conditionals
-    if known is not None and known.log_losses:
-        total = sum(mean for _, mean, _ in known.log_losses.values())
+    loss = left_out_loss(network)
+    if loss is not None:
         parts.append(
             _paragraph(
-                f"A row that the network was not learned from has a log density of about {-total:.2f} nats."
+                f"A row that the network was not learned from has a log density of about {-loss:.2f} nats."
             )
         )
     return parts

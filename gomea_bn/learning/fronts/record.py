@@ -139,7 +139,7 @@ class FrontNetworks(PooledNetworks):
         head = self._head
         if structure.record:
             head = {**head, "metadata": {**head["metadata"], **structure.record}}
-        return NetworkParts(head, tuple(variables))
+        return NetworkParts(head, tuple(variables), self.has_conditionals)
 
     def _counted(
         self, members: Sequence[str], cuts: Mapping[str, NDArray[np.float64]], shape: Shape | None

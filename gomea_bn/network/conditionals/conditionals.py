@@ -20,7 +20,7 @@ from gomea_bn.data.columns import column_positions, encode_levels, numeric_value
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.family import Family, Stack
-from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
+from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import Immutable, WithTables, check_keys
@@ -659,15 +659,14 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     """Return values at shares of the probability of a column, float64 (n,).
 
     The distribution is the mean of up to three: that of tables, each averaged over its parents; the shape; and the
-    scale of the column in lines, which may be finer than the shape. A column with none of them has its shown table.
+    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one, if the
+    network stores that.
     """
     known, family = network.conditionals, network.families[name]
     assert known is not None
     (low, high), shape, scale = network.support[name], network.shapes.get(name), known.scales.get(name)
-    if shape is None and scale is None and family.below(np.array([low, high])) is None:
-        cuts, parents = network.cut_points, network.parents(name)
-        of_parents = {parent: cuts[parent] for parent in parents if parent in cuts}
-        shown = CutTable(parents, cuts[name], of_parents, network.tables[name])
+    if family.below(np.array([low, high])) is None and name in network.stored_tables:
+        shown = TableSet.of_network(network, {}).of_column(name)
         family = Family(name, Stack.of(FamilyTable((shown,))), family.facts)
     parts = [np.array([low, high]), family.jumps(name)]
     for of_column in (shape, scale):
@@ -677,6 +676,9 @@ def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -
     values = np.unique(np.concatenate(parts))
     values = values[(values >= low) & (values <= high)]
     below = family.below(values)
-    parts = [one.distribution(values) for one in (shape, scale) if one is not None]
-    parts += [] if below is None else [below]
+    parts = [] if below is None else [below]
+    parts += [one.distribution(values) for one in (shape, scale) if one is not None]
+    if not parts:
+        # halves first, since the range may overflow
+        return np.asarray(low + 2 * shares * (high / 2 - low / 2))
     return np.asarray(np.interp(shares, np.mean(parts, axis=0), values))

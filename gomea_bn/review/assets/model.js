@@ -41,18 +41,13 @@ function buildModel(data) {
     better: objective.better,
     values: data.values.map((row) => row[column]),
   }));
-  columns.push(
-    { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain", values: data.n_edges },
-    data.n_parameters
-      ? { key: "n_parameters", label: "Free parameters", unit: "", better: "simpler", values: data.n_parameters }
-      : {
-          key: "largest_table",
-          label: "Largest table",
-          unit: "probabilities",
-          better: "smaller tables",
-          values: data.largest_table,
-        },
-  );
+  const further = [
+    { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain" },
+    { key: "largest_table", label: "Largest table", unit: "probabilities", better: "smaller tables" },
+    { key: "n_parameters", label: "Free parameters", unit: "", better: "simpler" },
+    { key: "left_out_loss", label: "Left-out loss", unit: "nats per row", better: "predicts further rows better" },
+  ];
+  for (const column of further) if (data[column.key]) columns.push({ ...column, values: data[column.key] });
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
   // edges that have the other direction in a network with the same independences

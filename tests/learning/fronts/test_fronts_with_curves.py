@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
+from review_examples import page_data
 
 from gomea_bn import (
     BayesNetLearner,
@@ -15,11 +17,16 @@ from gomea_bn import (
     average_families,
     read_front,
     read_table,
+    review_page,
     write_front,
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
+from gomea_bn.learning.averaging import families
 from gomea_bn.learning.parameters import OptimalCuts
 from gomea_bn.learning.pareto_learner import front_problem
+from gomea_bn.network.recorded import left_out_loss
+from gomea_bn.problems.curve_models import best_curve_model
+from gomea_bn.problems.curves import sizes_and_functions
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "max_seconds": None, "random_state": 1}
 
@@ -78,8 +85,14 @@ def test_misfits_are_scores_by_tables_or_curves_and_complexities_count_their_coe
     assert gain > 100
     bins = problem.scorer.rows.cardinality[problem.scorer.view_offset[:-1]]
     assert n_before == sum(bins - 1)
-    # slopes of ranks and of values, a centre and a width in place of the bins of the child, without a transformation
-    assert n_after == bins[0] - 1 + 4
+    # slopes, a centre and a width in place of the bins of the child, without a transformation or heavy tails
+    variables = problem.scorer.variables
+    sizes, _ = sizes_and_functions(variables)
+    assert sizes is not None
+    model = best_curve_model(variables, sizes)
+    assert model is not None
+    assert model.transform is None
+    assert n_after == bins[0] - 1 + len(model.precisions) + 2
     first = problem.scorer.score(problem.families(alone))
     assert before - after == pytest.approx((scores.sum() - first.sum()) / 300)
 
@@ -138,6 +151,60 @@ def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetL
         assert (network.conditionals is not None) == (index % 9 == 0)
     assert followed >= {"line", "sum", "high"}
     assert most > 30
+
+
+def test_the_frame_has_what_built_networks_keep_and_lose(frame: pd.DataFrame, tmp_path: Any) -> None:
+    front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 2000}).fit(frame).front_
+    before = front.to_frame()
+    assert before[["n_parameters", "left_out_loss"]].isna().all(axis=None)
+    built = [0, len(front) // 2, len(front) - 1]
+    networks = [front.network(index) for index in built]
+    after = front.to_frame()
+    others = [name for name in before if name not in ("n_parameters", "left_out_loss")]
+    pd.testing.assert_frame_equal(before[others], after[others])
+    assert after.index[after["n_parameters"].notna()].tolist() == built
+    for index, network in zip(built, networks, strict=True):
+        assert after["n_parameters"][index] == network.n_parameters
+        assert f"{network.n_parameters} free parameters" in network.summary().splitlines()[0]
+        losses = [mean for _, mean, _ in conditionals_of(network).log_losses.values()]
+        assert after["left_out_loss"][index] == pytest.approx(sum(losses))
+        # rows that are left out are harder than known ones, and averages of cuts better than one set of them
+        assert -network.score(frame) < after["left_out_loss"][index] < after["misfit"][index]
+    # a folder keeps networks that were built, and parts of a front know them
+    write_front(tmp_path / "front", front, networks=0)
+    again = read_front(tmp_path / "front").to_frame()
+    for name in ("n_parameters", "left_out_loss"):
+        assert again[name][built].tolist() == after[name][built].tolist()
+    thinned = front.thin(3)
+    # the folder built networks with a role
+    known = front.to_frame()["n_parameters"][list(thinned.original_index)]
+    assert thinned.to_frame()["n_parameters"].isna().tolist() == known.isna().tolist()
+    page = page_data(review_page(thinned))
+    shown = [thinned.network(index) for index in page["ids"]]
+    assert page["n_parameters"] == [network.n_parameters for network in shown]
+    assert page["left_out_loss"] == pytest.approx([left_out_loss(network) for network in shown])
+
+
+def test_networks_of_the_same_rows_share_models_of_families(
+    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 2000}).fit(frame).front_
+    made: list[tuple[str, ...]] = []
+
+    def counted(family: Any, *others: Any) -> Any:
+        made.append(tuple(variable.name for variable in family))
+        return best_curve_model(family, *others)
+
+    monkeypatch.setattr(families, "best_curve_model", counted)
+    networks = [front.network(index) for index in range(0, len(front), 3)]
+    wanted = {(*network.parents(name), name) for network in networks for name in network.names}
+    n_families = sum(bool(network.parents(name)) for network in networks for name in network.names)
+    assert len(made) == len(set(made)) == len({family for family in wanted if len(family) > 1}) < n_families
+    # and are those of networks that share nothing
+    table = read_table(frame)
+    for network in networks[:3]:
+        alone = average_families(network.of_tables(), table, random_state=1)
+        assert conditionals_of(alone) == conditionals_of(network)
 
 
 @pytest.mark.parametrize("least", [120, 160])

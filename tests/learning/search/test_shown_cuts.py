@@ -13,7 +13,9 @@ from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.curves import curve_data
+from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, graph_families
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result
 
@@ -92,6 +94,41 @@ def test_without_curves_the_cuts_are_those_of_the_search(frame: pd.DataFrame) ->
     assert "curves" not in learned.record
     assert learned.cuts.keys() == expected.keys()
     assert all(np.array_equal(learned.cuts[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("curves", ["none", "auto"])
+def test_scores_of_families_are_those_of_a_scorer_of_the_cuts_of_the_search(
+    frame: pd.DataFrame, curves: str
+) -> None:
+    problem = problem_of(frame, curves=curves)
+    names = list(frame.columns)
+    edges = [*edges_of(frame), (1, names.index("sign"))]
+    # without bins the edges of a column are void, unless curves follow it
+    policies = [0, problem.enter_between_runs(1, np.empty(0), [0]), 0, 0, 0]
+    genotype = problem.genotype(edges, policies)
+    of_genotype = problem.scorer.score(problem.families(genotype)).sum()
+    result = replace(result_of(problem, edges), X=genotype, F=np.array([-of_genotype]))
+    cuts, scorer = problem.cuts(result.X), problem.scorer
+    of_search = [
+        replace(variable, policies=(Policy(cuts[v]),)) if v in cuts else variable
+        for v, variable in enumerate(scorer.variables)
+    ]
+    learned, _ = with_shown_cuts(problem, result)
+    assert list(learned.family_scores) == names
+    alone = FamilyScorer(
+        of_search, scorer.method, scorer.rule, curves=None if curves == "none" else curve_data(of_search)
+    )
+    parents = [[p for p, child in learned.edges if child == v] for v in range(len(names))]
+    void = [sum(child == v for _, child in edges) - len(parents[v]) for v in range(len(names))]
+    assert sum(void) == learned.n_void
+    assert learned.n_void == (2 if curves == "none" else 0)
+    with_void = [[p for p, child in edges if child == v] for v in range(len(names))]
+    expected = alone.score(graph_families(with_void), use_cache=False)
+    for v, score in enumerate(learned.family_scores.values()):
+        whole = expected[v] + of_search[v].constant_score + void[v] * scorer.rule.edge_cost
+        assert score == pytest.approx(whole, abs=1e-6)
+    of_result = -result.F[0] + scorer.constant_score + learned.n_void * scorer.rule.edge_cost
+    assert sum(learned.family_scores.values()) == pytest.approx(of_result, abs=1e-6)
 
 
 def test_no_single_step_improves_the_score_by_tables() -> None:
