@@ -175,7 +175,7 @@ def chain() -> DiscretizedBayesNet:
         support=dict.fromkeys(names, (0.0, 1.0)),
         tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2), 0.5)},
     )
-    return without_tables(network.changed(conditionals=Conditionals([copy], n_rows=100)))
+    return without_tables(network.changed(conditionals=Conditionals.of_tables([copy], n_rows=100)))
 
 
 @pytest.mark.parametrize("write", ["to_bif", "to_xdsl", "to_net", "to_uai", "to_pyagrum", "to_pgmpy"])
