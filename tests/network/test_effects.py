@@ -124,13 +124,16 @@ def slow_means(network: DiscretizedBayesNet, name: str, parent: str, value: floa
     }
     columns[parent] = np.full(len(rows), value, columns[parent].dtype)
     if name in network.levels:
-        return network.families[name].masses(None, Columns(columns)).mean(axis=0)
+        masses = network.families[name].masses(None, Columns(columns))
+        # a fixed value has one row for all
+        return np.broadcast_to(masses, (len(rows), masses.shape[-1])).mean(axis=0)
     low, high = network.support[name]
     points = network.shapes[name].point_values if name in network.shapes else np.empty(0)
     cuts = np.unique(
         np.concatenate([np.linspace(low, high, 800)[1:-1], points[(points > low) & (points < high)]])
     )
-    masses = network.families[name].masses(cuts, Columns(columns)).mean(axis=0)
+    masses = network.families[name].masses(cuts, Columns(columns))
+    masses = np.broadcast_to(masses, (len(rows), masses.shape[-1])).mean(axis=0)
     edges = np.array([low, *cuts.tolist(), high])
     middles = (edges[:-1] + edges[1:]) / 2
     # all that is at a point lies at the upper end of its cell, or in the first cell

@@ -60,7 +60,7 @@ def test_left_out_residuals_are_those_of_regressions_without_each_row(
 
 def unit_scale(values: Floats) -> UnitScale:
     # the range is so wide that noise never reaches its ends
-    return UnitScale(float(values.mean()), float(values.std()), (-1e3, 1e3))
+    return UnitScale(float(values.mean()), float(values.std()), (-30.0, 30.0))
 
 
 def example(
@@ -227,7 +227,8 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     full = np.column_stack([np.ones(500), design.columns])
     z = scales["y"].of_values(values["y"])
     expected = full @ slow_ridge(z, full, np.concatenate([[1e-3], design.precisions]))
-    sums = SumOfTerms(effects.terms, effects.coefficients, {False: scales}, n_levels).of(columns)
+    by_units = {False: scales, True: scales}
+    sums = SumOfTerms(effects.terms, effects.coefficients, by_units, n_levels).of(columns)
     # every curve may be moved by .01 scales; groups weigh rows
     tolerance = 0.01 * (len(parents) + 1) * effects.scales.min() + (0.05 if groups else 0.0)
     assert np.abs(sums - expected).max() < tolerance
@@ -238,7 +239,7 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
 def test_curves_are_thinned_within_the_tolerance() -> None:
     values = example(8, 2_000, lambda x, w: np.sin(x) + 0.0 * w)
     family = variables_of(values, "xy")
-    sizes = CurveSizes(24, 0)
+    sizes = CurveSizes(24, has_units=False, factors=(0, 0, 0))
     model = best_curve_model(family, sizes)
     assert model is not None
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in "xy"}
