@@ -37,8 +37,9 @@ _LEAST_PROBABILITY = 1e-300
 _RIDGE = 1e-9
 # rows that a group has of all others where its scale takes further rows
 _LEAST_ROWS = 1e-9
-# steps of expectation and maximisation, and change below which there are no more, in scales of the noise
-_MOST_STEPS, _STEP_TOLERANCE = 50, 1e-3
+# steps of expectation and maximisation, and change in scales of the noise below which there are no more: what rows
+# leave open is more
+_MOST_STEPS, _STEP_TOLERANCE = 50, 0.1
 
 
 def log_density_around(
@@ -254,7 +255,7 @@ class FamilyEffects(Fitted):
             squares += np.bincount(groups, counts * residuals**2, minlength=n_groups)
             scales = np.maximum(np.sqrt(squares / n_rows), max(self.least_scale, np.finfo(float).tiny))
             change = max(
-                float(np.abs(of_former @ step).max() / scales.min()),
+                float(np.sqrt(np.mean((of_former @ step) ** 2)) / scales.min()),
                 float(np.abs(np.log(scales / before)).max()),
             )
             if change < _STEP_TOLERANCE:
