@@ -212,9 +212,7 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     groups = [name for name in names if name == "g"]
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in (*parents, "y")}
     columns, n_levels = Columns(values), dict.fromkeys(groups, 3)
-    design = design_of_model(
-        model, list(names[:-1]), columns, {False: scales, True: scales}, n_levels, sizes
-    )
+    design = design_of_model(model, list(names[:-1]), columns, {False: scales, True: scales}, n_levels, sizes)
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}

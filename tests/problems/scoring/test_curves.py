@@ -651,10 +651,8 @@ def test_models_say_which_functions_explain_a_column() -> None:
         assert np.isfinite(model.precisions).all()
         models[name] = model
     assert [len(models[name].products) > 0 for name in ("line", "curve", "product")] == [False, False, True]
-    # one function of each parent, and a strong effect has the wide prior
-    of_line = models["line"]
-    assert [len(of_parent) for of_parent in of_line.functions] == [1, 1]
-    assert of_line.precisions.tolist() == [1.0, 1.0]
+    # the line of the ranks, and the column in its own units
+    assert all(set(of_parent) <= {0, 9} for of_parent in models["line"].functions)
     # the line and all curves of the ranks, of which rough ones are surely small
     assert set(range(9)) <= set(models["curve"].functions[0])
     assert (np.diff(models["curve"].precisions[:9]) >= 0).all()
