@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example, conditionals_of, copy_with
+from averaged_examples import averaged_example, copy_with, lines_of, sets_of, weight_of
 from conditional_oracles import random_conditionals_network
 from network_examples import network_with, rain_and_height
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
 from gomea_bn.network.conditionals.kinds import KINDS
 from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.network.effects import BAND, shows_effects
 
 SLOPES = {"x": 2.0, "w": -3.0}
@@ -27,17 +28,19 @@ def additive_network(weight: float = 1 - 1e-9, product: float = 0.0) -> Discreti
     cuts = {"x": [0.0], "w": [0.0], "y": [0.0]}
     levels = tuple(SHARES)
     tables = {"x": [0.5, 0.5], "w": [0.5, 0.5], "g": list(SHARES.values()), "y": np.full((2, 2, 3, 2), 0.5)}
-    coefficients = [[step, *SLOPES.values(), *([product] if product else [])] for step in STEPS.values()]
-    line = FamilyLine(
-        weight,
+    ends = {name: np.array(support[name]) for name in SLOPES}
+    lines = [broken_line(name, ends[name], in_units=True) for name in SLOPES]
+    factors = [Functions(line.of, line.knots, ends[line.of[0]][:, None], in_units=True) for line in lines]
+    effects = FamilyEffects(
         ("x", "w"),
         ("g",),
-        # x^2, x w and w^2 where there are products
-        np.array([[*row[:3], *([0.0, product, 0.0] if product else [])] for row in coefficients]),
-        np.full(3, NOISE),
-        np.full(3, 1e6),
+        Terms((indicators(["g"], [3]), *lines), tuple(factors), ((0, 1),)),
+        np.concatenate(
+            [[0.0], list(STEPS.values()), *(SLOPES[name] * ends[name] for name in SLOPES), [product]]
+        ),
+        np.array([NOISE]),
+        np.array([1e6]),
         in_units=True,
-        has_products=bool(product),
     )
     network = network_with(
         ["x", "w", "g", "y"],
@@ -48,9 +51,9 @@ def additive_network(weight: float = 1 - 1e-9, product: float = 0.0) -> Discreti
         tables=tables,
     )
     parents = {name: network.parents(name) for name in network.names}
-    known = Conditionals(
+    known = Conditionals.of_tables(
         [TableSet(network.cut_points, parents, network.stored_tables)],
-        lines={"y": line},
+        {"y": (weight, effects)},
         units=dict.fromkeys(support, (0.0, 1.0)),
         n_rows=100,
     )
@@ -121,13 +124,16 @@ def slow_means(network: DiscretizedBayesNet, name: str, parent: str, value: floa
     }
     columns[parent] = np.full(len(rows), value, columns[parent].dtype)
     if name in network.levels:
-        return network.families[name].masses(None, Columns(columns)).mean(axis=0)
+        masses = network.families[name].masses(None, Columns(columns))
+        # a fixed value has one row for all
+        return np.broadcast_to(masses, (len(rows), masses.shape[-1])).mean(axis=0)
     low, high = network.support[name]
     points = network.shapes[name].point_values if name in network.shapes else np.empty(0)
     cuts = np.unique(
         np.concatenate([np.linspace(low, high, 800)[1:-1], points[(points > low) & (points < high)]])
     )
-    masses = network.families[name].masses(cuts, Columns(columns)).mean(axis=0)
+    masses = network.families[name].masses(cuts, Columns(columns))
+    masses = np.broadcast_to(masses, (len(rows), masses.shape[-1])).mean(axis=0)
     edges = np.array([low, *cuts.tolist(), high])
     middles = (edges[:-1] + edges[1:]) / 2
     # all that is at a point lies at the upper end of its cell, or in the first cell
@@ -210,18 +216,17 @@ def test_columns_show_effects_that_follow_them_or_have_large_tables():
 
 def test_parameters_are_those_that_are_kept():
     network = averaged_example()
-    known = conditionals_of(network)
+    sets, effects = sets_of(network), lines_of(network)
     for name in network.names:
-        of_copies = [copy.tables[name].size * (1 - 1 / copy.tables[name].shape[-1]) for copy in known.copies]
-        line = known.lines.get(name)
-        weight, of_line = (0.0, 0) if line is None else (line.weight, line.n_parameters)
-        expected = (1 - weight) * np.mean(of_copies) + weight * of_line
+        of_sets = [one.tables[name].size * (1 - 1 / one.tables[name].shape[-1]) for one in sets]
+        weight = weight_of(network, name)
+        of_effects = effects[name].n_parameters if name in effects else 0
+        expected = (1 - weight) * np.mean(of_sets) + weight * of_effects
         assert network.families[name].n_parameters == pytest.approx(expected)
     total = sum(family.n_parameters for family in network.families.values())
     assert network.n_parameters == round(total)
-    # a copy more does not count again
-    same = network.changed(conditionals=known.changed(copies=[known.copies[0]] * 3))
-    single = network.changed(conditionals=known.changed(copies=known.copies[:1]))
+    # a set of cuts more does not count again
+    same, single = (averaged_example(copies=[sets[0]] * n) for n in (3, 1))
     assert same.n_parameters == single.n_parameters
     assert network.do({"b": 6.0}).families["b"].n_parameters == 0
     # those of tables alone are their free probabilities

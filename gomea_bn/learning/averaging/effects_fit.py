@@ -275,7 +275,7 @@ def fitted_effects(
     coefficients do not know. Groups of rows, configurations of the discrete parents, have variances of their own, drawn
     towards that of all rows. Heavy tails weight rows as expectation and maximisation do (Lange, Little & Taylor,
     "Robust statistical modeling using the t distribution", 1989). Where repeated values would gain density, the noise
-    is wider. `places` are those of continuous parents on their scales.
+    is wider, or another scale of the column counts. `places` are those of continuous parents on their scales.
     """
     values = columns[name]
     n_rows = len(values)
@@ -291,44 +291,62 @@ def fitted_effects(
     precisions = np.concatenate([[_INTERCEPT_PRECISION], design.precisions])
     own = [_OwnRows(one, values) for one in scales]
     coefficients, residuals = left_out_residuals(np.column_stack([rows.z for rows in own]), full, precisions)
-    best, chosen, freedom = -np.inf, 0, np.inf
-    for k, rows in enumerate(own):
-        for tails in (np.inf, *_FREEDOMS):
-            noise = _noise(residuals[:, k], of_rows, n_groups, tails)
-            logs = rows.log_density(residuals[:, k], np.maximum(noise, rows.least)[of_rows], tails)
-            value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf)
-            if value > best + (_LEAST_GAIN if k or tails < np.inf else 0.0):
-                best, chosen, freedom = value, k, tails
-    rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
-    noise = _noise(left, of_rows, n_groups, freedom)
-    for _ in range(_STEPS if freedom < np.inf or n_groups > 1 else 0):
-        weights = float((noise[of_rows] ** 2).mean()) / noise[of_rows] ** 2
-        if freedom < np.inf:
-            weights = weights * (freedom + 1) / (freedom + (left / noise[of_rows]) ** 2)
-        root = np.sqrt(weights)
-        of_step, of_left = left_out_residuals((rows.z * root)[:, None], full * root[:, None], precisions)
-        beta, left = of_step[:, 0], of_left[:, 0] / root
+
+    def choice(among: Sequence[int]) -> tuple[int, float]:
+        """Return the scale and the degrees of freedom under which left-out rows are likeliest."""
+        best, chosen, freedom = -np.inf, among[0], np.inf
+        for k in among:
+            for tails in (np.inf, *_FREEDOMS):
+                noise = _noise(residuals[:, k], of_rows, n_groups, tails)
+                logs = own[k].log_density(residuals[:, k], np.maximum(noise, own[k].least)[of_rows], tails)
+                value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf)
+                if value > best + (_LEAST_GAIN if k != among[0] or tails < np.inf else 0.0):
+                    best, chosen, freedom = value, k, tails
+        return chosen, freedom
+
+    def fitted(chosen: int, freedom: float) -> tuple[Member, bool]:
+        """Return the sum of effects on a scale, and whether its noise is wider than its residuals."""
+        rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
         noise = _noise(left, of_rows, n_groups, freedom)
-    least = rows.least
-    for _ in range(_MOST_WIDER):
-        wide = np.maximum(noise, least)
-        left_out = rows.log_density(left, wide[of_rows], freedom)
-        if not repeated.gain(left_out):
+        for _ in range(_STEPS if freedom < np.inf or n_groups > 1 else 0):
+            weights = float((noise[of_rows] ** 2).mean()) / noise[of_rows] ** 2
+            if freedom < np.inf:
+                weights = weights * (freedom + 1) / (freedom + (left / noise[of_rows]) ** 2)
+            root = np.sqrt(weights)
+            of_step, of_left = left_out_residuals((rows.z * root)[:, None], full * root[:, None], precisions)
+            beta, left = of_step[:, 0], of_left[:, 0] / root
+            noise = _noise(left, of_rows, n_groups, freedom)
+        least, is_wider = rows.least, False
+        for _ in range(_MOST_WIDER):
+            wide = np.maximum(noise, least)
+            left_out = rows.log_density(left, wide[of_rows], freedom)
+            if not repeated.gain(left_out):
+                break
+            least, is_wider = max(least, float(noise.min())) * _WIDER, True
+        terms, of_terms = design.effects(beta, places, _TOLERANCE * float(wide.min()))
+        effects = FamilyEffects(
+            parents,
+            groups,
+            terms,
+            of_terms,
+            wide,
+            np.full(n_groups, min(freedom, n_rows - 1 + PRIOR_ROWS)),
+            least,
+            scales[chosen].in_units,
+            scales[chosen].transform,
+        )
+        return Member(effects, left_out), is_wider
+
+    remaining, members = list(range(len(scales))), []
+    while remaining:
+        chosen, freedom = choice(remaining)
+        member, is_wider = fitted(chosen, freedom)
+        members.append(member)
+        # a scale that is steep where values repeat stays so under any noise
+        if not is_wider:
             break
-        least = max(least, float(noise.min())) * _WIDER
-    terms, of_terms = design.effects(beta, places, _TOLERANCE * float(wide.min()))
-    effects = FamilyEffects(
-        parents,
-        groups,
-        terms,
-        of_terms,
-        wide,
-        np.full(n_groups, min(freedom, n_rows - 1 + PRIOR_ROWS)),
-        least,
-        scales[chosen].in_units,
-        scales[chosen].transform,
-    )
-    return Member(effects, left_out)
+        remaining.remove(chosen)
+    return max(members, key=lambda one: float(one.left_out.sum()) - one.fitted.n_parameters)
 
 
 class _OwnRows:

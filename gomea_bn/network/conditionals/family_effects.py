@@ -37,6 +37,9 @@ _LEAST_PROBABILITY = 1e-300
 _RIDGE = 1e-9
 # rows that a group has of all others where its scale takes further rows
 _LEAST_ROWS = 1e-9
+# steps of expectation and maximisation, and change in scales of the noise below which there are no more: what rows
+# leave open is more
+_MOST_STEPS, _STEP_TOLERANCE = 50, 0.1
 
 
 def log_density_around(
@@ -226,27 +229,37 @@ class FamilyEffects(Fitted):
         groups = rows.groups(self.groups) if len(self.scales) > 1 else np.zeros(len(z), np.int64)
         n_groups = len(self.scales)
         of_groups = former.groups(self.groups) if n_groups > 1 else np.zeros(len(of_former), np.int64)
-        freedom, residuals = self.freedom[groups], z - design @ self.coefficients
-        counts = rows.weights * (freedom + 1) / (freedom + (residuals / self.scales[groups]) ** 2)
+        freedom = self.freedom[groups]
         # forgotten rows still keep the coefficients finite
         n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
         weights = np.full(len(of_former), n_former / len(of_former))
-        # rows of a group with little noise say more
-        precisions = (self.scales.min() / self.scales) ** 2
-        of_rows = counts * precisions[groups]
-        information = of_former.T @ (of_former * (weights * precisions[of_groups])[:, None])
-        information += design.T @ (design * of_rows[:, None])
-        ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
-        step = scipy.linalg.solve(information + ridge, design.T @ (of_rows * residuals), assume_a="pos")
-        coefficients = self.coefficients + step
-        left = (z - design @ coefficients) ** 2
-        # what the former rows are further away from the new sums than from their own
-        moved = of_former @ step
         old = np.bincount(of_groups, weights, minlength=n_groups) + _LEAST_ROWS
-        squares = old * self.scales**2 + np.bincount(of_groups, weights * moved**2, minlength=n_groups)
-        squares += np.bincount(groups, counts * left, minlength=n_groups)
         n_rows = old + np.bincount(groups, rows.weights, minlength=n_groups)
-        scales = np.maximum(np.sqrt(squares / n_rows), max(self.least_scale, np.finfo(float).tiny))
+        coefficients, scales = self.coefficients, self.scales
+        residuals, moved = z - design @ coefficients, np.zeros(len(of_former))
+        for _ in range(_MOST_STEPS):
+            before = scales
+            counts = rows.weights * (freedom + 1) / (freedom + (residuals / scales[groups]) ** 2)
+            # rows of a group with little noise say more
+            precisions = (scales.min() / scales) ** 2
+            of_old, of_rows = weights * precisions[of_groups], counts * precisions[groups]
+            information = of_former.T @ (of_former * of_old[:, None]) + design.T @ (design * of_rows[:, None])
+            ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
+            gradient = design.T @ (of_rows * residuals) - of_former.T @ (of_old * moved)
+            step = scipy.linalg.solve(information + ridge, gradient, assume_a="pos")
+            coefficients = coefficients + step
+            residuals = z - design @ coefficients
+            # what the former rows are further away from the new sums than from their own
+            moved = of_former @ (coefficients - self.coefficients)
+            squares = old * self.scales**2 + np.bincount(of_groups, weights * moved**2, minlength=n_groups)
+            squares += np.bincount(groups, counts * residuals**2, minlength=n_groups)
+            scales = np.maximum(np.sqrt(squares / n_rows), max(self.least_scale, np.finfo(float).tiny))
+            change = max(
+                float(np.sqrt(np.mean((of_former @ step) ** 2)) / scales.min()),
+                float(np.abs(np.log(scales / before)).max()),
+            )
+            if change < _STEP_TOLERANCE:
+                break
         return replace(self, coefficients=coefficients, scales=scales)
 
     def to_content(self) -> dict[str, Any]:

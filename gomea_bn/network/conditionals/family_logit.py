@@ -27,6 +27,8 @@ _MOST_STEPS = 100
 # by how much log odds of a row may change in a step
 _MOST_MOVED = 10.0
 _MOST_HALVINGS = 40
+# tenfold increases of the ridge, which keep steps short where rows say little
+_MOST_DAMPINGS = 14
 # expected gain of a step, in nats a row, below which there are no more
 _LEAST_GAIN = 1e-9
 # share of the mean information that keeps the sums of rows regular: constants of all levels may move together
@@ -157,12 +159,18 @@ class FamilyLogit(Fitted):
         for _ in range(_MOST_STEPS):
             gradient, information = derivatives(design, logs, self.positions, targets, shares)
             ridge = _RIDGE * np.trace(information) / len(parameters) + _LEAST_RIDGE
-            step = scipy.linalg.solve(information + ridge * np.eye(len(parameters)), gradient, assume_a="pos")
+            step = _solved(information, gradient, ridge)
             if gradient @ step < _LEAST_GAIN:
                 break
-            # what sure rows leave open would move by any amount
-            moved = step[:n_levels] + self.positions * (design @ step[n_levels:])[:, None]
-            step *= min(1.0, _MOST_MOVED / max(float(np.ptp(moved, axis=1).max()), _LEAST_GAIN))
+            # what sure rows leave open would move by any amount, and keep all else where it is
+            for _ in range(_MOST_DAMPINGS):
+                moved = step[:n_levels] + self.positions * (design @ step[n_levels:])[:, None]
+                most = float(np.ptp(moved, axis=1).max())
+                if most <= _MOST_MOVED:
+                    break
+                ridge *= 10
+                step = _solved(information, gradient, ridge)
+            step *= min(1.0, _MOST_MOVED / max(most, _LEAST_GAIN))
             for _ in range(_MOST_HALVINGS):
                 next_likelihood, next_logs = of_rows(parameters + step)
                 if next_likelihood > likelihood:
@@ -293,6 +301,15 @@ def derivatives(
     crossed = (weighted * (positions - means[:, None])).T @ design
     of_slopes = design.T @ (design * (weights * variances)[:, None])
     return gradient, np.block([[of_constants, crossed], [crossed.T, of_slopes]])
+
+
+def _solved(
+    information: NDArray[np.float64], gradient: NDArray[np.float64], ridge: float
+) -> NDArray[np.float64]:
+    """Return the step of Newton's method with a ridge."""
+    return np.asarray(
+        scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
+    )
 
 
 class _OfLevels(LineDensity):

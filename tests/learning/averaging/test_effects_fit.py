@@ -60,7 +60,7 @@ def test_left_out_residuals_are_those_of_regressions_without_each_row(
 
 def unit_scale(values: Floats) -> UnitScale:
     # the range is so wide that noise never reaches its ends
-    return UnitScale(float(values.mean()), float(values.std()), (-1e3, 1e3))
+    return UnitScale(float(values.mean()), float(values.std()), (-30.0, 30.0))
 
 
 def example(
@@ -83,7 +83,7 @@ def fit_of(
     of_parents: dict[str, LineScale] = {
         name: unit_scale(values[name]) for name in values if name not in (n_levels or {})
     }
-    design = design_of_terms(terms, precisions, columns, of_parents, n_levels or {})
+    design = design_of_terms(terms, precisions, columns, {False: of_parents}, n_levels or {})
     parents = tuple(name for name in of_parents if name != "y")
     member = fitted_effects(
         design,
@@ -207,12 +207,12 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     assert sizes is not None
     model = best_curve_model(family, sizes)
     assert model is not None
-    assert model.has_products == (words == "effects that depend on each other")
+    assert bool(len(model.products)) == (words == "effects that depend on each other")
     parents = [name for name in names[:-1] if name != "g"]
     groups = [name for name in names if name == "g"]
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in (*parents, "y")}
     columns, n_levels = Columns(values), dict.fromkeys(groups, 3)
-    design = design_of_model(model, parents, groups, columns, scales, n_levels, sizes, is_discrete=False)
+    design = design_of_model(model, list(names[:-1]), columns, {False: scales, True: scales}, n_levels, sizes)
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}
@@ -225,7 +225,8 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     full = np.column_stack([np.ones(500), design.columns])
     z = scales["y"].of_values(values["y"])
     expected = full @ slow_ridge(z, full, np.concatenate([[1e-3], design.precisions]))
-    sums = SumOfTerms(effects.terms, effects.coefficients, {False: scales}, n_levels).of(columns)
+    by_units = {False: scales, True: scales}
+    sums = SumOfTerms(effects.terms, effects.coefficients, by_units, n_levels).of(columns)
     # every curve may be moved by .01 scales; groups weigh rows
     tolerance = 0.01 * (len(parents) + 1) * effects.scales.min() + (0.05 if groups else 0.0)
     assert np.abs(sums - expected).max() < tolerance
@@ -236,12 +237,12 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
 def test_curves_are_thinned_within_the_tolerance() -> None:
     values = example(8, 2_000, lambda x, w: np.sin(x) + 0.0 * w)
     family = variables_of(values, "xy")
-    sizes = CurveSizes(24, 0)
+    sizes = CurveSizes(24, has_units=False, factors=(0, 0, 0))
     model = best_curve_model(family, sizes)
     assert model is not None
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in "xy"}
     columns = Columns(values)
-    design = design_of_model(model, ["x"], [], columns, scales, {}, sizes, is_discrete=False)
+    design = design_of_model(model, ["x"], columns, {False: scales, True: scales}, {}, sizes)
     places = columns.positions("x", scales["x"])
     coefficients = np.random.default_rng(0).normal(size=1 + design.columns.shape[1]) / (
         1 + np.arange(1 + design.columns.shape[1])

@@ -45,7 +45,7 @@ class Example:
         """Return the logit of all or some rows."""
         chosen = np.arange(len(self.levels)) if rows is None else rows
         columns = Columns({name: values[chosen] for name, values in self.values.items()})
-        design = design_of_terms(TERMS, np.full(TERMS.n_terms, 1.0), columns, self.scales, {"g": 3})
+        design = design_of_terms(TERMS, np.full(TERMS.n_terms, 1.0), columns, {False: self.scales}, {"g": 3})
         places = {name: columns.positions(name, self.scales[name]) for name in "xw"}
         return fitted_logit(LogitRows(self.levels[chosen], self.n_levels, design), ("x", "w"), ("g",), places)
 

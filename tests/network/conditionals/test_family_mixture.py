@@ -194,7 +194,8 @@ def test_a_missing_parent_is_summed_over(network: DiscretizedBayesNet) -> None:
             {"x": middles, "c": pd.Categorical([row["c"]] * len(middles), [0, 1]), "y": float(row["y"])}
         )
         expected.append(math.log((np.exp(network.log_density(rows)) * np.diff(values)).sum()))
-    assert_allclose(network.log_density(gaps), expected, atol=5e-3)
+    # cells of the parent are wider than its steepest density
+    assert_allclose(network.log_density(gaps), expected, atol=1e-2)
 
 
 def test_files_keep_mixtures(network: DiscretizedBayesNet) -> None:

@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import curves
-from gomea_bn.problems.curve_models import beats_table, best_curve_model
+from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import (
     CurveSizes,
     LevelFunctions,
@@ -636,7 +636,7 @@ def test_models_say_which_functions_explain_a_column() -> None:
         "heavy": 0.8 * x,
         "transformed": np.exp(2 * np.tanh(1.5 * np.sin(x))),
     }
-    models = {}
+    models: dict[str, CurveModel] = {}
     for name, law in laws.items():
         noise = rng.standard_t(2, 600) if name == "heavy" else rng.normal(size=600)
         values = (
@@ -645,12 +645,20 @@ def test_models_say_which_functions_explain_a_column() -> None:
         members = [curved_column("x", x), curved_column("y", y), curved_column("z", values)]
         sizes, _ = sizes_and_functions(members)
         assert sizes is not None
-        models[name] = best_curve_model(members, sizes)
-    assert all(model is not None for model in models.values())
-    assert [models[name].has_products for name in ("line", "curve", "product")] == [False, False, True]
-    assert models["line"].prior <= models["curve"].prior
-    assert models["heavy"].heavy_tails < 10
+        model = best_curve_model(members, sizes)
+        assert model is not None
+        assert len(model.precisions) == sum(map(len, model.functions)) + len(model.products)
+        assert np.isfinite(model.precisions).all()
+        models[name] = model
+    assert [len(models[name].products) > 0 for name in ("line", "curve", "product")] == [False, False, True]
+    # the line of the ranks, and the column in its own units
+    assert all(set(of_parent) <= {0, 9} for of_parent in models["line"].functions)
+    # the line and all curves of the ranks, of which rough ones are surely small
+    assert set(range(9)) <= set(models["curve"].functions[0])
+    assert (np.diff(models["curve"].precisions[:9]) >= 0).all()
+    assert [0, 0, 1, 0] in models["product"].products.tolist()
     assert models["transformed"].transform is not None
+    assert models["line"].transform is None
     # a column with point masses follows no curves
     points = curved_column("z", np.where(rng.random(600) < 0.5, 0.0, x))
-    assert best_curve_model([curved_column("x", x), points], CurveSizes(9, 3)) is None
+    assert best_curve_model([curved_column("x", x), points], CurveSizes(9, True, (3, 6, 6))) is None
