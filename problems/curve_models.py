@@ -19,6 +19,7 @@ from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     IN_UNITS,
+    OF_COUNTS,
     PRIOR,
     SOLVED,
     TARGET,
@@ -26,6 +27,7 @@ from gomea_bn.problems.kernels.curves import (
     has_curves,
     regress_levels,
     solve_family,
+    start_count,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
@@ -45,6 +47,8 @@ class CurveModel:
         Products that have coefficients: a parent, which of its factors, another parent, and which of its factors.
     precisions : ndarray of shape (n_functions + n_products,), float64
         Prior precision of every coefficient, in rows.
+    of_counts : bool
+        Whether the column is a count, and the logarithm of its mean a sum of the functions.
     in_units : bool
         Whether the column is in its own units, and not on the scale of its normal scores.
     transform : ndarray of shape (n_functions,), float64, optional
@@ -55,6 +59,7 @@ class CurveModel:
     functions: list[list[int]]
     products: NDArray[np.int64]
     precisions: NDArray[np.float64]
+    of_counts: bool
     in_units: bool
     transform: NDArray[np.float64] | None
 
@@ -76,7 +81,7 @@ def best_curve_model(
     if not score > -np.inf:
         return None
     best = scratch.best.copy()
-    prior = int(best[PRIOR])
+    prior, of_counts = int(best[PRIOR]), False
     if curves.logits.n_levels[child]:
         n_used, in_units, transform = (
             int(regress_levels(curves, scratch, views, n_views, prior)),
@@ -84,7 +89,11 @@ def best_curve_model(
             None,
         )
     else:
-        solve_family(curves, scratch, views, n_views, prior)
+        of_counts = int(best[TARGET]) == OF_COUNTS
+        if of_counts:
+            start_count(curves, scratch, views, n_views, prior)
+        else:
+            solve_family(curves, scratch, views, n_views, prior)
         n_used, in_units = int(best[SOLVED]), int(best[TARGET]) == IN_UNITS
         size = int(curves.transforms.n_functions[child])
         is_moved = int(best[TARGET]) == curves.alone.shape[1]
@@ -99,6 +108,7 @@ def best_curve_model(
         ],
         products=curves.terms[products - first[-1]],
         precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
+        of_counts=of_counts,
         in_units=in_units,
         transform=transform,
     )

@@ -13,9 +13,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.problems.counts import (
+    COUNT_SIZES,
+    are_counts,
+    count_constants,
+    log_probabilities_of_counts,
+)
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.counts import CountData
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     LINES,
@@ -518,6 +525,7 @@ def _of_rows(
         .integers(1, 2**63, size=(2, n), dtype=np.int64)
         .astype(np.uint64)
     )
+    logits, counts = _logit_data(variables, functions)
     return CurveData(
         products=products,
         with_targets=with_targets.reshape(size, n, _N_TARGETS),
@@ -534,7 +542,8 @@ def _of_rows(
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
         half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
-        logits=_logit_data(variables, functions),
+        logits=logits,
+        counts=counts,
         transforms=_transform_data(variables, functions, scores, widths),
         tails=_tail_data(variables, functions, targets[:, :, 1], terms),
     )
@@ -650,8 +659,8 @@ def no_transforms(n_variables: int) -> TransformData:
 
 def _logit_data(
     variables: Sequence[ScoredVariable], functions: Sequence[LevelFunctions | NumberFunctions]
-) -> LogitData:
-    """Return what kernels need to score discrete columns as logits of curves of their parents.
+) -> tuple[LogitData, CountData]:
+    """Return what kernels need to score discrete columns as logits of curves of their parents, and columns of counts.
 
     Rows are in random order. Of many rows, or of many columns, some are taken.
     """
@@ -667,13 +676,71 @@ def _logit_data(
             # levels need rows to show what they depend on
             if len(among) == n_present:
                 n_levels[v], codes[v] = n_present, of_rows
-    if not n_levels.any():
-        return no_logits(n)
-    shares = np.zeros((n, int(n_levels.max())))
+    counts = _count_data(variables, some)
+    if not n_levels.any() and not counts.is_count.any():
+        return no_logits(n), counts
+    shares = np.zeros((n, max(int(n_levels.max()), 1)))
     for v in np.flatnonzero(n_levels).tolist():
         shares[v, : n_levels[v]] = np.bincount(codes[v]) / m
     of_columns = [column.of_rows(0, n_rows)[some].astype(np.float32) for column in functions]
-    return LogitData(np.concatenate(of_columns, axis=1), codes, n_levels, shares, np.zeros(n), n_rows / m)
+    return LogitData(
+        np.concatenate(of_columns, axis=1), codes, n_levels, shares, np.zeros(n), n_rows / m
+    ), counts
+
+
+def _count_data(variables: Sequence[ScoredVariable], some: NDArray[np.int64]) -> CountData:
+    """Return what kernels need to score columns of counts, in some rows.
+
+    A count without parents has the score of its shape, or that of a Poisson or negative binomial distribution if it is
+    better, so that only parents gain.
+    """
+    n, n_rows = len(variables), len(variables[0].values)
+    is_count = np.array([_may_count(variable) for variable in variables])
+    if not is_count.any():
+        return no_counts(n)
+    values = np.zeros((n, len(some)), np.int32)
+    for v in np.flatnonzero(is_count).tolist():
+        values[v] = np.asarray(variables[v].values)[some]
+    numbers, sizes = np.arange(int(values.max()) + 1), np.array(COUNT_SIZES)
+    constants = np.array([count_constants(numbers, size) for size in COUNT_SIZES])
+    means, alone, reference = values.mean(axis=1), np.zeros(n), np.zeros(n)
+    first_size = np.zeros(n, np.int64)
+    for v in np.flatnonzero(is_count).tolist():
+        of_column = np.bincount(values[v], minlength=len(numbers))
+        # without rows above 0 there is nothing to follow
+        is_count[v] = means[v] > 0
+        if not is_count[v]:
+            continue
+        means_of_numbers = np.full(len(numbers), log(means[v]))
+        logs = [
+            float(of_column @ log_probabilities_of_counts(numbers, means_of_numbers, size))
+            for size in COUNT_SIZES
+        ]
+        first_size[v] = int(np.argmax(logs))
+        column_shape = variables[v].shape
+        assert column_shape is not None
+        shape, every = column_shape.shape, np.asarray(variables[v].values, np.float64)
+        # a probability of a number without point mass is spread over a step of 1
+        of_shape = shape.log_scaled_density(every)
+        steps = np.where(shape.find_points(every)[1], 0.0, log(shape.high - shape.low))
+        chosen = column_shape.log_likelihood - float(of_shape.sum())
+        of_rows = float((of_shape - steps)[some].sum()) + chosen * len(some) / n_rows
+        alone[v], reference[v] = column_shape.compared_log_likelihood, max(of_rows, *logs)
+    return CountData(values, is_count, means, alone, reference, sizes, first_size, constants)
+
+
+def no_counts(n_variables: int) -> CountData:
+    """Return data with which no column is a count."""
+    return CountData(
+        np.zeros((n_variables, 0), np.int32),
+        np.zeros(n_variables, np.bool_),
+        np.zeros(n_variables),
+        np.zeros(n_variables),
+        np.zeros(n_variables),
+        np.array([np.inf]),
+        np.zeros(n_variables, np.int64),
+        np.zeros((1, 1)),
+    )
 
 
 def no_logits(n_variables: int) -> LogitData:
@@ -734,6 +801,11 @@ def _may_follow(variable: ScoredVariable) -> bool:
     """Return whether a column may be a sum of curves: one of few values or without point masses, not a mixture."""
     shape = variable.shape
     return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
+
+
+def _may_count(variable: ScoredVariable) -> bool:
+    """Return whether a column may be a count."""
+    return variable.shape is not None and are_counts(np.asarray(variable.values, np.float64))
 
 
 def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
@@ -798,6 +870,7 @@ def no_curves() -> CurveData:
         parent_key=np.zeros(0, np.uint64),
         half_rows=0.0,
         logits=no_logits(0),
+        counts=no_counts(0),
         transforms=no_transforms(0),
         tails=no_tails(),
     )
@@ -865,4 +938,5 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         ),
         np.zeros(1, np.int64),
         np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM),
+        np.zeros(COEFFICIENTS),
     )

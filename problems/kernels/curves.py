@@ -1,7 +1,7 @@
 """Kernels that score columns as sums of smooth curves of their parents.
 
 A continuous column, on one of its scales or after an increasing transformation, is a sum of curves and of normal or
-heavy-tailed noise. A discrete column is a logit of such a sum.
+heavy-tailed noise. A discrete column is a logit of such a sum, and a count has one as the logarithm of its mean.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.counts import MOST_CURVES, CountData, count_gain, gather_counted
 from gomea_bn.problems.kernels.logits import (
     CONTINUED,
     ESTIMATED,
@@ -37,8 +38,11 @@ from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
-OF_RANKS, IN_UNITS = 0, 1
-"""Targets of a child: its normal scores, and its values in its own units."""
+OF_RANKS, IN_UNITS, OF_COUNTS = 0, 1, 3
+"""Targets of a child: its normal scores, its values in its own units, and the logarithm of its mean.
+
+2 is that of its transformed normal scores.
+"""
 LINES, UNITS, SMOOTH = 0, 3, 4
 """Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow.
 
@@ -96,6 +100,7 @@ class CurveData(NamedTuple):
     parent_key: NDArray[np.uint64]  # (N,)
     half_rows: float  # half of the rows, with those of the prior
     logits: LogitData
+    counts: CountData
     transforms: TransformData
     tails: TailData
 
@@ -130,6 +135,7 @@ class CurveScratch(NamedTuple):
     products: ProductScratch
     n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
     best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last
+    count: NDArray[np.float64]  # (COEFFICIENTS,) the count that was scored last
 
 
 @kernel
@@ -675,16 +681,13 @@ def _with_tails(
 
 
 @separate_kernel
-def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+def _sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 
     The best prior and the best target count, or the best transformation of the child, with products of parents or
-    without. Its residuals may have heavy tails. The costs of edges and cuts are not included. `views` are as of
-    `family_score`.
+    without. Its residuals may have heavy tails.
     """
     child = curves.variable[views[n_views - 1]]
-    if curves.logits.n_levels[child] > 0 and n_views > 1:
-        return _logit_score(curves, scratch, views, n_views)
     may_follow = False
     for t in range(curves.alone.shape[1]):
         may_follow |= curves.alone[child, t] > -np.inf
@@ -731,3 +734,88 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
     if n_candidates == 0:
         return -np.inf
     return _with_tails(curves, scratch, views, n_views, n_candidates, size)
+
+
+@kernel
+def start_count(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+) -> int:
+    """Gather functions of the parents of a count, and their prior precisions; -1 if there are more than fit."""
+    size = 0
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        last = curves.first[parent + 1]
+        for function in range(curves.first[parent], last):
+            precision = curves.precisions[prior, function]
+            # levels all have functions; of a number the last one may be in units, which has no roughness
+            is_rough = (
+                function - curves.first[parent] >= MOST_CURVES
+                and precision > curves.precisions[UNITS, function]
+            )
+            if precision < np.inf and not is_rough:
+                if size == min(MOST_TERMS - 1, scratch.functions.shape[0]):
+                    return -1
+                scratch.functions[size] = function
+                size += 1
+                scratch.logits.parameters[2, size] = precision
+    return size
+
+
+@kernel
+def _count_gain(curves: CurveData, scratch: CurveScratch, child: int, size: int, how: int) -> float:
+    """Return the gain of the count that `start_count` has started, -inf without one; `how` as of `count_gain`."""
+    if size < 0:
+        return -np.inf
+    gather_counted(curves.logits.functions, scratch.logits, scratch.functions, size, how)
+    return curves.logits.weight * count_gain(curves.counts, scratch.logits, child, size, how)
+
+
+@kernel
+def _count_score(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, with_curves: bool
+) -> float:
+    """Return the score in nats of a family whose child is a count; -inf if there are more functions than fit.
+
+    Some of the rows choose between lines, of normal scores and in units, and curves, which are not tried without
+    `with_curves`. ``scratch.count`` gets the prior and the number of functions of the choice.
+    """
+    child, of_curves, chosen = curves.variable[views[n_views - 1]], -np.inf, UNITS
+    if with_curves:
+        size = start_count(curves, scratch, views, n_views, SMOOTH)
+        of_curves = _count_gain(curves, scratch, child, size, ESTIMATED)
+    size = start_count(curves, scratch, views, n_views, UNITS)
+    gain = _count_gain(curves, scratch, child, size, ESTIMATED)
+    if of_curves > gain:
+        chosen = SMOOTH
+        size = start_count(curves, scratch, views, n_views, SMOOTH)
+        gain = _count_gain(curves, scratch, child, size, WHOLE)
+    else:
+        gain = _count_gain(curves, scratch, child, size, CONTINUED)
+    scratch.count[PRIOR], scratch.count[SOLVED] = chosen, size
+    return curves.counts.alone[child] + gain
+
+
+@separate_kernel
+def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the score in nats of a family whose child follows curves of its parents; -inf if it cannot follow them.
+
+    It is a logit, or a sum of curves and noise, or a count, which may score better than such a sum. The costs of edges
+    and cuts are not included. `views` are as of `family_score`.
+    """
+    child = curves.variable[views[n_views - 1]]
+    if n_views > 1 and curves.logits.n_levels[child] > 0:
+        return _logit_score(curves, scratch, views, n_views)
+    score = _sum_score(curves, scratch, views, n_views)
+    if n_views > 1 and curves.counts.is_count[child]:
+        # what is a line with normal noise is no curve of a count, but a parent of few values has no line in units
+        with_curves = not score > -np.inf or scratch.best[PRIOR] >= SMOOTH
+        for k in range(n_views - 1):
+            last = curves.first[curves.variable[views[k]] + 1] - 1
+            with_curves |= curves.precisions[UNITS, last] == np.inf
+        of_count = _count_score(curves, scratch, views, n_views, with_curves)
+        if of_count > score:
+            score = of_count
+            scratch.best[TARGET] = OF_COUNTS
+            scratch.best[PRIOR], scratch.best[SOLVED] = scratch.count[PRIOR], scratch.count[SOLVED]
+            scratch.n_parameters[0] = np.int64(scratch.count[SOLVED]) + 2
+    return score

@@ -128,19 +128,9 @@ def _exponentials(values: NDArray[np.float64]) -> None:
 
 
 @kernel
-def _set_probabilities(
-    data: LogitData, scratch: LogitScratch, child: int, n_all: int, start: int, n_rows: int
-) -> float:
-    """Fill the sums of functions, the probabilities of the levels and their moments for rows from `start` on.
-
-    Of `n_rows` rows those of one block count. Return their log likelihood. Residuals of positions, and their variances,
-    are 0 after the last row.
-    """
-    n_levels, codes = data.n_levels[child], data.codes[child]
-    a, b, beta = scratch.levels[0], scratch.levels[1], scratch.parameters[0, :n_all]
-    block, p = scratch.block, scratch.block[N_OF_ROW:]
-    f, greatest, norm, mean, residual, variance = block[0], block[1], block[2], block[3], block[4], block[5]
-    last = n_rows - 1
+def set_sums(scratch: LogitScratch, n_all: int, start: int, n_rows: int) -> None:
+    """Fill row 0 of the block with the sums of the first `n_all` functions for rows from `start` on, of `n_rows`."""
+    beta, f, last = scratch.parameters[0, :n_all], scratch.block[0], n_rows - 1
     for r in range(0, ROWS_OF_BLOCK, ROWS_AT_ONCE):
         x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
         x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
@@ -151,6 +141,57 @@ def _set_probabilities(
             f2 += beta[j] * x2[j]
             f3 += beta[j] * x3[j]
         f[r], f[r + 1], f[r + 2], f[r + 3] = f0, f1, f2, f3
+
+
+@kernel
+def add_residuals(scratch: LogitScratch, n_all: int, start: int, n_block: int, n_rows: int) -> None:
+    """Add the products of functions and residuals, row 4 of the block, to the gradient of the coefficients."""
+    of_beta, residual, last = scratch.parameters[4, :n_all], scratch.block[4], n_rows - 1
+    for r in range(0, n_block, ROWS_AT_ONCE):
+        x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
+        x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
+        e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
+        for j in range(n_all):
+            of_beta[j] += e0 * x0[j] + e1 * x1[j] + e2 * x2[j] + e3 * x3[j]
+
+
+@kernel
+def add_products(scratch: LogitScratch, n_all: int, start: int, first: int, n_block: int) -> None:
+    """Add the products of functions, weighted by row 5 of the block, to the information of the coefficients.
+
+    They are those of `ROWS_AT_ONCE` rows from `first` on of the block that starts at row `start`.
+    """
+    system, some, weighted = scratch.system, scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
+    for r in range(ROWS_AT_ONCE):
+        # rows after the last one have no weight
+        of_row, weight = scratch.rows[start + min(first + r, n_block - 1)], scratch.block[5, first + r]
+        values, of_weights = some[r], weighted[r]
+        for j in range(n_all):
+            values[j] = of_row[j]
+        for j in range(n_all):
+            of_weights[j] = weight * values[j]
+    for i in range(n_all):
+        w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
+        below = system[i, i:n_all]
+        x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
+        for j in range(below.shape[0]):
+            below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+
+
+@kernel
+def _set_probabilities(
+    data: LogitData, scratch: LogitScratch, child: int, n_all: int, start: int, n_rows: int
+) -> float:
+    """Fill the sums of functions, the probabilities of the levels and their moments for rows from `start` on.
+
+    Of `n_rows` rows those of one block count. Return their log likelihood. Residuals of positions, and their variances,
+    are 0 after the last row.
+    """
+    n_levels, codes = data.n_levels[child], data.codes[child]
+    a, b = scratch.levels[0], scratch.levels[1]
+    block, p = scratch.block, scratch.block[N_OF_ROW:]
+    f, greatest, norm, mean, residual, variance = block[0], block[1], block[2], block[3], block[4], block[5]
+    set_sums(scratch, n_all, start, n_rows)
     greatest[:] = -np.inf
     for k in range(n_levels):
         of_level = p[k]
@@ -207,7 +248,6 @@ def _log_likelihood(
     system, crossed, gradient = scratch.system, scratch.crossed, scratch.parameters[4]
     codes = data.codes[child]
     n_all = size + 1
-    of_beta = gradient[:n_all]
     n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
     gradient[:n_parameters] = 0.0
     if is_whole:
@@ -215,18 +255,12 @@ def _log_likelihood(
             system[i, :n_parameters] = 0.0
         for i in range(n_parameters - n_all):
             crossed[i, :n_all] = 0.0
-    f, residual, p = scratch.block[0], scratch.block[4], scratch.block[N_OF_ROW:]
+    f, p = scratch.block[0], scratch.block[N_OF_ROW:]
     total = 0.0
     for start in range(0, n_rows, ROWS_OF_BLOCK):
         total += _set_probabilities(data, scratch, child, n_all, start, n_rows)
         n_block = min(ROWS_OF_BLOCK, n_rows - start)
-        for r in range(0, n_block, ROWS_AT_ONCE):
-            last = n_rows - 1
-            x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
-            x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
-            e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
-            for j in range(n_all):
-                of_beta[j] += e0 * x0[j] + e1 * x1[j] + e2 * x2[j] + e3 * x3[j]
+        add_residuals(scratch, n_all, start, n_block, n_rows)
         place = n_all
         for k in range(n_levels):
             if _is_free(k, n_levels, ends):
@@ -257,23 +291,9 @@ def _add_information(
 ) -> None:
     """Add the information of the rows of a block to that of coefficients, levels, and both together."""
     system, crossed, b = scratch.system, scratch.crossed, scratch.levels[1]
-    some, weighted = scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
-    f, mean, variance, p = scratch.block[0], scratch.block[3], scratch.block[5], scratch.block[N_OF_ROW:]
+    some, f, mean, p = scratch.some, scratch.block[0], scratch.block[3], scratch.block[N_OF_ROW:]
     for first in range(0, n_block, ROWS_AT_ONCE):
-        for r in range(ROWS_AT_ONCE):
-            # rows after the last one have no weight
-            of_row, weight = scratch.rows[start + min(first + r, n_block - 1)], variance[first + r]
-            values, of_weights = some[r], weighted[r]
-            for j in range(n_all):
-                values[j] = of_row[j]
-            for j in range(n_all):
-                of_weights[j] = weight * values[j]
-        for i in range(n_all):
-            w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
-            below = system[i, i:n_all]
-            x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
-            for j in range(below.shape[0]):
-                below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+        add_products(scratch, n_all, start, first, n_block)
         place = 0
         for k in range(n_levels):
             if not _is_free(k, n_levels, ends):
@@ -424,7 +444,7 @@ def _root_determinant(data: LogitData, scratch: LogitScratch, child: int, ends: 
 
 
 @kernel
-def _step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, is_whole: bool) -> float:
+def newton_step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, is_whole: bool) -> float:
     """Take Newton's step, and return twice the rise that it promises in nats.
 
     A whole information is factorised first; otherwise the factor of the last one counts.
@@ -558,7 +578,7 @@ def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, ho
                 factor, n_factors = wanted, 1
         objective -= 0.5 * factor * squares
         known = objective
-        promise = _step(scratch, n_parameters, n_all, factor, is_whole)
+        promise = newton_step(scratch, n_parameters, n_all, factor, is_whole)
         if is_whole:
             determinant = 0.0
             for j in range(n_parameters):

@@ -16,6 +16,7 @@ from shape_oracles import random_shape, slow_distribution, slow_log_density, slo
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import (
     Conditionals,
+    FamilyCounts,
     FamilyEffects,
     FamilyLogit,
     FamilyMixture,
@@ -75,6 +76,8 @@ def random_conditionals_network(
         of_y = Shape(free.edges, free.left / total, free.right / total)
     else:
         of_y = random_shape(seed + 1)
+    if kind is FamilyCounts:
+        of_y = of_whole_numbers(of_y, rng)
     of_levels = kind is not None and bool(rng.integers(2) if kind.of_levels is None else kind.of_levels)
     support = {"x": (shapes["x"].low, shapes["x"].high), "w": (-2.0, 5.0)}
     levels: dict[str, tuple[str, ...]] = {"g": ("k", "l", "m")}
@@ -229,6 +232,24 @@ def random_logit(rng: np.random.Generator, around: Around) -> FamilyLogit:
     )
 
 
+def of_whole_numbers(shape: Shape, rng: np.random.Generator) -> Shape:
+    """Return a shape that is moved so that its range begins near 0 and has several whole numbers."""
+    low, width = float(rng.choice([0.0, 2.0, rng.uniform(0, 3)])), float(rng.uniform(2, 12))
+
+    def moved(value: Any) -> Any:
+        return low + (value - shape.low) / (shape.high - shape.low) * width
+
+    points = {moved(value): mass for value, mass in shape.points.items()}
+    return Shape(moved(shape.edges), shape.left, shape.right, points)
+
+
+def random_counts(rng: np.random.Generator, around: Around) -> FamilyCounts:
+    """Return counts of "y", of a Poisson distribution or not."""
+    terms = random_terms(rng)
+    coefficients = rng.normal(size=terms.n_terms + 1) / 2
+    return FamilyCounts(("x", "w"), ("g",), terms, coefficients, float(rng.choice([0.0, 0.3, 2.0])))
+
+
 def random_table(rng: np.random.Generator, around: Around) -> FamilyTable:
     """Return tables of "y" over one to three sets of cuts."""
     return FamilyTable(tuple(around.tables().of_column("y") for _ in range(rng.integers(1, 4))))
@@ -247,6 +268,7 @@ RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, Around], Fitted]
     FamilyEffects: random_effects,
     FamilyMixture: random_mixture,
     FamilyLogit: random_logit,
+    FamilyCounts: random_counts,
 }
 """Functions that return a random conditional of "y" by kind."""
 

@@ -40,6 +40,7 @@ from gomea_bn.network.conditionals.conditionals import (
 )
 from gomea_bn.network.conditionals.family import Stack, log_mixture
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
+from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,
@@ -593,7 +594,7 @@ class Averaging:
         return model, beats_table(model, family, self.session.method, self.session.rule)
 
     def _effects(self, name: str, parents: Sequence[str], model: CurveModel, tables: Member) -> Member | None:
-        """Return the sum of effects, or the logit, of a model."""
+        """Return the sum of effects, the logit, or the counts, of a model."""
         network, columns, scales = self.network, self._columns, self._on_shapes
         ordered = [member for member in network.names if member in parents]
         continuous = tuple(parent for parent in ordered if parent in scales)
@@ -608,6 +609,11 @@ class Averaging:
 
             rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design)
             return fitted_logit(rows, continuous, discrete, places)
+        if model.of_counts:
+            from gomea_bn.learning.averaging.counts_fit import fitted_counts
+
+            facts = ColumnFacts(network.support, network.shapes, n_levels, by_units)
+            return fitted_counts(design, name, continuous, discrete, columns, places, facts)
         return fitted_effects(
             design,
             name,

@@ -1,4 +1,4 @@
-"""Conditional densities: stacks of tables over sets of cuts, sums of effects, logits, mixtures, and fixed values."""
+"""Conditional densities: stacks of tables over sets of cuts, effects, logits, counts, mixtures, and fixed values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals as Conditionals
     from gomea_bn.network.conditionals.family import Family as Family
     from gomea_bn.network.conditionals.family import Stack as Stack
+    from gomea_bn.network.conditionals.family_counts import FamilyCounts as FamilyCounts
     from gomea_bn.network.conditionals.family_effects import FamilyEffects as FamilyEffects
     from gomea_bn.network.conditionals.family_logit import FamilyLogit as FamilyLogit
     from gomea_bn.network.conditionals.family_mixture import FamilyMixture as FamilyMixture

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.family_counts import FamilyCounts
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, effects_of_line
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, logit_of_earlier_versions
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
@@ -13,7 +14,14 @@ from gomea_bn.network.conditionals.family_table import FamilyTable
 from gomea_bn.network.conditionals.fixed_value import FixedValue
 from gomea_bn.network.conditionals.kind import Fitted
 
-KINDS: tuple[type[Fitted], ...] = (FamilyTable, FamilyEffects, FamilyLogit, FamilyMixture, FixedValue)
+KINDS: tuple[type[Fitted], ...] = (
+    FamilyTable,
+    FamilyEffects,
+    FamilyLogit,
+    FamilyCounts,
+    FamilyMixture,
+    FixedValue,
+)
 """All kinds."""
 
 # lines of earlier versions, some of which have no field "kind"

@@ -1,0 +1,375 @@
+"""Counts: whole numbers from 0 on, the logarithm of whose mean is a sum of functions of the parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
+from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
+from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
+from gomea_bn.network.parts import WithTables
+from gomea_bn.problems.counts import log_probabilities_of_counts
+
+# logarithms of means beyond these count as these
+_LEAST_LOG, _MOST_LOG = -30.0, 20.0
+# share of the probability that is spread over the range: numbers that are no counts are possible
+_RESERVE = 1e-9
+_LEAST_PROBABILITY = 1e-300
+_MOST_STEPS, _MOST_HALVINGS = 100, 40
+# by how much the logarithm of a mean may change in a step
+_MOST_MOVED = 5.0
+# expected gain of a step, in nats a row, below which there are no more
+_LEAST_GAIN = 1e-9
+# share of the mean information that keeps the sums of rows regular: splines of a parent add up to a constant
+_RIDGE = 1e-9
+_LEAST_RIDGE = 1e-12
+# nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
+_NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyCounts(Fitted):
+    """The counts of a family: a Poisson or negative binomial distribution, whose mean is exp(f).
+
+    The sum f is of functions of the continuous parents and of one amount for every level of each discrete parent. The
+    variance is exp(f) + dispersion exp(2 f) (Lawless, "Negative binomial and mixed Poisson regression", 1987). The
+    distribution is restricted to the whole numbers of the range of the column. A number that is a point mass of the
+    column has a probability, and any other one a density: its probability is spread over a step of 1 around it.
+
+    Attributes
+    ----------
+    parents, groups : tuple of str
+        Continuous and discrete parents.
+    terms : Terms
+        Functions of the parents, of which the sum is made.
+    coefficients : ndarray of shape (n_terms + 1,), float64
+        Intercept and coefficients of the terms.
+    dispersion : float
+        At least 0, that of a Poisson distribution.
+
+    Raises
+    ------
+    GomeaBnError
+        For parts of other shapes, or that are not finite.
+    """
+
+    what = "a count"
+    kind = "counts"
+
+    parents: tuple[str, ...]
+    groups: tuple[str, ...]
+    terms: Terms
+    coefficients: NDArray[np.float64]
+    dispersion: float
+
+    def __post_init__(self) -> None:
+        coefficients = finite_numbers(self.coefficients, "coefficients", self.what)
+        object.__setattr__(self, "coefficients", coefficients)
+        is_valid = (
+            len(self.parents) + len(self.groups) > 0
+            and coefficients.shape == (self.terms.n_terms + 1,)
+            and is_real(self.dispersion)
+            and 0 <= self.dispersion < np.inf
+        )
+        if not is_valid:
+            raise GomeaBnError(
+                "A count must have at least one parent, an intercept and one coefficient per term, and a dispersion of "
+                "at least 0, all finite."
+            )
+
+    @property
+    def size(self) -> float:
+        """Size of the negative binomial distribution, infinite without dispersion."""
+        return 1 / self.dispersion if self.dispersion > 0 else np.inf
+
+    @property
+    def words(self) -> str:
+        """What the column follows, for a sentence."""
+        return f"a count with {self.terms.words}"
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients, and the dispersion."""
+        return self.terms.n_free + 1 + (self.dispersion > 0)
+
+    def scaled(self, name: str) -> set[tuple[bool, str]]:
+        """Return the columns that it needs a scale of, each with whether that is in own units."""
+        return {(False, name)} | self.terms.scaled
+
+    def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
+        """Raise `GomeaBnError` unless the count fits the family of a column, and its columns have a scale."""
+        self.terms.check(network, name, self.parents, self.groups, scales)
+        if name not in scales[False]:
+            raise GomeaBnError(f"scales must have an entry for '{name}', which is a count.")
+        low, high = network.support[name]
+        if not high > -0.5:
+            raise GomeaBnError(
+                f"'{name}' is a count, and its range must have whole numbers from 0 on, got {low:g} to {high:g}."
+            )
+
+    def density(self, name: str, facts: ColumnFacts) -> Density:
+        """Return the density of a column of counts."""
+        return _OfCounts(name, self, facts)
+
+    def log_density_around(
+        self, name: str, facts: ColumnFacts, logs: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log density of values, float64 (n,), given the logarithms of means in place of sums."""
+        return _OfCounts(name, self, facts).log_density_around(logs, values)
+
+    def with_rows(self, name: str, rows: FurtherRows) -> FamilyCounts:
+        """Return the counts after further rows; functions and the dispersion stay.
+
+        The rows so far are replaced by drawn ones whose parents are like theirs and which have the present means
+        (pseudo-rehearsal: Robins, "Catastrophic forgetting, rehearsal and pseudorehearsal", 1995).
+        """
+        former, further = (
+            np.column_stack(
+                [
+                    np.ones(part.columns.n_rows),
+                    self.terms.of_rows(part.columns, rows.facts.scales, rows.facts.n_levels),
+                ]
+            )
+            for part in (rows.like_former(), rows)
+        )
+        # forgotten rows still keep the coefficients finite
+        n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
+        weights = np.concatenate([np.full(len(former), n_former / len(former)), rows.weights])
+        at_present = np.exp(_inside(former @ self.coefficients))
+        values = np.maximum(np.round(np.asarray(rows.columns[name], np.float64)), 0.0)
+        nothing = np.zeros(len(self.coefficients))
+        coefficients, _ = fitted_count(
+            np.concatenate([former, further]),
+            np.concatenate([at_present, values]),
+            weights,
+            nothing,
+            self.size,
+            self.coefficients,
+        )
+        return replace(self, coefficients=coefficients)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the counts as values that JSON can hold."""
+        names = {"parents": list(self.parents), "groups": list(self.groups)}
+        numbers = {"coefficients": self.coefficients.tolist(), "dispersion": self.dispersion}
+        return {"kind": self.kind, **names, **self.terms.to_content(), **numbers}
+
+    @classmethod
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        numbers = ("coefficients", "dispersion")
+        parts = effect_parts(content, cls.what, numbers)
+        return {**parts, **{name: content[name] for name in numbers}}
+
+
+def fitted_count(
+    design: NDArray[np.float64],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    precisions: NDArray[np.float64],
+    size: float,
+    start: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the coefficients of the likeliest logarithms of means, and the information on them, (n,) and (n, n).
+
+    Parameters
+    ----------
+    design : ndarray of shape (n_rows, n), float64
+        Ones and terms of rows.
+    values, weights : ndarray of shape (n_rows,), float64
+        Counts, or expected ones, and how often every row counts.
+    precisions : ndarray of shape (n,), float64
+        Those of the normal prior of the coefficients.
+    size : float
+        Size of the negative binomial distribution.
+    start : ndarray of shape (n,), float64
+        First coefficients.
+    """
+    shares = weights / weights.sum()
+    prior = precisions / weights.sum()
+
+    def objective(coefficients: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        logs = _inside(design @ coefficients)
+        of_rows = values * logs
+        of_rows -= np.exp(logs) if size == np.inf else (values + size) * np.log1p(np.exp(logs) / size)
+        return float(shares @ of_rows - 0.5 * prior @ coefficients**2), logs
+
+    coefficients = np.array(start, np.float64)
+    present, logs = objective(coefficients)
+    information = np.empty(0)
+    for _ in range(_MOST_STEPS):
+        means = np.exp(logs)
+        free = size / (size + means) if size < np.inf else np.ones(len(means))
+        gradient = design.T @ (shares * (values - means) * free) - prior * coefficients
+        # minus the second derivative, which is never negative
+        bends = means if size == np.inf else (values + size) * means * size / (size + means) ** 2
+        information = design.T @ (design * (shares * bends)[:, None]) + np.diag(prior)
+        ridge = _RIDGE * np.trace(information) / len(information) + _LEAST_RIDGE
+        step = scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
+        if gradient @ step < _LEAST_GAIN:
+            break
+        step *= min(1.0, _MOST_MOVED / max(float(np.abs(design @ step).max()), _LEAST_GAIN))
+        for _ in range(_MOST_HALVINGS):
+            moved, moved_logs = objective(coefficients + step)
+            if moved > present:
+                break
+            step /= 2
+        else:
+            break
+        coefficients, present, logs = coefficients + step, moved, moved_logs
+    return coefficients, information * weights.sum()
+
+
+def _inside(logs: Any) -> NDArray[np.float64]:
+    """Return logarithms of means in the range that counts."""
+    return np.clip(np.asarray(logs, np.float64), _LEAST_LOG, _MOST_LOG)
+
+
+class _OfCounts(ScaledDensity):
+    """The density of a column of counts: probabilities of point masses, and of other numbers spread over steps of 1."""
+
+    def __init__(self, name: str, counts: FamilyCounts, facts: ColumnFacts) -> None:
+        super().__init__(name, counts, facts)
+        self._size = counts.size
+        self._sum = SumOfTerms(counts.terms, counts.coefficients, facts.scales, facts.n_levels)
+        low, high = self._support
+        first = max(np.floor(low + 0.5), 0.0)
+        self._numbers = np.arange(first, max(np.ceil(high - 0.5), first) + 1)
+        self._edges = np.concatenate([[low], self._numbers[1:] - 0.5, [high]])
+        shape = self.scale.shape if hasattr(self.scale, "shape") else None
+        points = np.empty(0) if shape is None else shape.point_values
+        masses = np.empty(0) if shape is None else shape.point_masses
+        self._points, self._of_points = points, self._steps(points)
+        totals = np.bincount(self._of_points, masses, minlength=len(self._numbers))
+        # of the probability of its step
+        self._point_shares = masses / totals[self._of_points]
+        self._is_spread = totals == 0
+
+    def log_density(
+        self, values: Columns, along: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], Any]:
+        own = np.asarray(values[self.name], np.float64)
+        if (bounds := values.bounds()) is None:
+            p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+            return np.log(self._heights(p, own, values.ends(self.name))), None
+        parts = [
+            self._heights(
+                self._probabilities(self._logs(one), []), np.asarray(one[self.name], np.float64), None
+            )
+            for one in (values, *bounds)
+        ]
+        # by the second difference
+        return np.log(parts[0]), np.abs((parts[1] + parts[2]) / parts[0] - 2.0) / 6.0
+
+    def log_density_around(self, logs: NDArray[np.float64], own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density of numbers, given the logarithms of means, float64 (n,)."""
+        return np.asarray(np.log(self._heights(self._probabilities(_inside(logs), []), own, None)))
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        assert cuts is not None
+        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+        ends = np.concatenate([self._edges[:1], cuts, self._edges[-1:]])
+        inside = np.clip(ends, self._edges[:-1, None], self._edges[1:, None])
+        shares = np.diff(inside, axis=1) / np.diff(self._edges)[:, None] * self._is_spread[:, None]
+        np.add.at(
+            shares, (self._of_points, np.searchsorted(cuts, self._points, side="left")), self._point_shares
+        )
+        widths = np.diff(ends) / (ends[-1] - ends[0])
+        return np.asarray((1 - _RESERVE) * (p @ shares) + _RESERVE * widths, np.float64)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+        below = np.cumsum(np.broadcast_to(p, (n, p.shape[-1])), axis=1)
+        chosen, shares = generator.random(n) * below[:, -1], generator.random(n)
+        steps = (below[:, :-1] <= chosen[:, None]).sum(axis=1)
+        drawn = self._edges[steps] + shares * (self._edges[steps + 1] - self._edges[steps])
+        up_to = np.cumsum(self._point_shares)
+        for step in np.unique(steps[~self._is_spread[steps]]).tolist():
+            rows, points = np.flatnonzero(steps == step), np.flatnonzero(self._of_points == step)
+            of_points = up_to[points] - up_to[points[0]] + self._point_shares[points[0]]
+            places = np.minimum(np.searchsorted(of_points, shares[rows]), len(points) - 1)
+            drawn[rows] = self._points[points[places]]
+        return drawn
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        return self._sum.bends(parent)
+
+    def jumps(self, name: str) -> NDArray[np.float64]:
+        return self._edges[1:-1] if name == self.name else np.empty(0)
+
+    def breaks(self, values: Columns) -> NDArray[np.float64]:
+        return np.concatenate([self._edges, self._points])
+
+    def _steps(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the step of every number; one at an edge belongs to the lower one."""
+        return np.asarray(np.searchsorted(self._edges[1:-1], numbers, side="left"))
+
+    def _logs(self, values: Columns) -> NDArray[np.float64]:
+        return _inside(self._sum.of(values))
+
+    def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
+        """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
+        if not moved:
+            of_steps = log_probabilities_of_counts(self._numbers, logs[..., None], self._size)
+            return np.asarray(scipy.special.softmax(of_steps, axis=-1))
+        # parents move independently
+        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
+        parts = zip(_NODES, _SHARES, strict=True)
+        return np.asarray(
+            sum(share * self._probabilities(_inside(logs + node * width), []) for node, share in parts)
+        )
+
+    def _heights(
+        self,
+        p: NDArray[np.float64],
+        own: NDArray[np.float64],
+        ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    ) -> NDArray[np.float64]:
+        """Return densities of numbers, or probabilities of point masses, given those of the steps, (..., n_steps).
+
+        Numbers that stand for cells, of which the `ends` are given, have the mean density of these.
+        """
+        low, high = self._edges[0], self._edges[-1]
+        own = np.clip(own, low, high)
+        steps = self._steps(own)
+        of_steps = _taken(p, steps)
+        heights = of_steps * (self._is_spread / np.diff(self._edges))[steps]
+        if ends is not None:
+            lower, upper = (np.clip(end, low, high) for end in ends)
+            width = upper - lower
+            up_to = np.concatenate(
+                [np.zeros((*p.shape[:-1], 1)), np.cumsum(p * self._is_spread, axis=-1)], axis=-1
+            )
+            below = [self._below(p, up_to, end) for end in (lower, upper)]
+            heights = np.where(width > 0, (below[1] - below[0]) / np.where(width > 0, width, 1.0), heights)
+        heights = (1 - _RESERVE) * np.maximum(heights, 0.0) + _RESERVE / (high - low)
+        if len(self._points):
+            places = np.minimum(np.searchsorted(self._points, own), len(self._points) - 1)
+            of_points = np.maximum((1 - _RESERVE) * of_steps * self._point_shares[places], _LEAST_PROBABILITY)
+            heights = np.where(self._points[places] == own, of_points, heights)
+        return np.asarray(heights)
+
+    def _below(
+        self, p: NDArray[np.float64], up_to: NDArray[np.float64], numbers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the spread probability below numbers."""
+        steps = self._steps(numbers)
+        inside = (numbers - self._edges[steps]) / np.diff(self._edges)[steps] * self._is_spread[steps]
+        return _taken(up_to, steps) + inside * _taken(p, steps)
+
+
+def _taken(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return numbers (..., n) at places of a shape that broadcasts with the first axes."""
+    shape = np.broadcast_shapes(numbers.shape[:-1], places.shape)
+    of_shape = np.broadcast_to(numbers, (*shape, numbers.shape[-1]))
+    return np.asarray(
+        np.take_along_axis(of_shape, np.broadcast_to(places, shape)[..., None], axis=-1)[..., 0]
+    )

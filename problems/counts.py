@@ -1,0 +1,44 @@
+"""Distributions of counts: Poisson and negative binomial, by the logarithms of their means."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+MOST_COUNT = 255
+"""Largest number of a column of counts."""
+COUNT_SIZES = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
+"""Sizes of the distribution of a count; the variance is mean + mean^2 / size."""
+
+# fewest numbers of a column of counts, and largest one of its least number
+_LEAST_COUNTS, _MOST_LEAST_COUNT = 3, 10
+
+
+def are_counts(values: NDArray[np.float64]) -> bool:
+    """Return whether values may be counts: at least three whole numbers from about 0 on, none of them large."""
+    is_whole = values.min() >= 0 and values.max() <= MOST_COUNT and bool((values == np.round(values)).all())
+    return is_whole and values.min() <= _MOST_LEAST_COUNT and len(np.unique(values)) >= _LEAST_COUNTS
+
+
+def count_constants(numbers: NDArray[Any], size: float) -> NDArray[np.float64]:
+    """Return the part of the log probabilities of counts that depends on them alone, float64 (n,)."""
+    constants = -scipy.special.gammaln(numbers + 1.0)
+    if size < np.inf:
+        constants += scipy.special.gammaln(numbers + size) - scipy.special.gammaln(size) - numbers * log(size)
+    return np.asarray(constants, np.float64)
+
+
+def log_probabilities_of_counts(
+    numbers: NDArray[Any], logs: NDArray[np.float64], size: float
+) -> NDArray[np.float64]:
+    """Return the log probabilities of counts, float64, given the logarithms of their means, which broadcast."""
+    constants = count_constants(numbers, size)
+    if size == np.inf:
+        return np.asarray(numbers * logs - np.exp(logs) + constants, np.float64)
+    return np.asarray(
+        numbers * logs - (numbers + size) * np.log1p(np.exp(logs) / size) + constants, np.float64
+    )

@@ -1,0 +1,241 @@
+"""Kernels that score counts whose logarithmic means are a sum of smooth curves of their parents."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.kernels.logits import (
+    CONTINUED,
+    ESTIMATED,
+    MOST_TERMS,
+    ROWS_AT_ONCE,
+    ROWS_OF_BLOCK,
+    LogitScratch,
+    add_products,
+    add_residuals,
+    newton_step,
+    set_sums,
+)
+from gomea_bn.runtime.jit import kernel, separate_kernel
+
+MOST_CURVES = 5
+"""Most functions of a parent of a count next to its values in its own units, the smoothest ones."""
+
+# a part of the rows is enough for the information, of a fewest number of rows per parameter
+_PART = 8
+_FEWEST_ROWS = 25
+_MOST_STEPS, _STEPS_OF_SOME = 20, 5
+# a step that promises fewer nats on all rows is the last one of a part
+_LEAST_PROMISE = 1.0
+_MOST_HALVINGS = 4
+# limits of the factor of the prior precisions
+_LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 100.0
+# a smaller change of the factor changes nothing else
+_LEAST_CHANGE = 1.5
+# logarithms of means beyond these count as these
+_LEAST_LOG, _MOST_LOG = -30.0, 20.0
+
+
+class CountData(NamedTuple):
+    """Columns of counts, in the rows of `LogitData`; without such columns there are no rows.
+
+    A count with the mean exp(f) has a negative binomial distribution, whose variance is exp(f) + exp(2 f) / size; it is
+    a Poisson distribution where the size is infinite. f is a constant and a sum of functions of the parents.
+    """
+
+    values: NDArray[np.int32]  # (N, m)
+    is_count: NDArray[np.bool_]  # (N,)
+    means: NDArray[np.float64]  # (N,)
+    alone: NDArray[np.float64]  # (N,) score of the column without parents, in nats
+    reference: NDArray[np.float64]  # (N,) log likelihood of the column without parents in the rows here
+    sizes: NDArray[np.float64]  # (S,) that a count may have, the infinite one first
+    first_size: NDArray[np.int64]  # (N,) number of the likeliest one without parents
+    constants: NDArray[
+        np.float64
+    ]  # (S, most + 1) part of the log probability of every number that f leaves alone
+
+
+@kernel
+def _log_likelihood(
+    counts: CountData, scratch: LogitScratch, child: int, n_all: int, n_rows: int, number: int, is_whole: bool
+) -> float:
+    """Return the log likelihood of the first rows, and fill its gradient; as a whole also the expected information.
+
+    All are multiplied by the number of all rows over that of the first ones. `number` is that of the size. The last
+    column of ``scratch.rows`` gets the means.
+    """
+    values, constants, size = counts.values[child], counts.constants[number], counts.sizes[number]
+    system, gradient = scratch.system, scratch.parameters[4]
+    f, residual, weight = scratch.block[0], scratch.block[4], scratch.block[5]
+    gradient[:n_all] = 0.0
+    if is_whole:
+        for i in range(n_all):
+            system[i, :n_all] = 0.0
+    total = 0.0
+    for start in range(0, n_rows, ROWS_OF_BLOCK):
+        set_sums(scratch, n_all, start, n_rows)
+        n_block = min(ROWS_OF_BLOCK, n_rows - start)
+        for r in range(n_block):
+            of_row = min(max(f[r], _LEAST_LOG), _MOST_LOG)
+            value, mean, share = values[start + r], exp(of_row), 1.0
+            if number == 0:
+                total += value * of_row - mean
+            else:
+                share = size / (size + mean)
+                total += value * of_row + (value + size) * log(share)
+            total += constants[value]
+            residual[r] = (value - mean) * share
+            scratch.rows[start + r, MOST_TERMS] = mean
+            weight[r] = mean * share
+        residual[n_block:] = 0.0
+        weight[n_block:] = 0.0
+        add_residuals(scratch, n_all, start, n_block, n_rows)
+        if is_whole:
+            for first in range(0, n_block, ROWS_AT_ONCE):
+                add_products(scratch, n_all, start, first, n_block)
+    more = values.shape[0] / n_rows
+    for i in range(n_all):
+        gradient[i] *= more
+        if is_whole:
+            for j in range(i, n_all):
+                system[i, j] *= more
+    return total * more
+
+
+@kernel
+def _likeliest_size(
+    counts: CountData, scratch: LogitScratch, child: int, n_rows: int, first: int, last: int
+) -> int:
+    """Return the number of the size, from `first` to `last`, under which the first rows are likeliest.
+
+    Means are those of `_log_likelihood`.
+    """
+    values, totals = counts.values[child], scratch.parameters[3]
+    totals[first : last + 1] = 0.0
+    for row in range(n_rows):
+        value, mean = values[row], np.float64(scratch.rows[row, MOST_TERMS])
+        for s in range(first, last + 1):
+            size = counts.sizes[s]
+            of_mean = -mean if s == 0 else (value + size) * log(size / (size + mean))
+            totals[s] += counts.constants[s, value] + of_mean
+    best = first
+    for s in range(first + 1, last + 1):
+        if totals[s] > totals[best]:
+            best = s
+    return best
+
+
+@kernel
+def _n_of_estimate(m: int, n_all: int) -> int:
+    """Return the number of rows, of `m`, that give the information on `n_all` coefficients, and an estimate."""
+    n_some = max(m // _PART, _FEWEST_ROWS * n_all)
+    return m if 2 * n_some > m else n_some
+
+
+@kernel
+def gather_counted(
+    all_functions: NDArray[np.float32],
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    size: int,
+    how: int,
+) -> None:
+    """Fill ``scratch.rows`` with ones and the first `size` functions, for the rows that `count_gain` needs."""
+    m = all_functions.shape[0]
+    n_some = _n_of_estimate(m, size + 1)
+    for row in range(n_some if how == CONTINUED else 0, n_some if how == ESTIMATED else m):
+        of_row, values = all_functions[row], scratch.rows[row]
+        values[0] = 1.0
+        for i in range(size):
+            values[i + 1] = of_row[functions[i]]
+
+
+@separate_kernel
+def count_gain(counts: CountData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
+    """Return how much a column of counts gains over itself without parents, in nats of the rows here.
+
+    It is Laplace's approximation of the log marginal likelihood, with the expected information, which some rows give.
+    ``scratch.rows`` has ones and the functions of the parents, and ``scratch.parameters`` their prior precisions, in
+    rows, in row 2, from the second place on. It gets the coefficients in row 0. `how` is `WHOLE`, `ESTIMATED`, by some
+    rows, or `CONTINUED` right after an estimate.
+    """
+    m, n_all, mean = counts.values.shape[1], size + 1, counts.means[child]
+    system, state = scratch.system, scratch.state
+    present, before, precisions = scratch.parameters[0], scratch.parameters[1], scratch.parameters[2]
+    # what a row says of the logarithm of the mean, without parents
+    of_row = mean / (1.0 + mean / counts.sizes[counts.first_size[child]])
+    n_some = _n_of_estimate(m, n_all)
+    objective, known, promise = 0.0, -np.inf, 0.0
+    if how == CONTINUED:
+        number, factor, determinant = int(state[0]), state[1], state[2]
+        n_rows, is_whole, is_settled = m, n_some == m, True
+    else:
+        number, factor, determinant = counts.first_size[child], 1.0, 0.0
+        n_rows, is_whole, is_settled = n_some, True, False
+        present[0], precisions[0] = log(mean), 0.0
+        present[1:n_all] = 0.0
+        for j in range(1, n_all):
+            precisions[j] *= of_row
+    n_halvings, n_steps = 0, 0
+    for _ in range(_MOST_STEPS):
+        objective = _log_likelihood(counts, scratch, child, n_all, n_rows, number, is_whole)
+        squares = 0.0
+        for j in range(1, n_all):
+            squares += precisions[j] * present[j] * present[j]
+        objective -= 0.5 * factor * squares
+        promise = 0.0
+        if not objective >= known:
+            # a step that went too far
+            n_halvings += 1
+            is_whole = True
+            nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
+            for j in range(n_all):
+                present[j] = before[j] + nearness * (present[j] - before[j])
+            if nearness == 0.0:
+                known = -np.inf
+            continue
+        if n_halvings >= _MOST_HALVINGS:
+            break
+        n_halvings = 0
+        known = objective
+        effective = 0.0
+        if is_whole:
+            for j in range(1, n_all):
+                effective += system[j, j] / (system[j, j] + factor * precisions[j])
+        promise = newton_step(scratch, n_all, n_all, factor, is_whole)
+        if is_whole:
+            determinant = 0.0
+            for j in range(n_all):
+                determinant += log(system[j, j])
+        n_steps += 1
+        if promise * n_rows >= 2.0 * _LEAST_PROMISE * m and (n_rows == m or n_steps < _STEPS_OF_SOME):
+            continue
+        if not is_settled:
+            is_settled = True
+            wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
+            # parents leave a column less dispersed than it is
+            likeliest = _likeliest_size(counts, scratch, child, n_rows, 0, counts.first_size[child])
+            if likeliest != number or max(factor, wanted) > _LEAST_CHANGE * min(factor, wanted):
+                number, factor, known = likeliest, wanted, -np.inf
+                is_whole = True
+                continue
+        if how == ESTIMATED:
+            break
+        if n_rows == m:
+            low, high = max(number - 1, 0), min(number + 1, counts.sizes.shape[0] - 1)
+            likeliest = _likeliest_size(counts, scratch, child, m, low, high)
+            if likeliest == number:
+                break
+            number = likeliest
+        n_rows, known, is_whole = m, -np.inf, False
+    state[0], state[1], state[2] = number, factor, determinant
+    promise = min(promise, 2.0 * _LEAST_PROMISE)
+    prior = 0.0
+    for j in range(1, n_all):
+        prior += log(factor * precisions[j])
+    occam = 0.5 * (prior - determinant + log(of_row * m))
+    return objective + 0.5 * promise + occam - counts.reference[child]
