@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,8 @@ class CurveModel:
         Whether the column is in its own units, and not on the scale of its normal scores.
     transform : ndarray of shape (n_functions,), float64, optional
         Coefficients of the functions of the column that its transformation is a sum of.
+    widths : list of list of int
+        Functions of every parent that the log width of the noise is a sum of, by number, in the order of the parents.
     """
 
     score: float
@@ -62,6 +65,7 @@ class CurveModel:
     of_counts: bool
     in_units: bool
     transform: NDArray[np.float64] | None
+    widths: list[list[int]]
 
 
 def best_curve_model(
@@ -81,6 +85,8 @@ def best_curve_model(
     if not score > -np.inf:
         return None
     best = scratch.best.copy()
+    n_widths = 0 if curves.logits.n_levels[child] else int(scratch.widths.counts[2])
+    widths = scratch.widths.best[:n_widths].copy()
     prior, of_counts = int(best[PRIOR]), False
     if curves.logits.n_levels[child]:
         n_used, in_units, transform = (
@@ -98,20 +104,26 @@ def best_curve_model(
         size = int(curves.transforms.n_functions[child])
         is_moved = int(best[TARGET]) == curves.alone.shape[1]
         transform = best[COEFFICIENTS : COEFFICIENTS + size].copy() if is_moved else None
-    used = scratch.functions[:n_used]
-    first = curves.first
+    used, first = scratch.functions[:n_used], curves.first
     plain, products = used[used < first[-1]], used[used >= first[-1]]
     return CurveModel(
         score=float(score),
-        functions=[
-            (plain[(plain >= first[v]) & (plain < first[v + 1])] - first[v]).tolist() for v in range(child)
-        ],
+        functions=_of_parents(plain, first),
         products=curves.terms[products - first[-1]],
         precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
         of_counts=of_counts,
         in_units=in_units,
         transform=transform,
+        widths=_of_parents(widths[: 0 if of_counts else n_widths], first),
     )
+
+
+def _of_parents(functions: NDArray[np.int64], first: NDArray[np.int64]) -> list[list[int]]:
+    """Return the numbers of functions among those of every parent, given the first ones and those of the child."""
+    return [
+        (functions[(functions >= start) & (functions < end)] - start).tolist()
+        for start, end in pairwise(first[:-1].tolist())
+    ]
 
 
 def beats_table(

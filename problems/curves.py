@@ -48,6 +48,7 @@ from gomea_bn.problems.kernels.logits import (
 from gomea_bn.problems.kernels.score import MISSING
 from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
 from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM, TransformData, TransformScratch
+from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
 from gomea_bn.runtime.threads import one_blas_thread, zeros_by_pages
 
 # any fixed number: keys must be the same in every process
@@ -477,14 +478,15 @@ def _of_rows(
     size = int(ends[-1])
     targets = np.zeros((n_rows, n, _N_TARGETS))
     alone = np.full((n, _N_TARGETS), -np.inf)
-    unexplained = np.ones((n, _N_TARGETS))
+    least = np.zeros((n_rows, n, _N_TARGETS))
     for v, variable in enumerate(variables):
         if _may_follow(variable) and variable.shape is not None:
-            targets[:, v, 0], unexplained[v, 0] = _centred(scores[v], widths[v])
+            targets[:, v, 0], least[:, v, 0] = _centred(scores[v], widths[v])
             alone[v, 0] = variable.shape.compared_log_likelihood
             # a probability has no units
             if False in variable.shape.measures:
-                targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
+                targets[:, v, 1], least[:, v, 1], alone[v, 1] = _in_own_units(variable)
+    unexplained = np.where(alone > -np.inf, _PRIOR_SQUARES + least.sum(axis=0), 1.0)
     flat = targets.reshape(n_rows, -1)
     sums, products, with_targets = np.zeros(size), np.zeros((size, size)), np.zeros((size, flat.shape[1]))
     n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
@@ -545,7 +547,7 @@ def _of_rows(
         logits=logits,
         counts=counts,
         transforms=_transform_data(variables, functions, scores, widths),
-        tails=_tail_data(variables, functions, targets[:, :, 1], terms),
+        tails=_tail_data(variables, functions, targets[:, :, 1], least, terms),
     )
 
 
@@ -553,6 +555,7 @@ def _tail_data(
     variables: Sequence[ScoredVariable],
     functions: Sequence[ColumnFunctions],
     own: NDArray[np.float64],
+    least: NDArray[np.float64],
     terms: NDArray[np.int64],
 ) -> TailData:
     """Return rows by which the tails of residuals are judged; of many rows some are taken."""
@@ -560,6 +563,7 @@ def _tail_data(
     m = min(n_rows, _MOST_ROWS_OF_TAILS)
     some = np.sort(np.random.default_rng(_CURVE_KEY_SEED).permutation(n_rows)[:m])
     cells = np.zeros((n, m), np.uint16)
+    least_of_cells, shares = np.zeros((n, _N_TARGETS, CELLS), np.float32), np.zeros((n, CELLS))
     of_cells, factors = [], []
     for v, column in enumerate(functions):
         values = column.of_rows(0, n_rows)
@@ -571,6 +575,9 @@ def _tail_data(
         cells[v] = code[some]
         counts = np.maximum(np.bincount(code, minlength=CELLS), 1)
         of_cells += [np.bincount(code, of_rows, minlength=CELLS) / counts for of_rows in values.T]
+        shares[v] = np.bincount(code[some], minlength=CELLS) / m
+        for t in range(_N_TARGETS):
+            least_of_cells[v, t] = np.bincount(code, least[:, v, t], minlength=CELLS) / counts
         n_used = 1 + max(np.max(terms[terms[:, k] == v, k + 1], initial=-1) for k in (0, 2))
         factors.append(column.factors(values)[some, :n_used].T.astype(np.float32))
     first = np.cumsum([0, *(len(of_column) for of_column in factors)]).astype(np.int64)
@@ -581,6 +588,8 @@ def _tail_data(
         np.concatenate(factors),
         first[terms[:, ::2]] + terms[:, 1::2],
         np.ascontiguousarray(own[some].T.astype(np.float32)),
+        least_of_cells,
+        shares,
         n_rows / m,
     )
 
@@ -594,6 +603,8 @@ def no_tails() -> TailData:
         np.zeros((0, 0), np.float32),
         np.zeros((0, 2), np.int64),
         np.zeros((0, 0), np.float32),
+        np.zeros((0, _N_TARGETS, CELLS), np.float32),
+        np.zeros((0, CELLS)),
         1.0,
     )
 
@@ -818,14 +829,16 @@ def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.f
     return np.where(roughness == 0, _LINE_PRECISION, of_curves)
 
 
-def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _centred(
+    values: NDArray[np.float64], widths: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return standardised values and squares that no curve explains: noise is as wide as equal values."""
     mean, deviation = values.mean(), values.std()
     least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
-    return (values - mean) / deviation, _PRIOR_SQUARES + float(least.sum())
+    return (values - mean) / deviation, least
 
 
-def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float, float]:
+def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return a column in its own units as `_centred` does, and its score without parents.
 
     It has the score of its shape, or, if the column is far from normal, that of a normal distribution: its log density,
@@ -839,9 +852,9 @@ def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float,
     distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     around = np.diff(np.concatenate([distinct[:1], distinct[1:] / 2 + distinct[:-1] / 2, distinct[-1:]]))
     widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
-    target, unexplained = _centred(values / scale, widths / scale)
+    target, least = _centred(values / scale, widths / scale)
     normal = -n_rows * (log(float((values / scale).std())) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
-    return target, unexplained, shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
+    return target, least, shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
 
 
 def curves_of_views(curves: CurveData, view_offset: NDArray[np.int64]) -> CurveData:
@@ -918,6 +931,19 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros(2),
         np.zeros((2, size)),
     )
+    widths = WidthScratch(
+        squares=np.zeros(len(residuals), np.float32),
+        functions=np.zeros(MOST_OF_WIDTHS, np.int64),
+        sums=np.zeros(MOST_OF_WIDTHS),
+        forms=np.zeros((MOST_FORMS, 4), np.int64),
+        used=np.zeros(MOST_FORMS, np.int64),
+        chosen=np.zeros(MOST_OF_WIDTHS, np.int64),
+        system=np.zeros((MOST_OF_WIDTHS, MOST_OF_WIDTHS + 1)),
+        precisions=np.zeros(MOST_OF_WIDTHS),
+        coefficients=np.zeros((3, MOST_OF_WIDTHS)),
+        counts=np.zeros(3, np.int64),
+        best=np.zeros(MOST_OF_WIDTHS, np.int64),
+    )
     most_targets = max(_N_TARGETS + MOST_OF_TRANSFORM, n_levels)
     return CurveScratch(
         np.zeros(size, np.int64),
@@ -927,6 +953,7 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         new_transform_scratch(),
         np.zeros((4 * len(curves.precisions), COEFFICIENTS + MOST_OF_TRANSFORM)),
         tails,
+        widths,
         ProductScratch(
             np.zeros((MOST_PER_PAIR, MOST_PER_PAIR + _N_TARGETS)),
             np.zeros(MOST_PER_PAIR),
@@ -938,5 +965,6 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         ),
         np.zeros(1, np.int64),
         np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM),
+        np.zeros(2, np.int64),
         np.zeros(COEFFICIENTS),
     )

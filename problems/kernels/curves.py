@@ -1,7 +1,8 @@
 """Kernels that score columns as sums of smooth curves of their parents.
 
-A continuous column, on one of its scales or after an increasing transformation, is a sum of curves and of normal or
-heavy-tailed noise. A discrete column is a logit of such a sum, and a count has one as the logarithm of its mean.
+A continuous column, on one of its scales or after an increasing transformation, is a sum of curves and of noise that
+may have heavy tails, or widths that follow the parents. A discrete column is a logit of such a sum, and a count has one
+as the logarithm of its mean.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from gomea_bn.problems.kernels.tails import (
     scores_of_functions,
 )
 from gomea_bn.problems.kernels.transforms import TransformData, TransformScratch, transform_gain
+from gomea_bn.problems.kernels.widths import WidthScratch, list_forms, width_gain
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
@@ -132,9 +134,11 @@ class CurveScratch(NamedTuple):
     transforms: TransformScratch
     candidates: NDArray[np.float64]  # (4 * n_priors, COEFFICIENTS + K) models of a family
     tails: TailScratch
+    widths: WidthScratch
     products: ProductScratch
     n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
-    best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last
+    best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last, with its noise
+    solved: NDArray[np.int64]  # (2,) prior of the system, and its number of functions
     count: NDArray[np.float64]  # (COEFFICIENTS,) the count that was scored last
 
 
@@ -556,18 +560,82 @@ def _refit_to_tails(
 
 
 @kernel
-def _tail_gain(
-    curves: CurveData, scratch: CurveScratch, child: int, size: int, candidate: NDArray[np.float64]
-) -> float:
-    """Return what a model of a child by some of `size` functions gains by heavy tails of its residuals, in nats."""
+def _width_gain(
+    curves: CurveData,
+    scratch: CurveScratch,
+    views: NDArray[np.int64],
+    n_views: int,
+    target: int,
+    least: float,
+    freedom: float,
+) -> tuple[float, int]:
+    """Return what noise as wide as the parents say gains, in nats, and the number of its coefficients.
+
+    Residuals are set, which have a least variance, and degrees of freedom if all widths are one.
+    """
+    child, work, tails = curves.variable[views[n_views - 1]], scratch.widths, scratch.tails
+    work.counts[0], work.counts[1] = 0, 0
+    of_lines, of_curves, n_listed = curves.precisions[LINES], curves.precisions[SMOOTH], 0
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        n_listed = list_forms(curves.first, of_lines, of_curves, work, parent, n_listed)
+    # a transformed child has the least squares of its ranks, in proportion
+    of_cells = curves.tails.least[child, IN_UNITS if target == IN_UNITS else OF_RANKS]
+    mean = 0.0
+    for cell in range(of_cells.shape[0]):
+        mean += of_cells[cell] * curves.tails.rows[child, cell]
+    factor, cells = np.float32(least / max(mean, 1e-300)), curves.tails.cells[child]
+    for i in range(tails.residuals.shape[0]):
+        work.squares[i] = tails.residuals[i] * tails.residuals[i] + factor * of_cells[cells[i]]
+    return width_gain(
+        curves.tails,
+        tails,
+        work,
+        curves.products,
+        of_lines,
+        of_curves,
+        n_listed,
+        n_views - 1,
+        freedom,
+        2.0 * curves.half_rows,
+    )
+
+
+@kernel
+def _noise_gain(
+    curves: CurveData,
+    scratch: CurveScratch,
+    views: NDArray[np.int64],
+    n_views: int,
+    size: int,
+    candidate: NDArray[np.float64],
+    with_widths: bool,
+) -> tuple[float, int]:
+    """Return what a model of a child by some of `size` functions gains by other noise than normal noise of one width.
+
+    In nats, with the number of further parameters. The noise has heavy tails, or also widths that follow the parents.
+    """
+    child = curves.variable[views[n_views - 1]]
     least = _set_residuals(curves, scratch, child, size, candidate)
     n_rows = 2.0 * curves.half_rows
     gain, freedom = fit_tails(scratch.tails, least)
-    price = 0.5 * log(n_rows)
+    price, best, n_more = 0.5 * log(n_rows), 0.0, 0
     if n_rows * gain < price:
-        return 0.0
-    _refit_to_tails(curves, scratch, np.int64(candidate[SOLVED]), np.int64(candidate[PRIOR]), freedom)
-    return n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price
+        freedom = np.inf
+    else:
+        _refit_to_tails(curves, scratch, np.int64(candidate[SOLVED]), np.int64(candidate[PRIOR]), freedom)
+        best = n_rows * max(gain, refitted_gain(scratch.tails, freedom, least)) - price
+        n_more = 1
+    scratch.widths.counts[1] = 0
+    if not with_widths:
+        return best, n_more
+    of_widths, n_of_widths = _width_gain(
+        curves, scratch, views, n_views, np.int64(candidate[TARGET]), least, freedom
+    )
+    if of_widths > best:
+        return of_widths, n_of_widths
+    scratch.widths.counts[1] = 0
+    return best, n_more
 
 
 @kernel
@@ -623,26 +691,51 @@ def _n_parameters(curves: CurveData, child: int, candidate: NDArray[np.float64])
 
 
 @kernel
-def _keep(scratch: CurveScratch, candidate: NDArray[np.float64]) -> None:
-    """Keep a candidate as the best one."""
+def _keep(scratch: CurveScratch, candidate: NDArray[np.float64], gain: float) -> None:
+    """Keep a candidate as the best one, with what its noise gains, and the functions that its width follows."""
     for i in range(scratch.best.shape[0]):
         scratch.best[i] = candidate[i]
+    scratch.best[SCORE] += gain
+    widths = scratch.widths
+    for k in range(widths.counts[1]):
+        widths.best[k] = widths.chosen[k]
+    widths.counts[2] = widths.counts[1]
 
 
 @kernel
-def _with_tails(
+def _judge_noise(
     curves: CurveData,
     scratch: CurveScratch,
     views: NDArray[np.int64],
     n_views: int,
-    n_candidates: int,
-    size: int,
+    number: int,
+    with_widths: bool,
 ) -> float:
-    """Return the score of the best candidate with tails; the system of the last one has `size` functions.
+    """Return what a candidate gains by its best noise, in nats, and keep it if it is the best one."""
+    child, candidate = curves.variable[views[n_views - 1]], scratch.candidates[number]
+    prior = np.int64(candidate[PRIOR])
+    if candidate[SCORE] == -np.inf:
+        return 0.0
+    if prior != scratch.solved[0]:
+        _, scratch.solved[1] = solve_family(curves, scratch, views, n_views, prior)
+        scratch.solved[0] = prior
+    gain, n_more = _noise_gain(curves, scratch, views, n_views, scratch.solved[1], candidate, with_widths)
+    if candidate[SCORE] + gain > scratch.best[SCORE]:
+        _keep(scratch, candidate, gain)
+        scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + n_more
+    return gain
 
-    The best one with normal noise is judged first; where it has no heavy tails, the others count as having none. Those
-    that are close to it and to the best one of their target are judged as well, and the best one in units of the
-    column, which heavy tails may move far.
+
+@kernel
+def _with_noise(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, n_candidates: int
+) -> float:
+    """Return the score of the best candidate with its best noise; the system of the last candidate is solved.
+
+    The best one with normal noise of one width is judged first; where it gains by no other noise, the others count as
+    having none. Where it gains most by widths that follow the parents, the best one of the other target is judged as
+    well, and otherwise those that are close to it and to the best one of their target. Other noise may move the best
+    one in units of the column far.
     """
     child, candidates = curves.variable[views[n_views - 1]], scratch.candidates
     of_ranks, in_units = 0, 1
@@ -651,33 +744,30 @@ def _with_tails(
             of_ranks = number
         if candidates[number + 1, SCORE] > candidates[in_units, SCORE]:
             in_units = number + 1
-    chosen = of_ranks if candidates[of_ranks, SCORE] >= candidates[in_units, SCORE] else in_units
+    chosen, other = of_ranks, in_units
+    if candidates[in_units, SCORE] > candidates[of_ranks, SCORE]:
+        chosen, other = in_units, of_ranks
     best = candidates[chosen, SCORE]
     scratch.n_parameters[0] = _n_parameters(curves, child, candidates[chosen])
-    _keep(scratch, candidates[chosen])
-    if curves.tails.cells.shape[1] == 0:
-        return best
-    with_tails, last_prior = best, np.int64(candidates[n_candidates - 1, PRIOR])
-    for place in range(n_candidates):
-        number = chosen if place == 0 else place - 1 if place <= chosen else place
-        candidate = candidates[number]
+    scratch.widths.counts[1] = 0
+    _keep(scratch, candidates[chosen], 0.0)
+    if curves.tails.cells.shape[1] == 0 or _judge_noise(curves, scratch, views, n_views, chosen, True) == 0.0:
+        return scratch.best[SCORE]
+    if scratch.widths.counts[2] > 0:
+        # normal noise of one width lets curves follow single rows where noise is wide, and lines less
+        _judge_noise(curves, scratch, views, n_views, other, True)
+        for number in range(curves.alone.shape[1]):
+            if number != chosen and number != other:
+                _judge_noise(curves, scratch, views, n_views, number, True)
+        return scratch.best[SCORE]
+    for number in range(n_candidates):
+        if number == chosen:
+            continue
         margin = 2.0 * _CLOSE_IN_UNITS * curves.half_rows if number == in_units else 0.0
         of_target = candidates[in_units if number % 2 == 1 else of_ranks, SCORE]
-        if candidate[SCORE] < max(best - max(margin, _CLOSE), of_target - _CLOSE_OF_TARGET):
-            continue
-        prior = np.int64(candidate[PRIOR])
-        if prior != last_prior:
-            _, size = solve_family(curves, scratch, views, n_views, prior)
-            last_prior = prior
-        gain = _tail_gain(curves, scratch, child, size, candidate)
-        if gain == 0.0 and place == 0:
-            break
-        if candidate[SCORE] + gain > with_tails:
-            with_tails = candidate[SCORE] + gain
-            # the freedom of the tails is one more
-            scratch.n_parameters[0] = _n_parameters(curves, child, candidate) + 1
-            _keep(scratch, candidate)
-    return with_tails
+        if candidates[number, SCORE] >= max(best - max(margin, _CLOSE), of_target - _CLOSE_OF_TARGET):
+            _judge_noise(curves, scratch, views, n_views, number, False)
+    return scratch.best[SCORE]
 
 
 @separate_kernel
@@ -685,7 +775,7 @@ def _sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 
     The best prior and the best target count, or the best transformation of the child, with products of parents or
-    without. Its residuals may have heavy tails.
+    without. Its residuals may have heavy tails, and widths that follow the parents.
     """
     child = curves.variable[views[n_views - 1]]
     may_follow = False
@@ -733,7 +823,8 @@ def _sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64
             n_candidates += curves.alone.shape[1]
     if n_candidates == 0:
         return -np.inf
-    return _with_tails(curves, scratch, views, n_views, n_candidates, size)
+    scratch.solved[0], scratch.solved[1] = np.int64(scratch.candidates[n_candidates - 1, PRIOR]), size
+    return _with_noise(curves, scratch, views, n_views, n_candidates)
 
 
 @kernel

@@ -31,6 +31,8 @@ class TailData(NamedTuple):
     factors: NDArray[np.float32]  # (F, m) functions of one column that products are made of
     products: NDArray[np.int64]  # (P, 2) factors of the products, which follow the M functions
     own: NDArray[np.float32]  # (N, m) columns in their own units, standardised
+    least: NDArray[np.float32]  # (N, T, CELLS) mean squares that no curve explains of targets in cells
+    rows: NDArray[np.float64]  # (N, CELLS) shares of the m rows in cells
     weight: float  # rows of the table per row here
 
 
@@ -48,7 +50,7 @@ class TailScratch(NamedTuple):
 
 
 @kernel
-def _sum(values: NDArray[np.float32]) -> float:
+def vector_sum(values: NDArray[np.float32]) -> float:
     """Return the sum of some numbers, which are lost: halves are added, which compiles to vector code."""
     m = values.shape[0]
     while m > 1:
@@ -76,7 +78,7 @@ def _product_sum(
         start += width
     for i in range(start, m):
         parts[i - start] += first[i] * second[i]
-    return _sum(parts)
+    return vector_sum(parts)
 
 
 @kernel
@@ -145,7 +147,7 @@ def scores_of_functions(
 
 
 @kernel
-def _scale_of_tails(scratch: TailScratch, freedom: float, first: float, least: float, n_steps: int) -> float:
+def scale_of_tails(scratch: TailScratch, freedom: float, first: float, least: float, n_steps: int) -> float:
     """Return the squared scale of Student's t of residuals by expectation and maximisation, at least `least`."""
     squares, work, scale = scratch.squares, scratch.work, max(first, least)
     nu, top = np.float32(freedom), np.float32(freedom + 1.0)
@@ -153,12 +155,12 @@ def _scale_of_tails(scratch: TailScratch, freedom: float, first: float, least: f
         inverse = np.float32(1.0 / scale)
         for i in range(squares.shape[0]):
             work[i] = top * squares[i] / (nu + squares[i] * inverse)
-        scale = max(_sum(work) / squares.shape[0], least)
+        scale = max(vector_sum(work) / squares.shape[0], least)
     return scale
 
 
 @kernel
-def _log_density(scratch: TailScratch, freedom: float, scale: float) -> float:
+def log_density(scratch: TailScratch, freedom: float, scale: float) -> float:
     """Return the mean log density of residuals under Student's t distribution with a squared scale.
 
     Residuals beyond 300 scales count as such ones.
@@ -192,23 +194,23 @@ def fit_tails(scratch: TailScratch, least: float) -> tuple[float, float]:
     m = residuals.shape[0]
     for i in range(m):
         work[i] = residuals[i]
-    centre = np.float32(_sum(work) / m)
+    centre = np.float32(vector_sum(work) / m)
     for i in range(m):
         residuals[i] -= centre
         squares[i] = residuals[i] * residuals[i]
         work[i] = squares[i]
-    variance = _sum(work) / m
+    variance = vector_sum(work) / m
     for i in range(m):
         work[i] = squares[i] * squares[i]
-    kurtosis = _sum(work) / m / (variance * variance)
+    kurtosis = vector_sum(work) / m / (variance * variance)
     of_normal = max(variance, least)
     scratch.state[0], scratch.state[1] = of_normal, -0.5 * (log(2.0 * pi * of_normal) + variance / of_normal)
     best, chosen = 0.0, inf
     if kurtosis > 3.0 + _LEAST_ERRORS * sqrt(24.0 / m):
         for freedom in _FREEDOMS:
             start = variance * (freedom - 2.0) / freedom
-            scale = _scale_of_tails(scratch, freedom, start, least, _STEPS)
-            gain = _log_density(scratch, freedom, scale) - scratch.state[1]
+            scale = scale_of_tails(scratch, freedom, start, least, _STEPS)
+            gain = log_density(scratch, freedom, scale) - scratch.state[1]
             if gain > best:
                 best, chosen = gain, freedom
                 scratch.state[0] = scale
@@ -226,7 +228,7 @@ def score_residuals(scratch: TailScratch, freedom: float) -> None:
     for i in range(residuals.shape[0]):
         scores[i] = top * residuals[i] / (bottom + squares[i])
         work[i] = scores[i]
-    mean = np.float32(_sum(work) / residuals.shape[0])
+    mean = np.float32(vector_sum(work) / residuals.shape[0])
     for i in range(residuals.shape[0]):
         scores[i] -= mean
         residuals[i] -= mean
@@ -238,5 +240,5 @@ def refitted_gain(scratch: TailScratch, freedom: float, least: float) -> float:
     residuals, squares = scratch.residuals, scratch.squares
     for i in range(residuals.shape[0]):
         squares[i] = residuals[i] * residuals[i]
-    scale = _scale_of_tails(scratch, freedom, scratch.state[0], least, _STEPS_OF_REFIT)
-    return _log_density(scratch, freedom, scale) - scratch.state[1]
+    scale = scale_of_tails(scratch, freedom, scratch.state[0], least, _STEPS_OF_REFIT)
+    return log_density(scratch, freedom, scale) - scratch.state[1]

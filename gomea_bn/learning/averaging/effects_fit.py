@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.basis import PRIOR_ROWS, PRIOR_VARIANCE, joint_groups
-from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around
+from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around, relative_widths
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,
@@ -40,6 +40,9 @@ _POINTS_OF_TRANSFORM = 17
 # factor by which the least scale of residuals grows as long as repeated values gain
 _WIDER, _MOST_WIDER = 1.5, 12
 _LEAST_VARIANCE = 1e-12
+# prior precision of a line that log widths follow, in rows, steps of their fit, and what the last one changes
+_LEAST_WIDTH_PRECISION = 1.0
+_WIDTH_STEPS, _MOST_HALVINGS, _LEAST_STEP = 30, 8, 1e-4
 # precision of a coefficient that stays 0
 _NEVER = 1e12
 # by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise
@@ -52,7 +55,8 @@ class Design:
     """Functions of the parents in the rows, with what makes terms of them.
 
     `columns`, float64 (n_rows, n), are functions minus their means over the rows, `means` (n,), and `precisions` (n,)
-    those of the normal prior of their coefficients, in rows.
+    those of the normal prior of their coefficients, in rows. `widths` has the functions of which the log width of the
+    noise is made, if it depends on the parents.
     """
 
     functions: tuple[Functions, ...]
@@ -61,6 +65,7 @@ class Design:
     columns: NDArray[np.float64]
     means: NDArray[np.float64]
     precisions: NDArray[np.float64]
+    widths: Design | None = None
 
     def effects(
         self, coefficients: NDArray[np.float64], places: Mapping[str, NDArray[np.float64]], tolerance: float
@@ -119,17 +124,20 @@ def design_of_model(
     `family` are the parents in the order of the model, and `scales` those of probabilities and of own units. The
     functions are those that the search uses, for the places of the rows on these scales in place of their ranks.
     """
-    functions, factors, order = [], [], []
+    functions, factors, widths, roughness = [], [], [], []
+    order: list[int] = []
     place = 0
-    for parent, used in zip(family, model.functions, strict=True):
-        in_place = list(range(place, place + len(used)))
+    for parent, used, of_width in zip(family, model.functions, model.widths, strict=True):
+        order += range(place, place + len(used))
         place += len(used)
         if parent in n_levels:
             levels = LevelFunctions(np.asarray(columns[parent], np.int32), n_levels[parent])
             plain = indicators([parent], [n_levels[parent]])
             functions.append(plain.combined(levels.matrix[:, used]))
             factors.append(plain.combined(levels.factor_matrix))
-            order += in_place
+            if of_width:
+                widths.append(plain.combined(levels.matrix[:, of_width]))
+                roughness.append(levels.roughness[of_width])
             continue
         scale = scales[False][parent]
         values = np.asarray(columns[parent], np.float64)
@@ -138,16 +146,9 @@ def design_of_model(
         )
         smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
         factors.append(smooth.combined(np.eye(smooth.size)[:, : found.n_factors]))
-        of_ranks = [function for function in used if function < smooth.size]
-        if of_ranks == [0]:
-            # a line needs no spline
-            line = broken_line(parent, smooth.knots[[0, -1]], in_units=False)
-            functions.append(line.combined(smooth.at(smooth.knots[[0, -1]])[:, :1]))
-        elif of_ranks:
-            functions.append(smooth.combined(np.eye(smooth.size)[:, of_ranks]))
-        if len(of_ranks) < len(used):
-            functions.append(_line_in_units(parent, found, scales[True][parent]))
-        order += in_place
+        functions += _curves(parent, used, found, smooth, scales[True][parent])
+        widths += _curves(parent, of_width, found, smooth, scales[True][parent])
+        roughness.append(found.roughness[of_width])
     pairs = (
         list(dict.fromkeys(zip(*model.products[:, ::2].T.tolist(), strict=True)))
         if len(model.products)
@@ -168,9 +169,30 @@ def design_of_model(
         for a in range(n_used[i])
         for b in range(n_used[j])
     ]
-    return design_of_terms(
+    design = design_of_terms(
         terms, np.concatenate([model.precisions[order], np.array(of_products)]), columns, scales, n_levels
     )
+    if not widths:
+        return design
+    of_widths = np.maximum(np.concatenate(roughness), _LEAST_WIDTH_PRECISION)
+    return replace(design, widths=design_of_terms(Terms(tuple(widths)), of_widths, columns, scales, n_levels))
+
+
+def _curves(
+    parent: str, used: Sequence[int], found: NumberFunctions, smooth: Functions, in_units: LineScale
+) -> list[Functions]:
+    """Return some functions of a continuous parent: those of its ranks, and the one of its own units."""
+    functions = []
+    of_ranks = [function for function in used if function < smooth.size]
+    if of_ranks == [0]:
+        # a line needs no spline
+        line = broken_line(parent, smooth.knots[[0, -1]], in_units=False)
+        functions.append(line.combined(smooth.at(smooth.knots[[0, -1]])[:, :1]))
+    elif of_ranks:
+        functions.append(smooth.combined(np.eye(smooth.size)[:, of_ranks]))
+    if len(of_ranks) < len(used):
+        functions.append(_line_in_units(parent, found, in_units))
+    return functions
 
 
 def _numbers_of(products: NDArray[np.int64], variable: int) -> list[int]:
@@ -275,7 +297,9 @@ def fitted_effects(
     coefficients do not know. Groups of rows, configurations of the discrete parents, have variances of their own, drawn
     towards that of all rows. Heavy tails weight rows as expectation and maximisation do (Lange, Little & Taylor,
     "Robust statistical modeling using the t distribution", 1989). Where repeated values would gain density, the noise
-    is wider, or another scale of the column counts. `places` are those of continuous parents on their scales.
+    is wider, or another scale of the column counts. Where the model has widths that follow the parents, and left-out
+    rows gain by them, less one nat for each of their coefficients, they take the place of variances of groups. `places`
+    are those of continuous parents on their scales.
     """
     values = columns[name]
     n_rows = len(values)
@@ -292,55 +316,68 @@ def fitted_effects(
     own = [_OwnRows(one, values) for one in scales]
     coefficients, residuals = left_out_residuals(np.column_stack([rows.z for rows in own]), full, precisions)
 
-    def choice(among: Sequence[int]) -> tuple[int, float]:
-        """Return the scale and the degrees of freedom under which left-out rows are likeliest."""
-        best, chosen, freedom = -np.inf, among[0], np.inf
-        for k in among:
-            for tails in (np.inf, *_FREEDOMS):
-                noise = _noise(residuals[:, k], of_rows, n_groups, tails)
-                logs = own[k].log_density(residuals[:, k], np.maximum(noise, own[k].least)[of_rows], tails)
-                value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf)
-                if value > best + (_LEAST_GAIN if k != among[0] or tails < np.inf else 0.0):
-                    best, chosen, freedom = value, k, tails
-        return chosen, freedom
+    def choice(among: Sequence[int]) -> tuple[int, float, Design | None]:
+        """Return the scale, the degrees of freedom and the widths under which left-out rows are likeliest."""
+        best, chosen, freedom, widths = -np.inf, among[0], np.inf, None
+        kinds = [
+            (k, tails, of_widths)
+            for k in among
+            for tails in (np.inf, *_FREEDOMS)
+            for of_widths in ((None,) if design.widths is None else (None, design.widths))
+        ]
+        for k, tails, of_widths in kinds:
+            noise = _noise(residuals[:, k], of_rows, n_groups, tails, of_widths)
+            logs = own[k].log_density(residuals[:, k], np.maximum(noise.of_rows, own[k].least), tails)
+            value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf) - len(noise.coefficients)
+            is_first = k == among[0] and tails == np.inf and of_widths is None
+            if value > best + (0.0 if is_first else _LEAST_GAIN):
+                best, chosen, freedom, widths = value, k, tails, of_widths
+        return chosen, freedom, widths
 
-    def fitted(chosen: int, freedom: float) -> tuple[Member, bool]:
+    def fitted(chosen: int, freedom: float, widths: Design | None) -> tuple[Member, bool]:
         """Return the sum of effects on a scale, and whether its noise is wider than its residuals."""
         rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
-        noise = _noise(left, of_rows, n_groups, freedom)
-        for _ in range(_STEPS if freedom < np.inf or n_groups > 1 else 0):
-            weights = float((noise[of_rows] ** 2).mean()) / noise[of_rows] ** 2
+        noise = _noise(left, of_rows, n_groups, freedom, widths)
+        for _ in range(_STEPS if freedom < np.inf or n_groups > 1 or widths is not None else 0):
+            weights = float((noise.of_rows**2).mean()) / noise.of_rows**2
             if freedom < np.inf:
-                weights = weights * (freedom + 1) / (freedom + (left / noise[of_rows]) ** 2)
+                weights = weights * (freedom + 1) / (freedom + (left / noise.of_rows) ** 2)
             root = np.sqrt(weights)
             of_step, of_left = left_out_residuals((rows.z * root)[:, None], full * root[:, None], precisions)
             beta, left = of_step[:, 0], of_left[:, 0] / root
-            noise = _noise(left, of_rows, n_groups, freedom)
+            noise = _noise(left, of_rows, n_groups, freedom, widths)
         least, is_wider = rows.least, False
         for _ in range(_MOST_WIDER):
-            wide = np.maximum(noise, least)
-            left_out = rows.log_density(left, wide[of_rows], freedom)
+            left_out = rows.log_density(left, np.maximum(noise.of_rows, least), freedom)
+            # widths are those of all rows
+            left_out -= len(noise.coefficients) / n_rows
             if not repeated.gain(left_out):
                 break
-            least, is_wider = max(least, float(noise.min())) * _WIDER, True
-        terms, of_terms = design.effects(beta, places, _TOLERANCE * float(wide.min()))
+            least, is_wider = max(least, noise.least) * _WIDER, True
+        tolerance = _TOLERANCE * max(float(noise.scales.min()), least)
+        terms, of_terms = design.effects(beta, places, tolerance)
         effects = FamilyEffects(
             parents,
             groups,
             terms,
             of_terms,
-            wide,
-            np.full(n_groups, min(freedom, n_rows - 1 + PRIOR_ROWS)),
+            np.maximum(noise.scales, least) if widths is None else noise.scales,
+            np.full(len(noise.scales), min(freedom, n_rows - 1 + PRIOR_ROWS)),
             least,
             scales[chosen].in_units,
             scales[chosen].transform,
         )
+        if widths is not None:
+            # the mean log width is 0
+            of_widths = np.concatenate([[0.0], noise.coefficients])
+            width_terms, heights = widths.effects(of_widths, places, _TOLERANCE)
+            effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, left_out), is_wider
 
     remaining, members = list(range(len(scales))), []
     while remaining:
-        chosen, freedom = choice(remaining)
-        member, is_wider = fitted(chosen, freedom)
+        chosen, freedom, widths = choice(remaining)
+        member, is_wider = fitted(chosen, freedom, widths)
         members.append(member)
         # a scale that is steep where values repeat stays so under any noise
         if not is_wider:
@@ -368,7 +405,92 @@ class _OwnRows:
         return log_density_around(self.z, means, noise, freedom, self._scale, self._ends) + self._slopes
 
 
+@dataclass(frozen=True)
+class _Noise:
+    """Scales of the noise of groups of rows, and relative widths of rows with the coefficients of their logs."""
+
+    scales: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    relative: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+
+    @property
+    def of_rows(self) -> NDArray[np.float64]:
+        """Scales of all rows, float64 (n_rows,)."""
+        return self.scales[self.groups] * self.relative
+
+    @property
+    def least(self) -> float:
+        """Smallest scale that rows may have."""
+        return float(self.scales.min() * self.relative.min())
+
+
 def _noise(
+    residuals: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    n_groups: int,
+    freedom: float,
+    widths: Design | None,
+) -> _Noise:
+    """Return the noise of residuals: one scale per group, or widths that follow functions of the parents."""
+    n_rows = len(residuals)
+    if widths is None:
+        scales = _group_scales(residuals, groups, n_groups, freedom)
+        return _Noise(scales, groups, np.ones(n_rows), np.empty(0))
+    coefficients = width_coefficients(residuals, widths.columns, widths.precisions, freedom)
+    relative, of_one = relative_widths(widths.columns @ coefficients), np.zeros(n_rows, np.int64)
+    return _Noise(_group_scales(residuals / relative, of_one, 1, freedom), of_one, relative, coefficients)
+
+
+def width_coefficients(
+    residuals: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    precisions: NDArray[np.float64],
+    freedom: float,
+) -> NDArray[np.float64]:
+    """Return the coefficients of the log width of residuals, float64 (n,), at their posterior mode.
+
+    Steps of scoring, as the search takes them: the information on the coefficients is the same at all of their values
+    (Harvey, "Estimating regression models with multiplicative heteroscedasticity", 1976), and the prior is relative to
+    that of one row.
+    """
+    system = scipy.linalg.cho_factor(columns.T @ columns + np.diag(precisions), check_finite=False)
+    information = 2.0 if freedom == np.inf else 2 * freedom / (freedom + 3)
+    groups = np.zeros(len(residuals), np.int64)
+
+    def level(coefficients: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the log posterior up to a constant, and the scores of the rows."""
+        logs = columns @ coefficients
+        standard = residuals / relative_widths(logs)
+        scale = float(_group_scales(standard, groups, 1, freedom)[0])
+        squares = (standard / scale) ** 2
+        if freedom == np.inf:
+            density, scores = -squares / 2, squares - 1
+        else:
+            density = -(freedom + 1) / 2 * np.log1p(squares / freedom)
+            scores = (freedom + 1) * squares / (freedom + squares) - 1
+        prior = information / 2 * float(precisions @ coefficients**2)
+        return float((density - logs).sum()) - len(logs) * np.log(scale) - prior, scores
+
+    present = np.zeros(columns.shape[1])
+    value, scores = level(present)
+    for _ in range(_WIDTH_STEPS):
+        gradient = columns.T @ scores / information - precisions * present
+        step = scipy.linalg.cho_solve(system, gradient, check_finite=False)
+        for _ in range(_MOST_HALVINGS):
+            changed, of_changed = level(present + step)
+            if changed >= value:
+                break
+            step /= 2
+        else:
+            break
+        present, value, scores = present + step, changed, of_changed
+        if np.abs(columns @ step).max() < _LEAST_STEP:
+            break
+    return np.asarray(present, np.float64)
+
+
+def _group_scales(
     residuals: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int, freedom: float
 ) -> NDArray[np.float64]:
     """Return the scale of residuals in every group, float64 (n_groups,), drawn towards that of all rows.

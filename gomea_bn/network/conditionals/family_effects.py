@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -28,6 +29,7 @@ from gomea_bn.network.conditionals.student import (
 from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.texts import listed, shown_name
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
@@ -40,6 +42,9 @@ _LEAST_ROWS = 1e-9
 # steps of expectation and maximisation, and change in scales of the noise below which there are no more: what rows
 # leave open is more
 _MOST_STEPS, _STEP_TOLERANCE = 50, 0.1
+# logs of relative widths are not beyond this bound, so that scales stay numbers
+_MOST_LOG_WIDTH = 30.0
+_NO_TERMS = Terms(())
 
 
 def log_density_around(
@@ -92,7 +97,7 @@ def log_density_around(
 
 @dataclass(frozen=True, eq=False)
 class FamilyEffects(Fitted):
-    """The effects of the parents of a continuous column: it is Student-t around their sum.
+    """The effects of the parents of a continuous column: it is Student-t around their sum, as wide as they say.
 
     Continuous parents have curves, or lines, on their probability scales or in their own units, discrete ones an amount
     for every level. Products of functions of two parents are effects that depend on each other. The column is on its
@@ -116,6 +121,11 @@ class FamilyEffects(Fitted):
         Whether the column is in its own units, and not on its probability scale.
     transform : ndarray of shape (2, n_points), float64, optional
         Positions of the column on its scale, and where an increasing transformation moves them, both increasing.
+    width_terms : Terms
+        Functions of the parents, of which the log width of the noise is made; none by default.
+    width_coefficients : ndarray of shape (n_width_terms + 1,), float64
+        Intercept and coefficients of these. Scales are multiplied by the exponential of the sum, and are never below
+        `least_scale` then.
 
     Raises
     ------
@@ -135,9 +145,11 @@ class FamilyEffects(Fitted):
     least_scale: float = 0.0
     in_units: bool = False
     transform: NDArray[np.float64] | None = None
+    width_terms: Terms = _NO_TERMS
+    width_coefficients: NDArray[np.float64] = field_of(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
-        for name in ("coefficients", "scales", "freedom"):
+        for name in ("coefficients", "scales", "freedom", "width_coefficients"):
             object.__setattr__(self, name, finite_numbers(getattr(self, name), name, self.what))
         if self.transform is not None:
             points = finite_numbers(self.transform, "transform", self.what)
@@ -156,23 +168,44 @@ class FamilyEffects(Fitted):
             and bool((self.scales > 0).all())
             and bool((self.freedom > 0).all())
             and self.least_scale >= 0
+            and self.width_coefficients.shape == (self.width_terms.n_terms + 1,)
         )
         if not is_valid:
             raise GomeaBnError(
-                "A sum of effects must have at least one parent, an intercept and one coefficient per term, and scales "
-                "and degrees of freedom above 0, all finite."
+                "A sum of effects must have at least one parent, an intercept and one coefficient per term, also of "
+                "its width, and scales and degrees of freedom above 0, all finite."
             )
 
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
-        return self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
+        centre = self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
+        return f"{centre} with noise that {listed(widths)}" if (widths := self._widths_in_words) else centre
+
+    @property
+    def _widths_in_words(self) -> list[str]:
+        """How the noise depends on every parent that moves its width."""
+        first, words = 1, []
+        for functions in self.width_terms.functions:
+            names = listed([shown_name(name) for name in functions.of])
+            heights = functions.matrix @ self.width_coefficients[first : first + functions.size]
+            steps = np.diff(heights)
+            first += functions.size
+            if functions.of_levels:
+                words.append(f"differs between levels of {names}")
+            elif (steps >= 0).all():
+                words.append(f"widens with {names}")
+            elif (steps <= 0).all():
+                words.append(f"narrows with {names}")
+            else:
+                words.append(f"is wider at some values of {names}")
+        return words
 
     @property
     def n_parameters(self) -> int:
         """Number of coefficients, scales and points of a transformation."""
         n_points = 0 if self.transform is None else self.transform.shape[1]
-        return self.terms.n_free + 1 + len(self.scales) + n_points
+        return self.terms.n_free + self.width_terms.n_free + 1 + len(self.scales) + n_points
 
     def own_scale(self, scale: LineScale) -> LineScale:
         """Return the scale that the column has around the sum, given the one that all columns may have."""
@@ -182,11 +215,12 @@ class FamilyEffects(Fitted):
 
     def scaled(self, name: str) -> set[tuple[bool, str]]:
         """Return the columns that it needs a scale of, each with whether that is in own units."""
-        return {(self.in_units, name)} | self.terms.scaled
+        return {(self.in_units, name)} | self.terms.scaled | self.width_terms.scaled
 
     def check(self, network: WithTables, name: str, scales: Mapping[bool, Mapping[str, Any]]) -> None:
         """Raise `GomeaBnError` unless the effects fit the family of a column, and its columns have a scale."""
-        self.terms.check(network, name, self.parents, self.groups, scales)
+        for terms in (self.terms, self.width_terms):
+            terms.check(network, name, self.parents, self.groups, scales)
         if name not in scales[self.in_units]:
             option = "units" if self.in_units else "scales"
             raise GomeaBnError(f"{option} must have an entry for '{name}', which is a sum of effects.")
@@ -210,7 +244,7 @@ class FamilyEffects(Fitted):
         return _AroundSum(name, self, facts)
 
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyEffects:
-        """Return the effects after further rows; functions, degrees of freedom and the transformation stay.
+        """Return the effects after further rows; functions, freedom, transformation and relative widths stay.
 
         The rows so far are replaced by drawn ones whose parents are like theirs and which have the present sums
         (pseudo-rehearsal: Robins, "Catastrophic forgetting, rehearsal and pseudorehearsal", 1995). Rows far from the
@@ -229,6 +263,8 @@ class FamilyEffects(Fitted):
         groups = rows.groups(self.groups) if len(self.scales) > 1 else np.zeros(len(z), np.int64)
         n_groups = len(self.scales)
         of_groups = former.groups(self.groups) if n_groups > 1 else np.zeros(len(of_former), np.int64)
+        widths = SumOfTerms(self.width_terms, self.width_coefficients, facts.scales, facts.n_levels)
+        relative, of_former_rows = (relative_widths(widths.of(part.columns)) for part in (rows, former))
         freedom = self.freedom[groups]
         # forgotten rows still keep the coefficients finite
         n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
@@ -239,10 +275,12 @@ class FamilyEffects(Fitted):
         residuals, moved = z - design @ coefficients, np.zeros(len(of_former))
         for _ in range(_MOST_STEPS):
             before = scales
-            counts = rows.weights * (freedom + 1) / (freedom + (residuals / scales[groups]) ** 2)
-            # rows of a group with little noise say more
+            of_noise = residuals / (scales[groups] * relative)
+            counts = rows.weights * (freedom + 1) / (freedom + of_noise**2)
+            # rows with little noise say more
             precisions = (scales.min() / scales) ** 2
-            of_old, of_rows = weights * precisions[of_groups], counts * precisions[groups]
+            of_old = weights * precisions[of_groups] / of_former_rows**2
+            of_rows = counts * precisions[groups] / relative**2
             information = of_former.T @ (of_former * of_old[:, None]) + design.T @ (design * of_rows[:, None])
             ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
             gradient = design.T @ (of_rows * residuals) - of_former.T @ (of_old * moved)
@@ -251,8 +289,9 @@ class FamilyEffects(Fitted):
             residuals = z - design @ coefficients
             # what the former rows are further away from the new sums than from their own
             moved = of_former @ (coefficients - self.coefficients)
-            squares = old * self.scales**2 + np.bincount(of_groups, weights * moved**2, minlength=n_groups)
-            squares += np.bincount(groups, counts * residuals**2, minlength=n_groups)
+            further = np.bincount(of_groups, weights * (moved / of_former_rows) ** 2, minlength=n_groups)
+            squares = old * self.scales**2 + further
+            squares += np.bincount(groups, counts * (residuals / relative) ** 2, minlength=n_groups)
             scales = np.maximum(np.sqrt(squares / n_rows), max(self.least_scale, np.finfo(float).tiny))
             change = max(
                 float(np.sqrt(np.mean((of_former @ step) ** 2)) / scales.min()),
@@ -278,6 +317,11 @@ class FamilyEffects(Fitted):
             content["in_units"] = True
         if self.transform is not None:
             content["transform"] = self.transform.tolist()
+        if self.width_terms.functions or self.width_terms.products:
+            content["widths"] = {
+                **self.width_terms.to_content(),
+                "coefficients": self.width_coefficients.tolist(),
+            }
         return content
 
     @classmethod
@@ -290,13 +334,25 @@ class FamilyEffects(Fitted):
             raise GomeaBnError(
                 "in_units of a sum of effects must be true or false, and least_scale a number."
             )
+        widths = content.get("widths", {"functions": [], "coefficients": [0.0]})
+        if not isinstance(widths, Mapping) or "functions" not in widths or "coefficients" not in widths:
+            raise GomeaBnError(
+                "The widths of a sum of effects must be an object with the fields functions and coefficients."
+            )
         return {
             **parts,
             **{name: content[name] for name in numbers},
             "least_scale": float(least),
             "in_units": in_units,
             "transform": content.get("transform"),
+            "width_terms": Terms.from_content(widths),
+            "width_coefficients": widths["coefficients"],
         }
+
+
+def relative_widths(logs: Any) -> Any:
+    """Return what scales of noise are multiplied by, given its logs."""
+    return np.exp(np.clip(logs, -_MOST_LOG_WIDTH, _MOST_LOG_WIDTH))
 
 
 def effect_parts(content: Any, what: str, further: Sequence[str]) -> dict[str, Any]:
@@ -454,6 +510,9 @@ class _AroundSum(ScaledDensity):
         super().__init__(name, line, facts)
         self._line = line
         self._sum = SumOfTerms(line.terms, line.coefficients, facts.scales, facts.n_levels)
+        # without terms all widths are those of the groups
+        widths = (line.width_terms, line.width_coefficients, facts.scales, facts.n_levels)
+        self._widths = SumOfTerms(*widths) if line.width_terms.n_terms else None
         self.scale = line.own_scale(self.scale)
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
@@ -503,14 +562,18 @@ class _AroundSum(ScaledDensity):
         return means.ravel(), scales.ravel()
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        return self._sum.bends(parent)
+        bends = self._sum.bends(parent)
+        return bends if self._widths is None else np.union1d(bends, self._widths.bends(parent))
 
     def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
         line, scale = self._line, self.scale
         group = self._groups(values) if len(line.scales) > 1 else 0
         means = np.clip(self._sum.of(values), scale.low, scale.high)
-        return np.asarray(means), line.scales[group], line.freedom[group]
+        scales: Any = line.scales[group]
+        if self._widths is not None:
+            scales = np.maximum(scales * relative_widths(self._widths.of(values)), line.least_scale)
+        return np.asarray(means), scales, line.freedom[group]
 
     def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
         """Return how far the centre moves inside the cells of parents; None if no parent has cells.
