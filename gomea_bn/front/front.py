@@ -283,10 +283,10 @@ class Front:
         Notes
         -----
         The objectives are those of the search, so that all networks can be compared. A network that is built keeps
-        other numbers. Its tables are averages over cuts that are drawn anew, also of columns without edges, which the
-        search leaves in one bin; curves have as few splines as follow them, and a column may follow a mixture. So
-        `n_parameters` is not the objective "complexity". The loss is mostly below the "misfit", which has one set of
-        cuts, the marginal likelihood of curves, and the costs of edges and cuts of few rows.
+        other numbers. Its tables are averages over cuts that are drawn anew, a column without parents may keep its
+        shape alone, curves have as few splines as follow them, and a column may follow a mixture. So `n_parameters` is
+        not the objective "complexity". The loss is mostly below the "misfit", which has one set of cuts, the marginal
+        likelihood of curves, and the costs of edges and cuts of few rows.
         """
         sizes = [self._sizes(index) for index in range(len(self))]
         frame = pd.DataFrame(self._values, columns=list(self.names))

@@ -147,7 +147,8 @@ def average_families(
     tables of every copy are counted and smoothed as those of the network.
 
     The weight of a line maximises the likelihood of the rows under the mixture of bins and line. Every row is left out
-    of the tables and of the line that predict it, but the cuts come from all rows.
+    of the tables and of the line that predict it, but the cuts come from all rows. A column without parents that has a
+    shape keeps it alone, unless tables over drawn cuts predict left-out rows better by as much as another choice must.
 
     Examples
     --------
@@ -566,6 +567,8 @@ class Averaging:
             model, is_scored = self._model(name, parents)
             effects = None if model is None else self._effects(name, parents, model, tables)
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
+        if not parents and name in self.network.shapes and self._may_cut(name):
+            members.insert(0, self._shape_alone(name, tables))
         price = _PRICE if prefer == "simple" else 0.0
         if line == "auto" and name in self._line_shapes:
             members += self._mixtures(name, parents, best_stack(members, price)[1], price)
@@ -580,6 +583,18 @@ class Averaging:
         weight = 1 / (self.table.n_rows + 1)
         shares = ((weight, tables.fitted), *((w * (1 - weight), fitted) for w, fitted in stack.members))
         return Stack(shares), log_mixture(left_out, tables.left_out, weight)
+
+    def _may_cut(self, name: str) -> bool:
+        """Return whether no user has fixed the cuts of a column."""
+        return self.network.names.index(name) in self.session.movable
+
+    def _shape_alone(self, name: str, tables: Member) -> Member:
+        """Return a column without parents in one bin, with the rows of its tables."""
+        assert isinstance(tables.fitted, FamilyTable)
+        counts = tables.fitted.tables[0].counts
+        n_rows = float(self.table.n_rows) if counts is None else float(counts.sum())
+        alone = CutTable((), np.empty(0), {}, np.ones(1), np.array([n_rows]))
+        return Member(FamilyTable((alone,)), self.network.shapes[name].log_density(self._columns[name]))
 
     def _ends_inside(self, name: str) -> bool:
         """Return whether the range of a column reaches beyond its probability scale."""

@@ -120,6 +120,39 @@ def test_copies_have_the_graph_and_the_counted_tables(pseudo_count: PseudoCount,
         np.testing.assert_allclose(table, expected, rtol=1e-9)
 
 
+def test_a_column_without_parents_keeps_its_shape_alone_unless_tables_pay() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "plain": rng.normal(size=400),
+            "follows": rng.normal(size=400),
+            # more steps than a shape of few parameters has
+            "comb": np.floor(rng.integers(0, 16, 400)) * 2 + rng.random(400),
+            "fixed": rng.normal(size=400),
+        }
+    )
+    frame["follows"] += frame["plain"]
+    network = network_of(frame, [("plain", "follows")], shaped=True)
+    fixed = network.with_metadata(fixed_cut_points=["fixed"])
+    averaged = average_families(fixed, frame, n_copies=5)
+    assert averaged.families["plain"].n_parameters == 0
+    # what the search has cut is shown
+    assert len(averaged.cut_points["plain"]) == len(network.cut_points["plain"]) > 0
+    logs = averaged.log_density_terms(frame)["plain"]
+    np.testing.assert_allclose(logs, network.shapes["plain"].log_density(frame["plain"].to_numpy()))
+    (alone,) = tables_of(averaged, "plain")
+    assert alone.counts.tolist() == [400]
+    assert averaged.families["fixed"].n_parameters == len(network.cut_points["fixed"])
+    # without shapes tables are all there is
+    uniform = average_families(network_of(frame, [], shaped=False), frame, n_copies=5)
+    assert all(uniform.families[name].n_parameters > 0 for name in uniform.names)
+    # and where they are far better they stay
+    gain = averaged.log_density_terms(frame)["comb"].sum()
+    gain -= network.shapes["comb"].log_density(frame["comb"].to_numpy()).sum()
+    n_kept = averaged.families["comb"].n_parameters
+    assert gain > n_kept if n_kept else gain == pytest.approx(0, abs=1e-9)
+
+
 def test_the_seed_decides_the_cuts() -> None:
     frame = linear_frame(100)
     network = network_of(frame, [("x", "y")])
@@ -388,8 +421,10 @@ def test_fixed_cuts_stay() -> None:
     assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in sets_of(averaged))
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
     assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]
-    assert averaged.edges == [("y", "x")]
-    assert len({tuple(one.cuts_of_parents["y"].tolist()) for one in tables_of(averaged, "x")}) > 1
+    (edge,) = ((parent, child) for parent, child in averaged.edges if {parent, child} == {"x", "y"})
+    tables = tables_of(averaged, edge[1])
+    of_y = [one.cuts if edge[1] == "y" else one.cuts_of_parents["y"] for one in tables]
+    assert len({tuple(cuts.tolist()) for cuts in of_y if cuts is not None}) > 1
 
 
 @pytest.mark.sample(1)

@@ -27,6 +27,7 @@ from gomea_bn.learning.pareto_learner import front_problem
 from gomea_bn.network.recorded import left_out_loss
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import sizes_and_functions
+from gomea_bn.texts import counted
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "max_seconds": None, "random_state": 1}
 
@@ -165,7 +166,7 @@ def test_the_frame_has_what_built_networks_keep_and_lose(frame: pd.DataFrame, tm
     assert after.index[after["n_parameters"].notna()].tolist() == built
     for index, network in zip(built, networks, strict=True):
         assert after["n_parameters"][index] == network.n_parameters
-        assert f"{network.n_parameters} free parameters" in network.summary().splitlines()[0]
+        assert counted(network.n_parameters, "free parameter") in network.summary().splitlines()[0]
         losses = [mean for _, mean, _ in conditionals_of(network).log_losses.values()]
         assert after["left_out_loss"][index] == pytest.approx(sum(losses))
         # rows that are left out are harder than known ones, and averages of cuts better than one set of them
@@ -191,11 +192,11 @@ def test_networks_of_the_same_rows_share_models_of_families(
     front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 2000}).fit(frame).front_
     made: list[tuple[str, ...]] = []
 
-    def counted(family: Any, *others: Any) -> Any:
+    def noted(family: Any, *others: Any) -> Any:
         made.append(tuple(variable.name for variable in family))
         return best_curve_model(family, *others)
 
-    monkeypatch.setattr(families, "best_curve_model", counted)
+    monkeypatch.setattr(families, "best_curve_model", noted)
     networks = [front.network(index) for index in range(0, len(front), 3)]
     wanted = {(*network.parents(name), name) for network in networks for name in network.names}
     n_families = sum(bool(network.parents(name)) for network in networks for name in network.names)
