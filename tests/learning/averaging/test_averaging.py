@@ -570,13 +570,13 @@ def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     x, z = rng.normal(size=(2, 400))
     frame = pd.DataFrame({"x": x, "sum": np.exp(x) + 0.3 * rng.normal(size=400)})
     frame = frame.assign(z=np.exp(2 * z), power=np.exp(2 * (z + 0.1 * rng.normal(size=400))))
-    averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame)
+    averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame, line="single")
     assert {name: line.in_units for name, line in lines_of(averaged).items()} == {
         "sum": True,
         "power": False,
     }
-    # parents are on their probability scales
-    assert set(conditionals_of(averaged).units) == {"sum"}
+    # a parent has functions of its ranks, and may have one of its units
+    assert set(conditionals_of(averaged).units) == {"sum", "x"}
     assert set(conditionals_of(averaged).scales) == {"x", "z", "power"}
     of_sum = frame["sum"].to_numpy()
     assert conditionals_of(averaged).units["sum"] == pytest.approx((of_sum.mean(), of_sum.std()))

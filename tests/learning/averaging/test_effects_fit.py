@@ -366,6 +366,26 @@ def test_repeated_values_gain_no_density(spacing: float) -> None:
     assert loss > math.log(spacing) - 0.02
 
 
+def test_a_column_that_is_steep_where_its_values_repeat_follows_effects_in_its_units() -> None:
+    def rows(n: int, seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=(2, n)) * [[1.0], [1.3]]
+        product = np.clip(a * b + 0.3 * rng.normal(size=n), -4, 4)
+        return pd.DataFrame({"a": a, "b": b, "c": product})
+
+    frame, new = rows(900, 21), rows(2_000, 22)
+    network = average_families(
+        network_of(frame, [("a", "c"), ("b", "c")]), frame, line="single", prefer="density"
+    )
+    effects = effects_on(network, "c")
+    assert effects.in_units
+    # the noise has a deviation of .3, and its log density a mean of -.21
+    spread = conditionals_of(network).units["c"][1]
+    assert 0.15 < effects.scales[0] * spread < 0.4
+    inside = new[new["a"].between(*network.support["a"]) & new["b"].between(*network.support["b"])]
+    assert network.log_density_terms(inside)["c"].mean() > -0.45
+
+
 def test_a_fixed_value_is_no_member_of_a_mixture() -> None:
     """Its weight is all or nothing."""
     stack, _ = best_stack([Member(FixedValue(1.0), np.zeros(20))], 0.0)
