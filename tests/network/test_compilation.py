@@ -15,7 +15,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, average_
 from gomea_bn.learning.averaging import families
 from gomea_bn.network import shown_tables
 from gomea_bn.network.compilation import table_loss
-from gomea_bn.network.conditionals import Conditionals, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
 from gomea_bn.network.conditionals.kinds import KINDS
 
 N = 200_000
@@ -94,6 +94,19 @@ def test_the_order_of_columns_files_and_copies_keep_computed_tables():
     assert all((of_tables.tables[name] == table).all() for name, table in tables.items())
     code = np.searchsorted(network.cut_points["b"], 6.0)
     assert network.do({"b": 6.0}).tables["b"].tolist() == np.eye(network.cardinality("b"))[code].tolist()
+
+
+def test_columns_without_any_table_are_answered_about():
+    """Their cells are placed by drawn rows."""
+    networks = [random_conditionals_network(seed, FamilyEffects, alone=True) for seed in range(4)]
+    for network in networks:
+        bare = without_tables(network)
+        given = {"x": float(np.mean(network.support["x"])), "g": "k"}
+        for evidence in ({}, given):
+            found, expected = (one.query("y", evidence).to_numpy() for one in (bare, network))
+            np.testing.assert_allclose(found, expected, atol=0.01)
+        rows = network.sample(20, 3, values="numbers").assign(w=np.nan)
+        np.testing.assert_allclose(bare.log_density(rows), network.log_density(rows), atol=0.02)
 
 
 def test_only_conditionals_can_stand_for_tables():
