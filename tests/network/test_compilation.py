@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, average_
 from gomea_bn.learning.averaging import families
 from gomea_bn.network import shown_tables
 from gomea_bn.network.compilation import table_loss
-from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, FamilyTable, Stack, TableSet
 from gomea_bn.network.conditionals.kinds import KINDS
 
 N = 200_000
@@ -204,6 +205,21 @@ def test_writers_warn_of_what_tables_lose(write):
         warnings.simplefilter("error")
         getattr(network.of_tables(), write)()
         getattr(network.compiled(), write)()
+
+
+def test_tables_without_parents_lose_nothing_more():
+    """A column whose table has none of its parents is the same in all rows."""
+    network = chain()
+    known = conditionals_of(network)
+    [(_, fitted)] = known.stacks["c"].members
+    table = replace(fitted.tables[0], parents=(), cuts_of_parents={}, table=np.full(8, 1 / 8), counts=None)
+    alone = network.changed(
+        conditionals=known.changed(stacks={**known.stacks, "c": Stack.of(FamilyTable((table,)))})
+    )
+    loss = table_loss(alone, alone.of_tables())
+    of_whole = table_loss(network, network.of_tables())
+    assert 0 < loss.nats < of_whole.nats
+    assert loss.difference < of_whole.difference
 
 
 def test_files_within_a_budget_say_what_is_gone():

@@ -144,7 +144,7 @@ def average_families(
     -----
     The cuts of a column are drawn from their posterior given the graph and the bins of all other columns, by forward
     filtering and backward sampling in the dynamic programme of the optimal cuts. Cuts that a user has fixed stay. For a
-    column that has a shape inside its bins the likelihood has the power 1/4, since its true cuts are rarely sharp. The
+    column that has a shape inside its bins the likelihood has the power .17, since its true cuts are rarely sharp. The
     tables of every copy are counted and smoothed as those of the network.
 
     The weight of a line maximises the likelihood of the rows under the mixture of bins and line. Every row is left out

@@ -314,7 +314,7 @@ def test_cuts_are_drawn_from_their_posterior(
     intervals = PricedIntervals(problem, CutLimits(), shaped=shaped, incumbent=network.cut_points["x"])
     likely = CutPosterior(intervals)
     # the power and the cost of cuts with which shaped columns are drawn
-    drawn_from = CutPosterior(intervals, power=0.25, cut_cost=0.25) if shaped else likely
+    drawn_from = CutPosterior(intervals, power=0.17, cut_cost=0.25) if shaped else likely
     # the central nine tenths of the place of every cut among three bins
     places = likely.places(3)
     assert places is not None
