@@ -51,7 +51,7 @@ from gomea_bn.network.parts import (
     random_generator,
 )
 from gomea_bn.network.recorded import CHECKS, family_scores, recorded_checks
-from gomea_bn.network.rows import drawn_values, frame_of_draws
+from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws
 from gomea_bn.network.tables import MOST_CELLS, MOST_SHOWN_CELLS, PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import written
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 
 # rows whose densities are computed together in a tall table
 _ROWS_OF_PART = 1 << 16
+# drawn rows from which cells are placed
+_DRAWS_OF_CELLS = 4_000
 
 
 class DiscretizedBayesNet(Immutable):
@@ -377,7 +379,7 @@ class DiscretizedBayesNet(Immutable):
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them, which are kept."""
         if self._grids is None:
-            self._set_parts({"_grids": CellGrids(self)})
+            self._set_parts({"_grids": CellGrids(self, lambda: draws_by_name(self, _DRAWS_OF_CELLS))})
         assert self._grids is not None
         return self._grids
 

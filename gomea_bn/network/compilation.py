@@ -170,6 +170,8 @@ def _difference(network: NetworkLike, tables: NetworkLike, pair: tuple[str, str]
     values: Any = columns[first]
     codes = values if first in network.levels else bin_codes(values, cuts[first])
     masses = network.families[second].masses(cuts.get(second), columns)
+    # tables that know no parent have one row for all
+    masses = np.broadcast_to(masses, (len(codes), masses.shape[-1]))
     largest = 0.0
     for code, of_tables in enumerate(joint):
         inside = masses[codes == code]

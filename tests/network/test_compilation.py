@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, average_
 from gomea_bn.learning.averaging import families
 from gomea_bn.network import shown_tables
 from gomea_bn.network.compilation import table_loss
-from gomea_bn.network.conditionals import Conditionals, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, FamilyTable, Stack, TableSet
 from gomea_bn.network.conditionals.kinds import KINDS
 
 N = 200_000
@@ -94,6 +95,19 @@ def test_the_order_of_columns_files_and_copies_keep_computed_tables():
     assert all((of_tables.tables[name] == table).all() for name, table in tables.items())
     code = np.searchsorted(network.cut_points["b"], 6.0)
     assert network.do({"b": 6.0}).tables["b"].tolist() == np.eye(network.cardinality("b"))[code].tolist()
+
+
+def test_columns_without_any_table_are_answered_about():
+    """Their cells are placed by drawn rows."""
+    networks = [random_conditionals_network(seed, FamilyEffects, alone=True) for seed in range(4)]
+    for network in networks:
+        bare = without_tables(network)
+        given = {"x": float(np.mean(network.support["x"])), "g": "k"}
+        for evidence in ({}, given):
+            found, expected = (one.query("y", evidence).to_numpy() for one in (bare, network))
+            np.testing.assert_allclose(found, expected, atol=0.01)
+        rows = network.sample(20, 3, values="numbers").assign(w=np.nan)
+        np.testing.assert_allclose(bare.log_density(rows), network.log_density(rows), atol=0.02)
 
 
 def test_only_conditionals_can_stand_for_tables():
@@ -191,6 +205,21 @@ def test_writers_warn_of_what_tables_lose(write):
         warnings.simplefilter("error")
         getattr(network.of_tables(), write)()
         getattr(network.compiled(), write)()
+
+
+def test_tables_without_parents_lose_nothing_more():
+    """A column whose table has none of its parents is the same in all rows."""
+    network = chain()
+    known = conditionals_of(network)
+    [(_, fitted)] = known.stacks["c"].members
+    table = replace(fitted.tables[0], parents=(), cuts_of_parents={}, table=np.full(8, 1 / 8), counts=None)
+    alone = network.changed(
+        conditionals=known.changed(stacks={**known.stacks, "c": Stack.of(FamilyTable((table,)))})
+    )
+    loss = table_loss(alone, alone.of_tables())
+    of_whole = table_loss(network, network.of_tables())
+    assert 0 < loss.nats < of_whole.nats
+    assert loss.difference < of_whole.difference
 
 
 def test_files_within_a_budget_say_what_is_gone():

@@ -374,16 +374,17 @@ def fitted_effects(
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, left_out), is_wider
 
-    remaining, members = list(range(len(scales))), []
+    remaining, members, worth = list(range(len(scales))), [], []
     while remaining:
         chosen, freedom, widths = choice(remaining)
         member, is_wider = fitted(chosen, freedom, widths)
         members.append(member)
+        worth.append(float(member.left_out.sum()) - scales[chosen].n_parameters)
         # a scale that is steep where values repeat stays so under any noise
         if not is_wider:
             break
         remaining.remove(chosen)
-    return max(members, key=lambda one: float(one.left_out.sum()) - one.fitted.n_parameters)
+    return members[int(np.argmax(worth))]
 
 
 class _OwnRows:

@@ -5,9 +5,9 @@ A density is that of a stack of members; over the cells it is one table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from math import prod, ulp
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
@@ -504,11 +504,15 @@ class CellLevel:
 
 
 class CellGrids:
-    """The levels of cells of a network with conditionals; the first one, the finest, has the cuts of all others."""
+    """The levels of cells of a network with conditionals; the first one, the finest, has the cuts of all others.
 
-    def __init__(self, network: WithDensities) -> None:
+    `draws` returns drawn rows of all variables by name, for columns whose tables the network does not hold.
+    """
+
+    def __init__(self, network: WithDensities, draws: Callable[[], Mapping[str, NDArray[Any]]]) -> None:
         self._network = network
-        self._cuts = {name: _cuts_by_level(network, name) for name in network.cut_points}
+        once = cache(draws)
+        self._cuts = {name: _cuts_by_level(network, name, once) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
         self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._bends: dict[str, NDArray[np.float64]] = {}
@@ -601,7 +605,9 @@ def _first_cells(cuts: NDArray[np.float64], coarser: NDArray[np.float64]) -> NDA
     return np.concatenate(([0], np.searchsorted(cuts, coarser) + 1)).astype(np.int64)
 
 
-def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64]]:
+def _cuts_by_level(
+    network: WithDensities, name: str, draws: Callable[[], Mapping[str, NDArray[Any]]]
+) -> list[NDArray[np.float64]]:
     """Return the inner cuts of a column at every level of `SIZES`."""
     low, high = network.support[name]
     shape, shown = network.shapes.get(name), network.cut_points[name]
@@ -609,7 +615,7 @@ def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64
     # halves first, since the range may overflow
     width = max(_POINT_WIDTH * (high / 2 - low / 2), least)
     shares = scipy.special.ndtr(np.linspace(-_FARTHEST, _FARTHEST, SIZES[0] + 1)[1:-1])
-    fine = _quantiles(network, name, shares)
+    fine = _quantiles(network, name, shares, draws)
     points = [] if shape is None else shape.point_values.tolist()
     between = np.empty(0)
     if shape is not None and shape.has_few_values and len(points) > 1:
@@ -655,30 +661,36 @@ def _apart(
     return np.array(kept[1:])
 
 
-def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _quantiles(
+    network: WithDensities,
+    name: str,
+    shares: NDArray[np.float64],
+    draws: Callable[[], Mapping[str, NDArray[Any]]],
+) -> NDArray[np.float64]:
     """Return values at shares of the probability of a column, float64 (n,).
 
     The distribution is the mean of up to three: that of tables, each averaged over its parents; the shape; and the
-    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one, if the
-    network stores that.
+    scale of the column in lines, which may be finer than the shape. A column without tables has its shown one, or, if
+    the network does not hold that, the distribution of drawn rows.
     """
     known, family = network.conditionals, network.families[name]
     assert known is not None
     (low, high), shape, scale = network.support[name], network.shapes.get(name), known.scales.get(name)
-    if family.below(np.array([low, high])) is None and name in network.stored_tables:
+    has_tables = family.below(np.array([low, high])) is not None
+    drawn = np.empty(0) if has_tables or name in network.stored_tables else np.sort(draws()[name])
+    if not has_tables and not len(drawn):
         shown = TableSet.of_network(network, {}).of_column(name)
         family = Family(name, Stack.of(FamilyTable((shown,))), family.facts)
     parts = [np.array([low, high]), family.jumps(name)]
+    if len(drawn):
+        parts.append(np.quantile(drawn, shares))
     for of_column in (shape, scale):
         if of_column is not None:
             points = of_column.point_values
             parts += [of_column.quantile(shares), points, np.nextafter(points, -np.inf)]
     values = np.unique(np.concatenate(parts))
     values = values[(values >= low) & (values <= high)]
-    below = family.below(values)
-    parts = [] if below is None else [below]
-    parts += [one.distribution(values) for one in (shape, scale) if one is not None]
-    if not parts:
-        # halves first, since the range may overflow
-        return np.asarray(low + 2 * shares * (high / 2 - low / 2))
+    below = np.searchsorted(drawn, values, side="right") / len(drawn) if len(drawn) else family.below(values)
+    assert below is not None
+    parts = [below, *(one.distribution(values) for one in (shape, scale) if one is not None)]
     return np.asarray(np.interp(shares, np.mean(parts, axis=0), values))

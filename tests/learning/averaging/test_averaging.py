@@ -349,7 +349,7 @@ def test_cuts_are_drawn_from_their_posterior(
     intervals = PricedIntervals(problem, CutLimits(), shaped=shaped, incumbent=network.cut_points["x"])
     likely = CutPosterior(intervals)
     # the power and the cost of cuts with which shaped columns are drawn
-    drawn_from = CutPosterior(intervals, power=0.25, cut_cost=0.25) if shaped else likely
+    drawn_from = CutPosterior(intervals, power=0.17, cut_cost=0.25) if shaped else likely
     # the central nine tenths of the place of every cut among three bins
     places = likely.places(3)
     assert places is not None
@@ -608,13 +608,13 @@ def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     x, z = rng.normal(size=(2, 400))
     frame = pd.DataFrame({"x": x, "sum": np.exp(x) + 0.3 * rng.normal(size=400)})
     frame = frame.assign(z=np.exp(2 * z), power=np.exp(2 * (z + 0.1 * rng.normal(size=400))))
-    averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame)
+    averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame, line="single")
     assert {name: line.in_units for name, line in lines_of(averaged).items()} == {
         "sum": True,
         "power": False,
     }
-    # parents are on their probability scales
-    assert set(conditionals_of(averaged).units) == {"sum"}
+    # a parent has functions of its ranks, and may have one of its units
+    assert set(conditionals_of(averaged).units) == {"sum", "x"}
     assert set(conditionals_of(averaged).scales) == {"x", "z", "power"}
     of_sum = frame["sum"].to_numpy()
     assert conditionals_of(averaged).units["sum"] == pytest.approx((of_sum.mean(), of_sum.std()))

@@ -366,6 +366,27 @@ def test_repeated_values_gain_no_density(spacing: float) -> None:
     assert loss > math.log(spacing) - 0.02
 
 
+def test_effects_on_a_column_that_is_clipped_keep_their_noise() -> None:
+    """Its scale is steep where values repeat, whatever the noise."""
+
+    def rows(n: int, seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=(2, n)) * [[1.0], [1.3]]
+        a, b = np.clip(a, -2, 2), np.clip(b, -3, 3)
+        return pd.DataFrame({"a": a, "b": b, "c": np.clip(a * b + 0.1 * rng.normal(size=n), -1.5, 1.5)})
+
+    frame, new = rows(900, 21), rows(2_000, 22)
+    network = average_families(
+        network_of(frame, [("a", "c"), ("b", "c")]), frame, n_copies=5, line="single", prefer="density"
+    )
+    assert effects_on(network, "c").scales.max() < 0.3
+    tables = average_families(network.of_tables(), frame, n_copies=5, line="none")
+    inside = new[new["a"].between(*network.support["a"]) & new["b"].between(*network.support["b"])]
+    logs, of_tables = (one.log_density_terms(inside)["c"].mean() for one in (network, tables))
+    # up to the density of the noise
+    assert of_tables + 0.2 < logs < -math.log(0.1 * math.sqrt(2 * math.pi)) - 0.5
+
+
 def test_a_fixed_value_is_no_member_of_a_mixture() -> None:
     """Its weight is all or nothing."""
     stack, _ = best_stack([Member(FixedValue(1.0), np.zeros(20))], 0.0)

@@ -82,15 +82,14 @@ def test_the_summary_names_lines_and_certain_cuts():
     assert details[2].startswith(f"cut {first:.4g}, 90 % between {first - 0.1:.4g} and {first + 0.2:.4g}")
     assert details[2].endswith(f"cut {last:.4g}, 90 % between {last - 0.1:.4g} and {min(last + 0.2, 7):.4g}")
     assert details[2].count("; ") == n_cuts - 1
-    assert details[3] == "40 % a line, 60 % bins"
+    assert details[3] == "40 % effects that depend on each other, 60 % bins"
     assert details[4] == "given a, g, p"
     text = averaged.summary()
-    assert text.count("a line") == 1
-    assert "70 % a surface, 30 % bins" in text
+    assert "70 % effects that depend on each other, 30 % bins" in text
     # discrete variables have neither
     assert text.count("probability of a cut") == 4
     # apart from these lines it is the summary of the network
-    added = ("a line", "a surface", "probability of a cut", "90 % between", "parents explain")
+    added = ("effects that depend", "probability of a cut", "90 % between", "parents explain")
     first, *rest = [line for line in paragraphs if not any(text in line for text in added)]
     assert first.endswith(f"{averaged.n_parameters} free parameters")
     assert rest == averaged.of_tables().summary().split("\n")[1:]
