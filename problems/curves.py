@@ -351,7 +351,8 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
     Discrete columns of at most eight levels may follow logits, whose log odds are sums of curves of their parents;
-    see `gomea_bn.problems.kernels.logits`. Continuous columns with a shape may follow curves, unless point masses
+    see `gomea_bn.problems.kernels.logits`. Columns of counts may have such sums as logarithms of their means; see
+    `gomea_bn.problems.kernels.counts`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the
     scale of its normal scores, or, if its bins may be uniform, in its own units. It is a sum of one smooth curve of
     the normal scores of every continuous parent and a line of its values, one amount for every level of every discrete

@@ -27,7 +27,7 @@ MOST_CURVES = 5
 
 # a part of the rows is enough for the information, of a fewest number of rows per parameter
 _PART = 8
-_FEWEST_ROWS = 25
+_FEWEST_ROWS = 40
 _MOST_STEPS, _STEPS_OF_SOME = 20, 5
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0

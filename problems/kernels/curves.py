@@ -57,6 +57,8 @@ MOST_WITH_PRODUCTS = 128
 
 # estimated nats by which a logit of lines or of curves is better without doubt
 _LEAST_LEAD = 30.0
+# the same of a count, as a share of the gain
+_LEAST_SHARE = 0.15
 SCORE, TARGET, PRIOR, SOLVED, COEFFICIENTS = range(5)
 """Places of a candidate: its score in nats, target, prior, number of functions, and those of its transformation."""
 
@@ -867,23 +869,27 @@ def _count_score(
 ) -> float:
     """Return the score in nats of a family whose child is a count; -inf if there are more functions than fit.
 
-    Some of the rows choose between lines, of normal scores and in units, and curves, which are not tried without
-    `with_curves`. ``scratch.count`` gets the prior and the number of functions of the choice.
+    Some of the rows choose between lines, of normal scores and in units, and curves, unless they leave it open. Curves
+    are not tried without `with_curves`. ``scratch.count`` gets the prior and the number of functions of the choice.
     """
-    child, of_curves, chosen = curves.variable[views[n_views - 1]], -np.inf, UNITS
+    child = curves.variable[views[n_views - 1]]
+    size = start_count(curves, scratch, views, n_views, UNITS)
+    of_lines = _count_gain(curves, scratch, child, size, ESTIMATED)
+    best, n_functions, chosen, of_curves = -np.inf, size, UNITS, -np.inf
     if with_curves:
         size = start_count(curves, scratch, views, n_views, SMOOTH)
         of_curves = _count_gain(curves, scratch, child, size, ESTIMATED)
-    size = start_count(curves, scratch, views, n_views, UNITS)
-    gain = _count_gain(curves, scratch, child, size, ESTIMATED)
-    if of_curves > gain:
-        chosen = SMOOTH
-        size = start_count(curves, scratch, views, n_views, SMOOTH)
-        gain = _count_gain(curves, scratch, child, size, WHOLE)
-    else:
-        gain = _count_gain(curves, scratch, child, size, CONTINUED)
-    scratch.count[PRIOR], scratch.count[SOLVED] = chosen, size
-    return curves.counts.alone[child] + gain
+    lead = max(_LEAST_LEAD, _LEAST_SHARE * max(of_lines, of_curves))
+    if of_curves > of_lines - lead:
+        best, n_functions, chosen = _count_gain(curves, scratch, child, size, CONTINUED), size, SMOOTH
+    if of_lines > of_curves - lead:
+        how = WHOLE if with_curves else CONTINUED
+        size = start_count(curves, scratch, views, n_views, UNITS) if with_curves else size
+        gain = _count_gain(curves, scratch, child, size, how)
+        if gain > best:
+            best, n_functions, chosen = gain, size, UNITS
+    scratch.count[PRIOR], scratch.count[SOLVED] = chosen, n_functions
+    return curves.counts.alone[child] + best
 
 
 @separate_kernel
