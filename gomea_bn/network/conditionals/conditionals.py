@@ -510,8 +510,8 @@ class CellGrids:
 
     def __init__(self, network: WithDensities, draws: Callable[[], Mapping[str, NDArray[Any]]]) -> None:
         self._network = network
-        once = cache(draws)
-        self._cuts = {name: _cuts_by_level(network, name, once) for name in network.cut_points}
+        self._draws = cache(draws)
+        self._cuts = {name: _cuts_by_level(network, name, self._draws) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
         self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._bends: dict[str, NDArray[np.float64]] = {}
@@ -563,7 +563,8 @@ class CellGrids:
     def quantiles(self, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values at shares of the probability of a column, float64 (n,), which are kept by their number."""
         if (name, len(shares)) not in self._quantiles:
-            self._quantiles[name, len(shares)] = _quantiles(self._network, name, shares)
+            found = _quantiles(self._network, name, shares, self._draws)
+            self._quantiles[name, len(shares)] = found
         return self._quantiles[name, len(shares)]
 
     def level(self, index: int) -> CellLevel:
