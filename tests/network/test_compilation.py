@@ -212,6 +212,7 @@ def test_tables_without_parents_lose_nothing_more():
     network = chain()
     known = conditionals_of(network)
     [(_, fitted)] = known.stacks["c"].members
+    assert isinstance(fitted, FamilyTable)
     table = replace(fitted.tables[0], parents=(), cuts_of_parents={}, table=np.full(8, 1 / 8), counts=None)
     alone = network.changed(
         conditionals=known.changed(stacks={**known.stacks, "c": Stack.of(FamilyTable((table,)))})

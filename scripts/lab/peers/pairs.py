@@ -13,6 +13,7 @@ get tables with the smoothing of one row.
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -248,12 +249,12 @@ def pairs_of_table(name: str, frame: pd.DataFrame, options: Options) -> Sheet:
 
     def drawn_from_cells(score: str, ess: float) -> Cells:
         drawn = _of_cells(coder, train, score, ess).sample(options.draws, options.seed)
-        return {cell: drawn[cell].to_numpy(np.int64) for cell in drawn}
+        return {str(cell): drawn[cell].to_numpy(np.int64) for cell in drawn}
 
     methods: dict[str, Callable[[], Cells]] = {"ours": drawn_from_ours}
     if find_spec("pyagrum") is not None:
         for label in ("BIC", "BDeu 10"):
-            methods[f"pyAgrum tabu, {label}"] = lambda label=label: drawn_from_cells(*GRID_SCORES[label])
+            methods[f"pyAgrum tabu, {label}"] = partial(drawn_from_cells, *GRID_SCORES[label])
     methods["training rows"] = lambda: train
     lines = []
     for label, draw in methods.items():

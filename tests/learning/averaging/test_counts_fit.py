@@ -15,7 +15,7 @@ from gomea_bn.learning.averaging.effects_fit import design_of_terms
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals import FamilyCounts
 from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.terms import Terms, broken_line
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 
@@ -31,7 +31,7 @@ def rows_of(n_rows: int, seed: int = 0) -> pd.DataFrame:
 def member_of(frame: pd.DataFrame, rows: NDArray[np.int64]) -> tuple[Member, ColumnFacts]:
     """Return the fit to some rows, with the shape of all."""
     y = frame["y"].to_numpy(float)
-    scales = {
+    scales: dict[str, LineScale] = {
         "x": UnitScale(0.0, 1.0, (-99.0, 99.0)),
         "y": ProbabilityScale(fit_shape(y).shape, len(y)),
     }

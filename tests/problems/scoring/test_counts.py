@@ -13,7 +13,7 @@ from pricing_examples import curved_column, curves_scorer
 
 from gomea_bn.problems.counts import COUNT_SIZES, are_counts, log_probabilities_of_counts
 from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import ScoredVariable, curve_sizes, family_curve_data, new_curve_scratch
+from gomea_bn.problems.curves import ScoredVariable, family_curve_data, new_curve_scratch, sizes_and_functions
 from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.kernels.counts import count_gain, gather_counted
 from gomea_bn.problems.kernels.curves import UNITS, start_count
@@ -85,7 +85,7 @@ def log_evidence(
 @pytest.mark.parametrize("n_rows", [80, 900])
 def test_the_gain_is_that_of_a_slow_optimum(size: float, n_rows: int) -> None:
     members = rows_of(n_rows, size)
-    sizes = curve_sizes(members)
+    sizes, _ = sizes_and_functions(members)
     assert sizes is not None
     views = np.arange(3)
     curves = family_curve_data(members, sizes)._replace(variable=views)
@@ -122,7 +122,7 @@ def test_the_gain_is_that_of_a_slow_optimum(size: float, n_rows: int) -> None:
 @pytest.mark.parametrize("mean", [1.0, 3.0, 20.0])
 def test_counts_say_more_than_sums_with_noise(size: float, mean: float) -> None:
     members = rows_of(1000, size, 1, mean)
-    sizes = curve_sizes(members)
+    sizes, _ = sizes_and_functions(members)
     assert sizes is not None
     model = best_curve_model(members, sizes)
     assert model is not None
