@@ -297,7 +297,7 @@ class _OfCounts(ScaledDensity):
             of_points = up_to[points] - up_to[points[0]] + self._point_shares[points[0]]
             places = np.minimum(np.searchsorted(of_points, shares[rows]), len(points) - 1)
             drawn[rows] = self._points[points[places]]
-        return drawn
+        return np.asarray(drawn)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
         return self._sum.bends(parent)
@@ -363,7 +363,7 @@ class _OfCounts(ScaledDensity):
         """Return the spread probability below numbers."""
         steps = self._steps(numbers)
         inside = (numbers - self._edges[steps]) / np.diff(self._edges)[steps] * self._is_spread[steps]
-        return _taken(up_to, steps) + inside * _taken(p, steps)
+        return np.asarray(_taken(up_to, steps) + inside * _taken(p, steps))
 
 
 def _taken(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
