@@ -367,8 +367,8 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     of the number of sets of as many pairs.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
-    may have heavy tails; see `gomea_bn.problems.kernels.tails`. Up to 32,768 rows judge these, of longer tables in
-    proportion.
+    may have heavy tails, or widths that follow the parents; see `gomea_bn.problems.kernels.tails` and `widths`. Up to
+    32,768 rows judge these, of longer tables in proportion.
 
     Beyond 1,000 rows columns have more functions, in proportion to the power .43 of the rows, and a fourth model has
     rough curves, which follow kinks: what the functions of a parent miss would return as false edges.

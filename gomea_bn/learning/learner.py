@@ -109,8 +109,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     curves : {"auto", "none"}
         Whether the search may also score a continuous column as a sum of smooth curves of its parents, and of products
         of curves of two parents, where that is better than its table. The column may be an increasing function of such
-        a sum, and its noise may have heavy tails. Curves need fewer rows than tables to show that
-        several parents matter, and unlike bins they take all of a parent's influence away, so that its own parents get
+        a sum, and its noise may have heavy tails, or a width that follows the parents. Curves need fewer rows than
+        tables to show that several parents matter, and unlike bins they take all of a parent's influence away, so that its own parents get
         no false edges. A discrete column may be a logit of such curves. Only with "optimal" cuts, "density-bd" and a
         shape other than "uniform". See Notes.
     density : {"averaged", "bins"} or Averaged

@@ -71,6 +71,8 @@ _PROMISING = 0.9
 _CLOSE = 60.0
 # the same below the best model of the same target
 _CLOSE_OF_TARGET = 20.0
+# the same of lines where the noise has widths, in nats per row
+_CLOSE_LINES = 0.05
 # the same in units of the child, in nats per row
 _CLOSE_IN_UNITS = 0.25
 
@@ -759,7 +761,9 @@ def _with_noise(
         # normal noise of one width lets curves follow single rows where noise is wide, and lines less
         _judge_noise(curves, scratch, views, n_views, other, True)
         for number in range(curves.alone.shape[1]):
-            if number != chosen and number != other:
+            of_target = candidates[in_units if number == IN_UNITS else of_ranks, SCORE]
+            margin = _CLOSE + 2.0 * _CLOSE_LINES * curves.half_rows
+            if number != chosen and number != other and candidates[number, SCORE] >= of_target - margin:
                 _judge_noise(curves, scratch, views, n_views, number, True)
         return scratch.best[SCORE]
     for number in range(n_candidates):

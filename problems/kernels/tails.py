@@ -14,7 +14,8 @@ PARTS = 512
 """Sums that are formed at the same time."""
 CELLS = 512
 """Cells of the range of a column, within which curves are constant for residuals."""
-_FREEDOMS = (3.0, 8.0)
+FREEDOMS = (3.0, 8.0)
+"""Degrees of freedom of heavy tails."""
 _STEPS, _STEPS_OF_REFIT = 5, 2
 # products of eight such numbers are numbers of 32 bits
 _LARGEST, _TIMES_HALVED = np.float32(3e4), 3
@@ -184,6 +185,12 @@ def log_density(scratch: TailScratch, freedom: float, scale: float) -> float:
 
 
 @kernel
+def least_kurtosis(m: int) -> float:
+    """Return the kurtosis above which m residuals may have heavy tails."""
+    return 3.0 + _LEAST_ERRORS * sqrt(24.0 / m)
+
+
+@kernel
 def fit_tails(scratch: TailScratch, least: float) -> tuple[float, float]:
     """Return what residuals gain by Student's t distribution, in nats per row, and its degrees of freedom.
 
@@ -206,8 +213,8 @@ def fit_tails(scratch: TailScratch, least: float) -> tuple[float, float]:
     of_normal = max(variance, least)
     scratch.state[0], scratch.state[1] = of_normal, -0.5 * (log(2.0 * pi * of_normal) + variance / of_normal)
     best, chosen = 0.0, inf
-    if kurtosis > 3.0 + _LEAST_ERRORS * sqrt(24.0 / m):
-        for freedom in _FREEDOMS:
+    if kurtosis > least_kurtosis(m):
+        for freedom in FREEDOMS:
             start = variance * (freedom - 2.0) / freedom
             scale = scale_of_tails(scratch, freedom, start, least, _STEPS)
             gain = log_density(scratch, freedom, scale) - scratch.state[1]

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.tails import (
     CELLS,
+    FREEDOMS,
     TailData,
     TailScratch,
+    least_kurtosis,
     log_density,
     scale_of_tails,
     scores_of_functions,
@@ -25,9 +27,9 @@ MOST_OF_WIDTHS = 48
 MOST_FORMS = 2 * MOST_OF_WIDTHS
 """Most forms in which all parents may move widths."""
 _MOST_PER_PARENT, _MOST_CURVES = 12, 3
-_MOST_STEPS, _SCALE_STEPS = 4, 5
+_MOST_STEPS, _SCALE_STEPS = 8, 5
 # a step that promises fewer nats is the last one
-_LEAST_PROMISE = 0.2
+_LEAST_PROMISE = 0.5
 # widths in one cell differ at most by this factor's log from the mean
 _MOST_LOG_WIDTH = 6.0
 
@@ -206,8 +208,8 @@ def _fit_scale(scratch: TailScratch, freedom: float) -> float:
 
 @kernel
 def _score_widths(scratch: TailScratch, freedom: float) -> None:
-    """Set the scores: derivatives of the log density of the rows by their log widths."""
-    squares, scores = scratch.squares, scratch.scores
+    """Set the scores: derivatives of the log density of the rows by their log widths, centred."""
+    squares, scores, work = scratch.squares, scratch.scores, scratch.work
     if freedom == inf:
         inverse = np.float32(1.0 / scratch.state[0])
         for i in range(squares.shape[0]):
@@ -215,7 +217,13 @@ def _score_widths(scratch: TailScratch, freedom: float) -> None:
     else:
         top, bottom = np.float32(freedom + 1.0), np.float32(freedom * scratch.state[0])
         for i in range(squares.shape[0]):
-            scores[i] = top * squares[i] / (bottom + squares[i]) - np.float32(1.0)
+            scores[i] = top * squares[i] / (bottom + squares[i])
+        for i in range(squares.shape[0]):
+            work[i] = scores[i]
+        # few steps leave the scale next to its best value
+        mean = np.float32(vector_sum(work) / squares.shape[0])
+        for i in range(squares.shape[0]):
+            scores[i] -= mean
 
 
 @kernel
@@ -268,6 +276,23 @@ def _climb(
 
 
 @kernel
+def _best_freedom(scratch: TailScratch, n_rows: float) -> float:
+    """Return the degrees of freedom under which standardised residuals are likeliest, less the price of heavy tails."""
+    squares, work, m = scratch.squares, scratch.work, scratch.squares.shape[0]
+    best, chosen = _fit_scale(scratch, inf), inf
+    inverse = np.float32(1.0 / scratch.state[0])
+    for i in range(m):
+        standard = squares[i] * inverse
+        work[i] = standard * standard
+    if vector_sum(work) / m > least_kurtosis(m):
+        for freedom in FREEDOMS:
+            value = _fit_scale(scratch, freedom) - 0.5 * log(n_rows) / n_rows
+            if value > best:
+                best, chosen = value, freedom
+    return chosen
+
+
+@kernel
 def width_gain(
     data: TailData,
     scratch: TailScratch,
@@ -315,12 +340,7 @@ def width_gain(
         if gain > best:
             best, n_best = gain, size + (0 if freedom == inf else 1)
         _standardise(data, scratch, work, size)
-        other, of_other = freedom, _fit_scale(scratch, freedom) - price / n_rows
-        for tail in (inf, 8.0, 3.0):
-            price = 0.0 if tail == inf else 0.5 * log(n_rows)
-            of_tail = _fit_scale(scratch, tail) - price / n_rows
-            if of_tail > of_other:
-                other, of_other = tail, of_tail
+        other = _best_freedom(scratch, n_rows)
         if other == freedom:
             break
         freedom = other

@@ -183,8 +183,12 @@ def random_terms(rng: np.random.Generator, in_units: bool | None = None) -> Term
 
 
 def random_effects(rng: np.random.Generator, around: Around) -> FamilyEffects:
-    """Return a sum of effects on "y" with one scale or three; its scale may be transformed where it may move."""
+    """Return a sum of effects on "y" with one scale or three, and widths that follow the parents or not.
+
+    Its scale may be transformed where it may move.
+    """
     terms = random_terms(rng)
+    widths = random_terms(rng) if rng.integers(2) else Terms(())
     n_scales = int(rng.choice([1, 3]))
     return FamilyEffects(
         ("x", "w"),
@@ -196,6 +200,8 @@ def random_effects(rng: np.random.Generator, around: Around) -> FamilyEffects:
         float(rng.choice([0.0, 0.05])),
         around.in_units,
         None if not around.may_move or rng.integers(2) else random_transform(rng),
+        widths,
+        rng.normal(size=widths.n_terms + 1) / 8,
     )
 
 
@@ -433,7 +439,11 @@ def _of_effects(
 ) -> float:
     group = _slow_code(network, effects.groups, row) if len(effects.scales) > 1 else 0
     mean = slow_sum(network, known, effects.terms, effects.coefficients, row)
-    noise = float(effects.scales[group]), float(effects.freedom[group])
+    scale = float(effects.scales[group])
+    if effects.width_terms.n_terms:
+        log_width = slow_sum(network, known, effects.width_terms, effects.width_coefficients, row)
+        scale = max(scale * math.exp(log_width), effects.least_scale)
+    noise = scale, float(effects.freedom[group])
     return slow_noise(network, known, name, row[name], mean, *noise, effects.in_units, effects.transform)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pricing_examples import curved_column
+from scipy.optimize import minimize
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from gomea_bn import average_families
@@ -21,6 +24,7 @@ from gomea_bn.learning.averaging.effects_fit import (
     design_of_terms,
     fitted_effects,
     left_out_residuals,
+    width_coefficients,
 )
 from gomea_bn.learning.averaging.line_scales import RepeatedValues
 from gomea_bn.learning.averaging.stacks import Member, best_stack, mixture_weight
@@ -391,3 +395,68 @@ def test_a_fixed_value_is_no_member_of_a_mixture() -> None:
     """Its weight is all or nothing."""
     stack, _ = best_stack([Member(FixedValue(1.0), np.zeros(20))], 0.0)
     assert stack.fixed_value == 1.0
+
+
+@pytest.mark.parametrize("freedom", [np.inf, 8.0])
+def test_coefficients_of_widths_are_the_likeliest_ones(freedom: float) -> None:
+    rng = np.random.default_rng(5)
+    columns = rng.normal(size=(500, 3))
+    columns -= columns.mean(axis=0)
+    residuals = np.exp(columns @ [0.8, -0.3, 0.0]) * rng.normal(size=500)
+    precisions = np.array([1.0, 2.0, 5.0])
+    information = 2.0 if freedom == np.inf else 2 * freedom / (freedom + 3)
+
+    def loss(parameters: Floats) -> float:
+        scales = np.exp(parameters[0] + columns @ parameters[1:])
+        law = norm.logpdf if freedom == np.inf else student(freedom).logpdf
+        prior = information / 2 * float(precisions @ parameters[1:] ** 2)
+        return float(prior - (law(residuals / scales) - np.log(scales)).sum())
+
+    expected = minimize(loss, np.zeros(4), method="BFGS").x
+    found = width_coefficients(residuals, columns, precisions, freedom)
+    np.testing.assert_allclose(found, expected[1:], atol=0.01)
+
+
+def test_widths_that_follow_a_parent_are_kept_and_predict_new_rows() -> None:
+    def widening(seed: int, n: int) -> dict[str, Floats]:
+        rng = np.random.default_rng(seed)
+        x, w = rng.normal(size=(2, n))
+        return {"x": x, "w": w, "y": 0.5 * x + 0.3 * np.exp(0.6 * w) * rng.standard_normal(n)}
+
+    values, new = widening(1, 800), widening(2, 20_000)
+    columns = Columns(values)
+    scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in values}
+    design = design_of_terms(LINES, np.full(4, 0.5), columns, scales, {})
+    of_w = Terms(LINES.functions[1:])
+    members = []
+    for widths in (None, design_of_terms(of_w, np.ones(2), columns, scales, {})):
+        members.append(
+            fitted_effects(
+                replace(design, widths=widths),
+                "y",
+                ("x", "w"),
+                (),
+                columns,
+                {name: columns.positions(name, scales[name]) for name in "xw"},
+                {},
+                [OwnScale(scales["y"], in_units=True)],
+                RepeatedValues(values["y"], scales["y"]),
+            )
+        )
+    of_one, following = members
+    assert following.left_out.mean() > of_one.left_out.mean() + 0.15
+    effects: Any = following.fitted
+    assert effects.words == "lines with noise that widens with w"
+    assert effects.n_parameters == of_one.fitted.n_parameters + 1
+    sums, logs = (
+        SumOfTerms(terms, of_terms, {False: scales}, {}).of(Columns(new))
+        for terms, of_terms in (
+            (effects.terms, effects.coefficients),
+            (effects.width_terms, effects.width_coefficients),
+        )
+    )
+    slope = np.polyfit(new["w"], logs, 1)[0]
+    assert slope == pytest.approx(0.6, abs=0.08)
+    law = student(effects.freedom[0], sums, effects.scales[0] * np.exp(logs))
+    of_new = law.logpdf(scales["y"].of_values(new["y"])) - math.log(values["y"].std())
+    assert following.left_out.mean() == pytest.approx(of_new.mean(), abs=0.12)
