@@ -253,8 +253,8 @@ def test_a_family_without_new_values_stays(averaged, forget):
     of_c, former = (effects_on(network, "c") for network in (updated, averaged))
     np.testing.assert_allclose(of_c.coefficients, former.coefficients, atol=1e-9)
     assert updated.shapes["c"] == averaged.shapes["c"]
-    after, before = (conditionals_of(network).log_losses["c"] for network in (updated, averaged))
-    np.testing.assert_allclose(after, before, rtol=1e-12)
+    losses = [conditionals_of(network).log_losses["c"] for network in (updated, averaged)]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"forget": 20.0}, {"weight": np.arange(1.0, 91.0)}])

@@ -426,10 +426,10 @@ def test_widths_that_follow_a_parent_are_kept_and_predict_new_rows() -> None:
     values, new = widening(1, 800), widening(2, 20_000)
     columns = Columns(values)
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in values}
-    design = design_of_terms(LINES, np.full(4, 0.5), columns, scales, {})
+    design = design_of_terms(LINES, np.full(4, 0.5), columns, {False: scales, True: scales}, {})
     of_w = Terms(LINES.functions[1:])
     members = []
-    for widths in (None, design_of_terms(of_w, np.ones(2), columns, scales, {})):
+    for widths in (None, design_of_terms(of_w, np.ones(2), columns, {False: scales, True: scales}, {})):
         members.append(
             fitted_effects(
                 replace(design, widths=widths),

@@ -18,7 +18,7 @@ from gomea_bn.problems.curves import (
     NumberFunctions,
     ScoredVariable,
     curve_data,
-    curve_sizes,
+    sizes_and_functions,
     no_transforms,
     normal_scores,
 )
@@ -150,7 +150,8 @@ def test_a_parent_that_moves_the_width_alone_is_found(n_rows: int) -> None:
     assert score(variables, data, 1, 2) < alone + 2
     # a further parent costs more than it gains
     assert score(variables, data, 1, 0, 2) < score(variables, data, 1, 0)
-    sizes = curve_sizes(variables)
+    sizes, _ = sizes_and_functions(variables)
+    assert sizes is not None
     assert sizes is not None
     family = [variables[0], variables[2], variables[1]]
     model = best_curve_model(family, sizes)
@@ -165,7 +166,10 @@ def test_noise_of_one_width_gains_nothing() -> None:
         rng = np.random.default_rng(seed)
         first = rng.normal(size=n)
         second = np.sin(first) + 0.4 * (rng.standard_t(3, n) if seed % 2 else rng.normal(size=n))
-        model = best_curve_model(variables := variables_of(first, second), curve_sizes(variables))  # type: ignore[arg-type]
+        variables = variables_of(first, second)
+        sizes, _ = sizes_and_functions(variables)
+        assert sizes is not None
+        model = best_curve_model(variables, sizes)
         assert model is not None
         assert model.widths == [[]]
 
