@@ -157,7 +157,7 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
         else:
             expected += found
     # the width that is best without products
-    expected += max(of_widths, key=lambda found: list(found)[0])
+    expected += max(of_widths, key=lambda found: next(iter(found)))
     scorer = curves_scorer(variables)
     # the first policy has one cut
     own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)

@@ -18,9 +18,9 @@ from gomea_bn.problems.curves import (
     NumberFunctions,
     ScoredVariable,
     curve_data,
-    sizes_and_functions,
     no_transforms,
     normal_scores,
+    sizes_and_functions,
 )
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
