@@ -110,9 +110,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         Whether the search may also score a continuous column as a sum of smooth curves of its parents, and of products
         of curves of two parents, where that is better than its table. The column may be an increasing function of such
         a sum, and its noise may have heavy tails, or a width that follows the parents. Curves need fewer rows than
-        tables to show that several parents matter, and unlike bins they take all of a parent's influence away, so that its own parents get
-        no false edges. A discrete column may be a logit of such curves. Only with "optimal" cuts, "density-bd" and a
-        shape other than "uniform". See Notes.
+        tables to show that several parents matter, and unlike bins they take all of a parent's influence away, so that
+        its own parents get no false edges. A discrete column may be a logit of such curves. Only with "optimal" cuts,
+        "density-bd" and a shape other than "uniform". See Notes.
     density : {"averaged", "bins"} or Averaged
         Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
         curves of continuous parents where they predict better, see `gomea_bn.average_families`. `Averaged` can leave
