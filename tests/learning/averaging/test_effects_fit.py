@@ -426,10 +426,11 @@ def test_widths_that_follow_a_parent_are_kept_and_predict_new_rows() -> None:
     values, new = widening(1, 800), widening(2, 20_000)
     columns = Columns(values)
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in values}
-    design = design_of_terms(LINES, np.full(4, 0.5), columns, {False: scales, True: scales}, {})
+    by_units = {False: scales, True: scales}
+    design = design_of_terms(LINES, np.full(4, 0.5), columns, by_units, {})
     of_w = Terms(LINES.functions[1:])
     members = []
-    for widths in (None, design_of_terms(of_w, np.ones(2), columns, {False: scales, True: scales}, {})):
+    for widths in (None, design_of_terms(of_w, np.ones(2), columns, by_units, {})):
         members.append(
             fitted_effects(
                 replace(design, widths=widths),
