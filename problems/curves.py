@@ -13,12 +13,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.counts import (
-    COUNT_SIZES,
-    are_counts,
-    count_constants,
-    log_probabilities_of_counts,
-)
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -706,6 +700,8 @@ def _count_data(variables: Sequence[ScoredVariable], some: NDArray[np.int64]) ->
     A count without parents has the score of its shape, or that of a Poisson or negative binomial distribution if it is
     better, so that only parents gain.
     """
+    from gomea_bn.problems.counts import COUNT_SIZES, count_constants, log_probabilities_of_counts
+
     n, n_rows = len(variables), len(variables[0].values)
     is_count = np.array([_may_count(variable) for variable in variables])
     if not is_count.any():
@@ -817,6 +813,8 @@ def _may_follow(variable: ScoredVariable) -> bool:
 
 def _may_count(variable: ScoredVariable) -> bool:
     """Return whether a column may be a count."""
+    from gomea_bn.problems.counts import are_counts
+
     return variable.shape is not None and are_counts(np.asarray(variable.values, np.float64))
 
 

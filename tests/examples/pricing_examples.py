@@ -126,7 +126,11 @@ def slow_network_score(
         for v, c in zip(variables, cuts, strict=True)
     ]
     listed = list(edges)
-    charged = edge_cost * len(listed) * math.log(max(len(cut) - 1, 1)) if method == "density-bd" else 0.0
+    charged = (
+        edge_cost * len(listed) * math.log(max(len(cut) - 1, 9 if centred else 1))
+        if method == "density-bd"
+        else 0.0
+    )
 
     def family(child: int, parents: Iterable[int], cost: float) -> float:
         return slow_family_score(

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
 from gomea_bn.learning.averaging.stacks import Member
-from gomea_bn.network.conditionals.basis import PRIOR_ROWS, PRIOR_VARIANCE, joint_groups
+from gomea_bn.network.conditionals.basis import PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around, relative_widths
+from gomea_bn.network.conditionals.kind import joint_groups
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,

@@ -31,7 +31,6 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.basis import joint_groups
 from gomea_bn.network.conditionals.conditionals import (
     CUT_INTERVAL,
     Conditionals,
@@ -40,7 +39,7 @@ from gomea_bn.network.conditionals.conditionals import (
 )
 from gomea_bn.network.conditionals.family import Stack, log_mixture
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts
+from gomea_bn.network.conditionals.kind import ColumnFacts, joint_groups
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,
@@ -457,17 +456,12 @@ class Averaging:
     ) -> Member:
         """Return the tables of a variable over the first sets of cuts, as many as pay.
 
-        `parents` are those in the tables, and `coded` has all variables under every set of cuts. Without parents a
-        column with a shape is distributed as its shape, in one bin: no cut gains anything under the prior around it.
+        `parents` are those in the tables, and `coded` has all variables under every set of cuts.
         """
         names = self.network.names
         name, members = names[v], (*parents, v)
         shape = self.network.shapes.get(name)
         inside = 0.0 if shape is None else shape.log_density(self.table.columns[v].values)
-        if shape is not None and not parents:
-            n_rows = np.array([float(self.table.n_rows)])
-            alone = CutTable((), np.empty(0), {}, np.ones(1), n_rows)
-            return Member(FamilyTable((alone,)), np.asarray(inside, np.float64))
         tables, terms = [], []
         for cuts, columns in zip(sets, coded, strict=True):
             codes = [np.asarray(columns[m].codes, np.int32) for m in members]

@@ -1,9 +1,6 @@
-"""Priors of coefficients and scales, and configurations of discrete columns."""
+"""Priors of coefficients and scales."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +19,3 @@ PRIOR_VARIANCE = 0.02
 def scale_of(squares: NDArray[np.float64] | float, n_rows: float) -> NDArray[np.float64]:
     """Return the scale of residuals from their sum of squares."""
     return np.sqrt((np.asarray(squares) + PRIOR_ROWS * PRIOR_VARIANCE) / (n_rows + PRIOR_ROWS))
-
-
-def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:
-    """Return the configuration of discrete columns in every row, int64 (n_rows,), with the last column fastest."""
-    groups = np.zeros(n_rows, np.int64)
-    for of_column, n in zip(codes, n_levels, strict=True):
-        groups = groups * n + of_column
-    return groups

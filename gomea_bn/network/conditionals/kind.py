@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import joint_groups
 from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds
 from gomea_bn.network.parts import WithTables
 from gomea_bn.network.tables import PseudoCount
@@ -111,6 +110,14 @@ class ColumnFacts:
     shapes: Mapping[str, Shape]
     n_levels: Mapping[str, int]
     scales: Mapping[bool, Mapping[str, LineScale]]
+
+
+def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:
+    """Return the configuration of discrete columns in every row, int64 (n_rows,), with the last column fastest."""
+    groups = np.zeros(n_rows, np.int64)
+    for of_column, n in zip(codes, n_levels, strict=True):
+        groups = groups * n + of_column
+    return groups
 
 
 @dataclass(frozen=True, eq=False)
