@@ -117,12 +117,12 @@ def score_rule(
 ) -> ScoreRule:
     """Return the compiled form of a scoring method for tables of `n_rows` rows.
 
-    `n_variables` sets the cost of an edge, which is 0 by default and for 2 columns; with `centred` fewer than 10 columns
-    cost as 10 do. `penalty` is the nats per free parameter of ``density-bic``: "bic" for (ln n)/2, "literal" for the
-    paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a number. The prior of ``density-bd`` is Dirichlet(1)
-    per cell ("dirichlet"), or BDeu ("bdeu") with the weight `equivalent_sample_size` in rows. With `centred`, the
-    Dirichlet prior of tables with parents has the child's own distribution as its mean (`centred_gains` of the
-    kernels), and only columns alone have Dirichlet(1).
+    `n_variables` sets the cost of an edge, which is 0 by default and for 2 columns; with `centred` fewer than 10
+    columns cost as 10 do. `penalty` is the nats per free parameter of ``density-bic``: "bic" for (ln n)/2, "literal"
+    for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a number. The prior of ``density-bd`` is
+    Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight `equivalent_sample_size` in rows. With
+    `centred`, the Dirichlet prior of tables with parents has the child's own distribution as its mean (`centred_gains`
+    of the kernels), and only columns alone have Dirichlet(1).
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])

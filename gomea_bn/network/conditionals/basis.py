@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_SPREAD = 2.0
-"""Width of cells, in scales, below which sums over their middles are right within 2 %."""
-
 PRECISION = 0.1
 """Precision of the normal prior of intercepts and slopes, in rows of a standard normal column."""
 PRIOR_ROWS = 1.0

@@ -17,9 +17,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network.conditionals.basis import LEAST_SPREAD
 from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
-from gomea_bn.network.conditionals.scales import Columns, LineScale, PointEnds, TransformedScale
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScale, PointEnds, TransformedScale
 from gomea_bn.network.conditionals.student import (
     below_student,
     log_student,

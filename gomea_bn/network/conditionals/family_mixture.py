@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import LEAST_SPREAD, PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
+from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
 from gomea_bn.network.conditionals.kind import (
     ColumnFacts,
     Density,
@@ -27,7 +27,7 @@ from gomea_bn.network.conditionals.kind import (
     ScaledDensity,
     symmetric,
 )
-from gomea_bn.network.conditionals.scales import Columns, PointEnds
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.runtime.jit import kernel, read_only
 
 # variance of parents in a component that is added to what rows say

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.curve import Curve, curve_of, piece_ends, ratios_of_bins, scaled_by_bin
 from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_counts, check_cut_points, check_table
@@ -22,6 +21,9 @@ from gomea_bn.network.tables import (
     table_of_counts,
 )
 from gomea_bn.runtime.jit import kernel
+
+if TYPE_CHECKING:
+    from gomea_bn.network.conditionals.curve import Curve
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -378,12 +380,16 @@ class _OfTables(Density):
         return np.asarray(total / total[-1])
 
     def breaks(self, values: Columns) -> NDArray[np.float64]:
+        from gomea_bn.network.conditionals.curve import curve_of
+
         assert self._support is not None
         return np.union1d(curve_of(self._shape, self._support).values, self.jumps(self.name))
 
     def pieces(
         self, breaks: NDArray[np.float64], values: Columns
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from gomea_bn.network.conditionals.curve import piece_ends
+
         ends = [piece_ends(curve, breaks) for curve in self._curves(values)]
         left, right = (np.mean(of_side, axis=0) for of_side in zip(*ends, strict=True))
         return left, right
@@ -396,6 +402,8 @@ class _OfTables(Density):
 
     def _curves(self, values: Columns) -> list[Curve]:
         """Return the mean density over rows of the parents under every table."""
+        from gomea_bn.network.conditionals.curve import curve_of, ratios_of_bins, scaled_by_bin
+
         assert self._support is not None
         inside = curve_of(self._shape, self._support)
         curves = []

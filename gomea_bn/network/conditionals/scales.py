@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
+LEAST_SPREAD = 2.0
+"""Width of cells, in scales, below which sums over their middles are right within 2 %."""
+
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.basis import LEAST_SPREAD
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD
 from gomea_bn.runtime.jit import kernel
 
 # distance of degrees of freedom to 1

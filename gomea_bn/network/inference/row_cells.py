@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.basis import LEAST_SPREAD
 from gomea_bn.network.conditionals.family import Family
-from gomea_bn.network.conditionals.scales import Columns, LineScale
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScale
 
 BLOCK_OF_ROWS = 512
 """Rows whose cells are in memory at the same time."""

@@ -254,7 +254,7 @@ def test_rows_without_a_class_leave_a_sharp_logit_as_it_is() -> None:
 
 def test_classes_without_the_parent_move_it() -> None:
     updated = sharp_network(sharp_rows()).update(pd.DataFrame({"x": np.nan, "kind": ["a"] * 200}))
-    assert updated.query("kind")["a"] == pytest.approx((200 + 102) / 400, abs=0.02)
+    assert updated.query("kind")["a"] == pytest.approx((200 + 102) / 400, abs=0.03)
     probabilities = updated.predict_proba(pd.DataFrame({"x": [-1.0, 1.0]}), "kind")["a"]
     assert_allclose(probabilities, [0, 1], atol=0.02)
 
