@@ -32,6 +32,8 @@ _INTERCEPT_PRECISION = 1e-3
 _POOLED_ROWS = 8.0
 _ROWS_PER_GROUP = 10
 _STEPS, _SCALE_STEPS = 4, 15
+# scales of the column on which coefficients are fitted to the noise: it may change which one is best
+_SCALES_TO_FIT = 2
 # degrees of freedom that heavy-tailed noise may have
 _FREEDOMS = (8.0, 3.0)
 # gain of another scale or noise that counts, in nats of all rows
@@ -375,15 +377,14 @@ def fitted_effects(
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, left_out), is_wider
 
-    remaining, members, worth = list(range(len(scales))), [], []
-    while remaining:
+    remaining, members, worth, n_plain = list(range(len(scales))), [], [], 0
+    while remaining and n_plain < _SCALES_TO_FIT:
         chosen, freedom, widths = choice(remaining)
         member, is_wider = fitted(chosen, freedom, widths)
         members.append(member)
         worth.append(float(member.left_out.sum()) - scales[chosen].n_parameters)
         # a scale that is steep where values repeat stays so under any noise
-        if not is_wider:
-            break
+        n_plain += not is_wider
         remaining.remove(chosen)
     return members[int(np.argmax(worth))]
 
