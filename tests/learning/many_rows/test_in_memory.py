@@ -123,6 +123,9 @@ def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
     )
     for name, one in tables.items():
         assert one.parents == parents[name]
+        if one.table.size == 1:
+            # its shape alone
+            continue
         np.testing.assert_allclose(one.table, by_tables.tables[name], rtol=0, atol=1e-12)
 
 
