@@ -45,7 +45,12 @@ function buildModel(data) {
     { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain" },
     { key: "largest_table", label: "Largest table", unit: "probabilities", better: "smaller tables" },
     { key: "n_parameters", label: "Free parameters", unit: "", better: "simpler" },
-    { key: "left_out_loss", label: "Left-out loss", unit: "nats per row", better: "predicts further rows better" },
+    {
+      key: "left_out_loss",
+      label: "Left-out loss",
+      unit: "nats per row",
+      better: "predicts further rows better",
+    },
   ];
   for (const column of further) if (data[column.key]) columns.push({ ...column, values: data[column.key] });
   model.axes = columns.map(asAxis);
