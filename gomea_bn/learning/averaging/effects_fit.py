@@ -31,7 +31,7 @@ _INTERCEPT_PRECISION = 1e-3
 # rows of the whole table that the variance of a group is pooled with, and most groups per row
 _POOLED_ROWS = 8.0
 _ROWS_PER_GROUP = 10
-_STEPS, _SCALE_STEPS = 4, 15
+_STEPS, _SCALE_STEPS = 4, 8
 # scales of the column on which coefficients are fitted to the noise: it may change which one is best
 _SCALES_TO_FIT = 2
 # degrees of freedom that heavy-tailed noise may have

@@ -153,7 +153,9 @@ class _Path:
         parents = [parent for parent in self.network.parents(name) if parent not in gone]
         in_tables = [p for p in self.averaging.session.graph.parents[v] if names[p] in parents]
         tables = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
-        return self.averaging.stack_of(name, parents, tables, self.line, "simple")[1]
+        # a mixture takes most of the time, and hardly decides which parents are needed
+        line = "single" if self.line == "auto" else self.line
+        return self.averaging.stack_of(name, parents, tables, line, "simple")[1]
 
 
 def _mean_and_error(differences: NDArray[np.float64]) -> tuple[float, float]:
