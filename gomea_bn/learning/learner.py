@@ -115,9 +115,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         as the logarithm of its mean. Only with "optimal" cuts, "density-bd" and a shape other than "uniform". See
         Notes.
     density : {"averaged", "bins"} or Averaged
-        Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
-        curves of continuous parents where they predict better, see `gomea_bn.average_families`. `Averaged` can leave
-        the lines out, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins
+        Conditional densities of the network. "averaged": a column follows tables over one or several sets of cuts, a
+        sum of effects of its parents, or a mixture of lines, see `gomea_bn.average_families`. `Averaged` can leave out
+        all but tables, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins
         alone, counted from the rows.
     sample_rows : int
         Number of rows, at least 1,000, beyond which a sample of that size is searched; see Notes.
