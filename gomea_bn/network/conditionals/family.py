@@ -88,7 +88,9 @@ class Stack:
 
     @property
     def words(self) -> str:
-        """What the column follows, for a sentence: the members with their weights, the last one first."""
+        """What the column follows, for a sentence: one member, or several with their weights, the last one first."""
+        if len(self.members) == 1:
+            return self.members[0][1].words
         return ", ".join(f"{percent(weight)} {fitted.words}" for weight, fitted in self.members[::-1])
 
     @property

@@ -263,7 +263,7 @@ def test_a_column_that_is_set_has_its_value_with_certainty():
         "x": None,
     }
     family, columns = after.families["y"], Columns({"y": np.array([value, value + 1e-3])})
-    assert family.stack.words == "100 % an intervention"
+    assert family.stack.words == "an intervention"
     assert family.log_density(columns).tolist() == [0.0, -math.inf]
     assert family.draw(columns, 3, np.random.default_rng(0)).tolist() == [value] * 3
     cuts = np.array([value - 1e-3, value, value + 1e-3])
