@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from gomea_bn.problems.curves import (
     ColumnFunctions,
     CurveSizes,
+    NumberFunctions,
     ScoredVariable,
+    column_functions,
     family_curve_data,
     new_curve_scratch,
 )
@@ -32,6 +34,7 @@ from gomea_bn.problems.kernels.curves import (
 )
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.runtime.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class CurveModel:
         Log marginal likelihood in nats, without the costs of edges and cuts, as `curve_score` gives it.
     functions : list of list of int
         Functions of every parent that have coefficients, by number, in the order of the parents.
+    n_curves : list of int
+        Number of functions of every parent's ranks or levels; a column in its own units has the next number.
     products : ndarray of shape (n_products, 4), int64
         Products that have coefficients: a parent, which of its factors, another parent, and which of its factors.
     precisions : ndarray of shape (n_functions + n_products,), float64
@@ -60,6 +65,7 @@ class CurveModel:
 
     score: float
     functions: list[list[int]]
+    n_curves: list[int]
     products: NDArray[np.int64]
     precisions: NDArray[np.float64]
     of_counts: bool
@@ -77,6 +83,9 @@ def best_curve_model(
     """
     n_views, child = len(family), len(family) - 1
     views = np.arange(n_views, dtype=np.int64)
+    if functions is None:
+        with one_blas_thread():
+            functions = column_functions(family, sizes.per_column, sizes.has_units)
     curves = family_curve_data(family, sizes, functions)._replace(variable=views)
     if not has_curves(curves):
         return None
@@ -109,6 +118,9 @@ def best_curve_model(
     return CurveModel(
         score=float(score),
         functions=_of_parents(plain, first),
+        n_curves=[
+            of.n_curves if isinstance(of, NumberFunctions) else len(of.roughness) for of in functions[:child]
+        ],
         products=curves.terms[products - first[-1]],
         precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
         of_counts=of_counts,

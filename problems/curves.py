@@ -287,8 +287,9 @@ class NumberFunctions:
         # curves are any function of so few values
         adds = has_units and len(np.unique(values)) > len(self.smooth.roughness) + 1
         self.units = UnitFunction(values) if adds else None
+        self.n_curves = len(self.smooth.roughness)
         self.roughness = np.append(self.smooth.roughness, np.zeros(int(self.units is not None)))
-        self.n_factors = min(_MOST_FACTORS_OF_LEVELS, len(self.smooth.roughness))
+        self.n_factors = min(_MOST_FACTORS_OF_LEVELS, self.n_curves)
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
@@ -410,7 +411,7 @@ def sizes_and_functions(
     has_units = has_units and affordable > per_column
     # eigenvectors of small matrices do not pay for threads, and one thread gives the same signs everywhere
     with one_blas_thread():
-        functions = _functions(variables, per_column, has_units)
+        functions = column_functions(variables, per_column, has_units)
     return CurveSizes(per_column, has_units, _affordable_factors(functions, n_rows)), functions
 
 
@@ -425,11 +426,11 @@ def family_curve_data(
     """
     with one_blas_thread():
         if functions is None:
-            functions = _functions(variables, sizes.per_column, sizes.has_units)
+            functions = column_functions(variables, sizes.per_column, sizes.has_units)
         return _of_rows(variables, functions, sizes)
 
 
-def _functions(
+def column_functions(
     variables: Sequence[ScoredVariable], per_column: int, has_units: bool
 ) -> list[ColumnFunctions]:
     """Return the functions of every column."""

@@ -125,15 +125,19 @@ def design_of_model(
     """Return the functions of the parents under a model, in all rows.
 
     `family` are the parents in the order of the model, and `scales` those of probabilities and of own units. The
-    functions are those that the search uses, for the places of the rows on these scales in place of their ranks.
+    functions are those that the search uses, for the places of the rows on these scales in place of their ranks. Where
+    equal places leave fewer functions than the ranks had, the others have no coefficients.
     """
     functions, factors, widths, roughness = [], [], [], []
     order: list[int] = []
     place = 0
-    for parent, used, of_width in zip(family, model.functions, model.widths, strict=True):
-        order += range(place, place + len(used))
-        place += len(used)
+    for parent, numbers, of_widths, n_curves in zip(
+        family, model.functions, model.widths, model.n_curves, strict=True
+    ):
+        first, place = place, place + len(numbers)
         if parent in n_levels:
+            order += range(first, place)
+            used, of_width = numbers, of_widths
             levels = LevelFunctions(np.asarray(columns[parent], np.int32), n_levels[parent])
             plain = indicators([parent], [n_levels[parent]])
             functions.append(plain.combined(levels.matrix[:, used]))
@@ -148,18 +152,17 @@ def design_of_model(
             values, columns.positions(parent, scale), sizes.per_column, has_units=sizes.has_units
         )
         smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
+        kept, used = _kept_numbers(numbers, n_curves, found)
+        order += [first + k for k in kept]
+        _, of_width = _kept_numbers(of_widths, n_curves, found)
         factors.append(smooth.combined(np.eye(smooth.size)[:, : found.n_factors]))
         functions += _curves(parent, used, found, smooth, scales[True][parent])
         widths += _curves(parent, of_width, found, smooth, scales[True][parent])
         roughness.append(found.roughness[of_width])
-    pairs = (
-        list(dict.fromkeys(zip(*model.products[:, ::2].T.tolist(), strict=True)))
-        if len(model.products)
-        else []
-    )
+    pairs = list(dict.fromkeys((i, j) for i, _, j, _ in model.products.tolist()))
     chosen = sorted({v for pair in pairs for v in pair})
     number = {v: k for k, v in enumerate(chosen)}
-    n_used = {v: 1 + max(_numbers_of(model.products, v)) for v in chosen}
+    n_used = {v: min(1 + max(_numbers_of(model.products, v)), factors[v].size) for v in chosen}
     of_pairs = [factors[v].combined(np.eye(factors[v].size)[:, : n_used[v]]) for v in chosen]
     terms = Terms(tuple(functions), tuple(of_pairs), tuple((number[i], number[j]) for i, j in pairs))
     # a factor may have fewer functions in some pairs than in others
@@ -196,6 +199,23 @@ def _curves(
     if len(of_ranks) < len(used):
         functions.append(_line_in_units(parent, found, in_units))
     return functions
+
+
+def _kept_numbers(
+    numbers: Sequence[int], n_curves: int, found: NumberFunctions
+) -> tuple[list[int], list[int]]:
+    """Return which functions of a model a column has at its places, and their numbers there.
+
+    The model has `n_curves` functions of ranks, and the column's own units as the next one. Equal places have fewer.
+    """
+    known = {k: k for k in range(min(n_curves, found.n_curves))}
+    if found.units is not None:
+        known[n_curves] = found.n_curves
+    elif 0 not in numbers:
+        # curves are any function of so few values, and the line is the nearest
+        known[n_curves] = 0
+    kept = [k for k, of_model in enumerate(numbers) if of_model in known]
+    return kept, [known[numbers[k]] for k in kept]
 
 
 def _numbers_of(products: NDArray[np.int64], variable: int) -> list[int]:

@@ -228,14 +228,26 @@ def _ours(train: pd.DataFrame, options: Options) -> DiscretizedBayesNet:
     return learner.fit(train).network_
 
 
-def _of_cells(coder: CellCoder, train: Cells, score: str, ess: float) -> DiscretizedBayesNet:
-    """Return the network that pyAgrum's tabu search learns from the cells of complete rows."""
+def _complete_cells(coder: CellCoder, train: Cells) -> pd.DataFrame:
+    """Return the cells of rows without missing ones, as categorical columns."""
     complete = np.logical_and.reduce([codes >= 0 for codes in train.values()])
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {name: pd.Categorical(codes[complete], range(coder.sizes[name])) for name, codes in train.items()}
     )
-    edges = pyagrum_edges("useLocalSearchWithTabuList", frame, score, ess, most=_MOST_PARENTS)
-    return DiscretizedBayesNet.from_table(frame, edges, {}, pseudo_count=1.0)
+
+
+def edges_of_cells(coder: CellCoder, train: Cells, score: str, ess: float) -> list[tuple[str, str]]:
+    """Return the edges that pyAgrum's tabu search learns from the cells of complete rows."""
+    frame = _complete_cells(coder, train)
+    return pyagrum_edges("useLocalSearchWithTabuList", frame, score, ess, most=_MOST_PARENTS)
+
+
+def _of_cells(coder: CellCoder, train: Cells, score: str, ess: float) -> DiscretizedBayesNet:
+    """Return the network of the cells with the edges of pyAgrum's tabu search."""
+    frame = _complete_cells(coder, train)
+    return DiscretizedBayesNet.from_table(
+        frame, edges_of_cells(coder, train, score, ess), {}, pseudo_count=1.0
+    )
 
 
 def pairs_of_table(name: str, frame: pd.DataFrame, options: Options) -> Sheet:

@@ -238,6 +238,26 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     assert model.score > best_curve_model([*family[:-2], family[-1]], sizes).score if len(names) > 2 else True
 
 
+@pytest.mark.parametrize("n_distinct", [3, 8, 400])
+def test_equal_places_leave_fewer_functions_than_ranks_had(n_distinct: int) -> None:
+    values = example(9, 2_000, lambda x, w: np.sin(2 * x) + 0.5 * w + 2 * x * w)
+    family = variables_of(values, "xwy")
+    sizes, _ = sizes_and_functions(family)
+    assert sizes is not None
+    model = best_curve_model(family, sizes)
+    assert model is not None
+    assert len(model.products)
+    assert max(model.functions[0]) >= 8
+    ranks = np.argsort(np.argsort(values["x"]))
+    coarse = {**values, "x": np.sort(values["x"])[ranks * n_distinct // 2_000]}
+    scales: dict[str, LineScale] = {name: unit_scale(coarse[name]) for name in "xwy"}
+    by_units = {False: scales, True: scales}
+    design = design_of_model(model, ["x", "w"], Columns(coarse), by_units, {}, sizes)
+    assert design.columns.shape == (2_000, len(design.precisions))
+    of_x = sum(functions.size for functions in design.functions if functions.of == ("x",))
+    assert 1 <= of_x <= n_distinct
+
+
 def test_curves_are_thinned_within_the_tolerance() -> None:
     values = example(8, 2_000, lambda x, w: np.sin(x) + 0.0 * w)
     family = variables_of(values, "xy")
