@@ -67,8 +67,11 @@ def _of_cells(rows: pd.DataFrame, score: str, ess: float) -> DiscretizedBayesNet
     """Return the network that pyAgrum's tabu search learns from six quantile cells a column."""
     coder = CellCoder.of(rows)
     edges = edges_of_cells(coder, coder.cells(rows), score, ess)
-    # a quantile may be the least value, which leaves an empty cell
-    cuts = {name: inner[inner > rows[name].min()] for name, inner in coder.cuts.items()}
+    # a quantile may be the least or the greatest value, which leaves an empty cell
+    cuts = {
+        name: inner[(inner > rows[name].min()) & (inner < rows[name].max())]
+        for name, inner in coder.cuts.items()
+    }
     of_levels = rows.astype({name: pd.CategoricalDtype(levels) for name, levels in coder.levels.items()})
     return DiscretizedBayesNet.from_table(of_levels, edges, cuts, pseudo_count=1.0)
 
