@@ -103,6 +103,8 @@ def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float
 
 # columns that may be a parent, at least, in the price of an edge: few columns are no reason to expect edges
 _FEWEST_OTHERS = 9
+# tables of all columns together may have a cell for every other row, and each of them as many as are shown
+_CELLS_PER_ROW, _FEWEST_FREE_CELLS = 0.5, 200.0
 
 
 def score_rule(
@@ -122,7 +124,8 @@ def score_rule(
     for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a number. The prior of ``density-bd`` is
     Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight `equivalent_sample_size` in rows. With
     `centred`, the Dirichlet prior of tables with parents has the child's own distribution as its mean (`centred_gains`
-    of the kernels), and only columns alone have Dirichlet(1).
+    of the kernels), and only columns alone have Dirichlet(1). If `n_variables` is known as well, a table costs a nat
+    for every cell beyond 200, or beyond its share of one cell for every other row if that is more.
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])
@@ -135,10 +138,14 @@ def score_rule(
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
     log_rising = log_factorials(n_rows + 1 + MAX_CARDINALITY)[: n_rows + 1]
     centred = centred and method.name == "density-bd"
-    edge_cost = 0.0
+    edge_cost, free_cells = 0.0, inf
     if n_variables is not None:
+        if centred:
+            free_cells = max(_FEWEST_FREE_CELLS, _CELLS_PER_ROW * n_rows / n_variables)
         edge_cost = method.edge_cost * log(max(n_variables - 1, _FEWEST_OTHERS if centred else 1))
-    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred)
+    return ScoreRule(
+        DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred, free_cells=free_cells
+    )
 
 
 def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
@@ -151,7 +158,7 @@ def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
     n_configurations = counts.size // r
     flat = np.ascontiguousarray(counts).reshape(-1)
     if rule.centred and counts.ndim > 1:
-        score = centred_score(flat, n_configurations, r, 1.0)
+        score = centred_score(flat, n_configurations, r, 1.0) - max(counts.size - rule.free_cells, 0.0)
     else:
         score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
     return score - float(rule.edge_cost) * (counts.ndim - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, isnan, lgamma, log
+from math import exp, inf, isnan, lgamma, log
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ class ScoreRule(NamedTuple):
     completions: float = 1.0  # completions of every row, which count as one row together
     # whether tables shrink towards the child's own distribution, see `centred_gains` (DIRICHLET)
     centred: bool = False
+    # cells of a table with parents that cost nothing; each further one costs a nat (DIRICHLET, centred)
+    free_cells: float = inf
 
 
 @kernel
@@ -699,10 +701,10 @@ def _table_score(
     child: int,
     has_parents: bool,
 ) -> float:
-    """Return the score of the table of a view: that of `score_counts`, or of `centred_score` if the rule says so."""
+    """Return the score of the table of a view: that of `score_counts`, or of `centred_score` and its cells if the rule says so."""
     r = rows.cardinality[child]
     if rule.centred and has_parents:
-        return centred_score(counts, n_observed, r, 1.0)
+        return centred_score(counts, n_observed, r, 1.0) - max(configurations * r - rule.free_cells, 0.0)
     return score_counts(counts, n_observed, configurations, r, rule)
 
 
@@ -826,7 +828,7 @@ def family_score(
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
         if rule.centred and n_views > 1:
-            score = centred_score(scratch.counts, observed, r, of_row)
+            score = centred_score(scratch.counts, observed, r, of_row) - max(cells - rule.free_cells, 0.0)
         else:
             score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
         return (score - rule.edge_cost * (n_views - 1)) / weight

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from oracles import discrete_variables, make_scorer, slow_centred_gain
 
 from gomea_bn import BayesNetLearner, refine_boundaries
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 
 N_LEVELS = 30
 
@@ -136,3 +137,22 @@ def test_published_options_keep_one_pseudo_count_per_cell() -> None:
         assert refined.network.metadata.get("centred") == learner.network_.metadata.get("centred")
     refined = refine_boundaries(published.network_, frame)
     assert refined.score_before == pytest.approx(published.score_, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n_rows", "n_variables", "free"), [(900, 10, 200), (9_000, 10, 450)])
+def test_cells_beyond_the_share_of_a_column_cost_a_nat(n_rows: int, n_variables: int, free: int) -> None:
+    rng = np.random.default_rng(11)
+    columns = [rng.integers(0, 10, n_rows) for _ in range(3)]
+    variables = discrete_variables(columns, [10, 10, 10])
+    method = scoring_method("density-bd")
+    rule = score_rule(method, n_rows, n_variables=n_variables, centred=True)
+    without = rule._replace(free_cells=np.inf)
+    families = [Family((2, 0), tuple((v, 0) for v in range(k))) for k in range(3)]
+    paid, free_of_charge = (FamilyScorer(variables, method, each).score(families) for each in (rule, without))
+    expected = [0.0, 0.0, 1_000 - free]
+    np.testing.assert_allclose(free_of_charge - paid, expected, atol=1e-9)
+    counts = np.zeros((10, 10, 10), np.int64)
+    np.add.at(counts, tuple(columns), 1)
+    assert family_score(counts, rule) == pytest.approx(float(paid[2]), abs=1e-7)
+    # published scores and columns without others cost nothing
+    assert score_rule(method, n_rows, n_variables=n_variables).free_cells == np.inf
