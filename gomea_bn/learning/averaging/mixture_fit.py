@@ -32,8 +32,8 @@ _ROWS_PER_PARAMETER = 3.0
 _STEPS = 8
 # gain of twice as many components that counts, in nats of all rows
 _LEAST_GAIN = 2.0
-# doublings without a gain after which there are no more
-_MOST_FAILURES = 2
+# doublings without a gain after which there are no more: of a single line, and of several
+_MOST_FAILURES, _MOST_LATER_FAILURES = 2, 1
 # a component with fewer rows leaves
 _LEAST_ROWS = 1.0
 # fitted mixtures of the last families, by a digest of their rows
@@ -131,7 +131,9 @@ def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
     best, starts, n_doublings, chosen, so_far = None, parts, 0, 0, 0.0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
-    while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
+    while 2**n_doublings <= most and n_doublings - chosen <= (
+        _MOST_LATER_FAILURES if chosen else _MOST_FAILURES
+    ):
         left_out = np.empty(n_rows)
         for half, fit in enumerate(parts):
             if n_doublings:
