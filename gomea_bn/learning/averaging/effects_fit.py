@@ -10,9 +10,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
 from gomea_bn.learning.averaging.stacks import Member
-from gomea_bn.network.conditionals.basis import PRIOR_ROWS, PRIOR_VARIANCE
+from gomea_bn.network.conditionals.basis import PRIOR_ROWS
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around, relative_widths
 from gomea_bn.network.conditionals.kind import joint_groups
 from gomea_bn.network.conditionals.scales import (
@@ -28,10 +29,9 @@ from gomea_bn.problems.curves import CurveSizes, LevelFunctions, NumberFunctions
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
-# rows of the whole table that the variance of a group is pooled with, and most groups per row
-_POOLED_ROWS = 8.0
+# fewest rows per group that has a variance of its own
 _ROWS_PER_GROUP = 10
-_STEPS, _SCALE_STEPS = 4, 8
+_STEPS = 4
 # scales of the column on which coefficients are fitted to the noise: it may change which one is best
 _SCALES_TO_FIT = 2
 # degrees of freedom that heavy-tailed noise may have
@@ -42,7 +42,6 @@ _LEAST_GAIN = 2.0
 _POINTS_OF_TRANSFORM = 17
 # factor by which the least scale of residuals grows as long as repeated values gain
 _WIDER, _MOST_WIDER = 1.5, 12
-_LEAST_VARIANCE = 1e-12
 # prior precision of a line that log widths follow, in rows, steps of their fit, and what the last one changes
 _LEAST_WIDTH_PRECISION = 1.0
 _WIDTH_STEPS, _MOST_HALVINGS, _LEAST_STEP = 30, 8, 1e-4
@@ -357,8 +356,8 @@ def fitted_effects(
                 best, chosen, freedom, widths = value, k, tails, of_widths
         return chosen, freedom, widths
 
-    def fitted(chosen: int, freedom: float, widths: Design | None) -> tuple[Member, bool]:
-        """Return the sum of effects on a scale, and whether its noise is wider than its residuals."""
+    def fitted(chosen: int, freedom: float, widths: Design | None) -> _ScaledFit:
+        """Return the fit on a scale of the column."""
         rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
         noise = _noise(left, of_rows, n_groups, freedom, widths)
         for _ in range(_STEPS if freedom < np.inf or n_groups > 1 or widths is not None else 0):
@@ -377,36 +376,68 @@ def fitted_effects(
             if not repeated.gain(left_out):
                 break
             least, is_wider = max(least, noise.least) * _WIDER, True
+        return _ScaledFit(scales[chosen], beta, noise, freedom, widths, least, left_out, is_wider)
+
+    remaining, fits, n_plain = list(range(len(scales))), [], 0
+    while remaining and n_plain < _SCALES_TO_FIT:
+        chosen, freedom, widths = choice(remaining)
+        fit = fitted(chosen, freedom, widths)
+        fits.append(fit)
+        # a scale that is steep where values repeat stays so under any noise
+        n_plain += not fit.is_wider
+        remaining.remove(chosen)
+    return max(fits, key=lambda fit: fit.worth).member(design, parents, groups, places)
+
+
+@dataclass(frozen=True)
+class _ScaledFit:
+    """A fit on one of the scales of a column: coefficients, noise, and the log density of left-out rows.
+
+    The noise is at least `least` wide, and `is_wider` says whether that is more than its residuals say.
+    """
+
+    scale: OwnScale
+    coefficients: NDArray[np.float64]
+    noise: _Noise
+    freedom: float
+    widths: Design | None
+    least: float
+    left_out: NDArray[np.float64]
+    is_wider: bool
+
+    @property
+    def worth(self) -> float:
+        """Log density of all left-out rows, less one nat for every parameter of the scale."""
+        return float(self.left_out.sum()) - self.scale.n_parameters
+
+    def member(
+        self,
+        design: Design,
+        parents: tuple[str, ...],
+        groups: tuple[str, ...],
+        places: Mapping[str, NDArray[np.float64]],
+    ) -> Member:
+        """Return the sum of effects."""
+        noise, least = self.noise, self.least
         tolerance = _TOLERANCE * max(float(noise.scales.min()), least)
-        terms, of_terms = design.effects(beta, places, tolerance)
+        terms, of_terms = design.effects(self.coefficients, places, tolerance)
         effects = FamilyEffects(
             parents,
             groups,
             terms,
             of_terms,
-            np.maximum(noise.scales, least) if widths is None else noise.scales,
-            np.full(len(noise.scales), min(freedom, n_rows - 1 + PRIOR_ROWS)),
+            np.maximum(noise.scales, least) if self.widths is None else noise.scales,
+            np.full(len(noise.scales), min(self.freedom, len(self.left_out) - 1 + PRIOR_ROWS)),
             least,
-            scales[chosen].in_units,
-            scales[chosen].transform,
+            self.scale.in_units,
+            self.scale.transform,
         )
-        if widths is not None:
+        if self.widths is not None:
             # the mean log width is 0
             of_widths = np.concatenate([[0.0], noise.coefficients])
-            width_terms, heights = widths.effects(of_widths, places, _TOLERANCE)
+            width_terms, heights = self.widths.effects(of_widths, places, _TOLERANCE)
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
-        return Member(effects, left_out), is_wider
-
-    remaining, members, worth, n_plain = list(range(len(scales))), [], [], 0
-    while remaining and n_plain < _SCALES_TO_FIT:
-        chosen, freedom, widths = choice(remaining)
-        member, is_wider = fitted(chosen, freedom, widths)
-        members.append(member)
-        worth.append(float(member.left_out.sum()) - scales[chosen].n_parameters)
-        # a scale that is steep where values repeat stays so under any noise
-        n_plain += not is_wider
-        remaining.remove(chosen)
-    return members[int(np.argmax(worth))]
+        return Member(effects, self.left_out)
 
 
 class _OwnRows:
@@ -516,23 +547,7 @@ def width_coefficients(
 def _group_scales(
     residuals: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int, freedom: float
 ) -> NDArray[np.float64]:
-    """Return the scale of residuals in every group, float64 (n_groups,), drawn towards that of all rows.
-
-    Sums of squares are divided by those of the weights, with which few steps of expectation and maximisation suffice
-    (Kent, Tyler & Vardi, "A curious likelihood identity for the multivariate t-distribution", 1994).
-    """
-    squares = residuals**2
-    shares = np.ones(len(residuals))
-    of_groups = np.ones(n_groups)
-    for _ in range(1 if freedom == np.inf else _SCALE_STEPS):
-        of_all = (float((shares * squares).sum()) + PRIOR_ROWS * PRIOR_VARIANCE) / (
-            float(shares.sum()) + PRIOR_ROWS
-        )
-        counts = np.bincount(groups, shares, minlength=n_groups)
-        sums = np.bincount(groups, shares * squares, minlength=n_groups)
-        of_groups = np.maximum((sums + _POOLED_ROWS * of_all) / (counts + _POOLED_ROWS), _LEAST_VARIANCE)
-        if n_groups == 1:
-            of_groups = np.array([max(of_all, _LEAST_VARIANCE)])
-        if freedom < np.inf:
-            shares = (freedom + 1) / (freedom + squares / of_groups[groups])
-    return np.sqrt(of_groups)
+    """Return the scale of residuals in every group, float64 (n_groups,); see `fill_group_scales`."""
+    counts, sums, scales = np.empty((3, n_groups))
+    fill_group_scales(np.ascontiguousarray(residuals), groups, freedom, counts, sums, scales)
+    return scales

@@ -463,17 +463,23 @@ class Averaging:
         shape = self.network.shapes.get(name)
         inside = 0.0 if shape is None else shape.log_density(self.table.columns[v].values)
         tables, terms = [], []
+        # sets have cuts in common, above all of few values
+        of_cuts: dict[tuple[bytes, ...], tuple[CutTable, NDArray[np.float64]]] = {}
         for cuts, columns in zip(sets, coded, strict=True):
-            codes = [np.asarray(columns[m].codes, np.int32) for m in members]
-            cards = [columns[m].cardinality for m in members]
-            family = range(len(parents)), len(parents)
-            of_set = family_counts(codes, *family, cards, name)
-            table, of_cells = table_and_left_out_cells(of_set, self.pseudo_count)
-            predicted = of_cells.ravel()[family_index(codes, *family, cards)]
-            of_parents = {names[p]: cuts[p] for p in parents if p in cuts}
-            tables.append(CutTable(tuple(names[p] for p in parents), cuts.get(v), of_parents, table, of_set))
-            with np.errstate(divide="ignore"):
-                terms.append(np.log(predicted) + inside - self._log_sizes(v, cuts, columns))
+            key = tuple(cuts[m].tobytes() for m in members if m in cuts)
+            if key not in of_cuts:
+                codes = [np.asarray(columns[m].codes, np.int32) for m in members]
+                cards = [columns[m].cardinality for m in members]
+                family = range(len(parents)), len(parents)
+                of_set = family_counts(codes, *family, cards, name)
+                table, of_cells = table_and_left_out_cells(of_set, self.pseudo_count)
+                predicted = of_cells.ravel()[family_index(codes, *family, cards)]
+                of_parents = {names[p]: cuts[p] for p in parents if p in cuts}
+                counted = CutTable(tuple(names[p] for p in parents), cuts.get(v), of_parents, table, of_set)
+                with np.errstate(divide="ignore"):
+                    of_cuts[key] = counted, np.log(predicted) + inside - self._log_sizes(v, cuts, columns)
+            tables.append(of_cuts[key][0])
+            terms.append(of_cuts[key][1])
         n_sets, left_out = len(sets), log_sum_exp(np.array(terms)) - np.log(len(terms))
         for n_fewer in _FEW_SETS:
             if n_fewer >= len(sets):
@@ -643,19 +649,25 @@ class Averaging:
     def _mixtures(
         self, name: str, all_parents: Sequence[str], known: NDArray[np.float64], price: float
     ) -> Iterator[Member]:
-        """Yield the mixtures of lines of a column on its probability scale and in its own units that may pay."""
-        from gomea_bn.learning.averaging.mixture_fit import fitted_mixture
+        """Yield the mixtures of lines of a column on its probability scale and in its own units that may pay.
+
+        Of many rows, some decide on which of the scales there is a mixture.
+        """
+        from gomea_bn.learning.averaging.mixture_fit import fitted_mixture, gain_of_some_rows
 
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         if not parents:
             return
-        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], known)
         scales: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
         # a probability has no units
-        for in_units, of_columns in enumerate(scales[: 1 if self._line_shapes[name].points else 2]):
-            rows, slope = self._line_rows(name, parents, discrete, of_columns)
-            fitted = fitted_mixture(rows, known - slope, price)
+        scales = scales[: 1 if self._line_shapes[name].points else 2]
+        lines = [self._line_rows(name, parents, discrete, of_columns) for of_columns in scales]
+        gains = [gain_of_some_rows(rows, known - slope, price) for rows, slope in lines]
+        most = max((gain for gain in gains if gain is not None), default=0.0)
+        repeated = RepeatedValues(self._columns[name], self._on_shapes[name], known)
+        for in_units, ((rows, slope), gain) in enumerate(zip(lines, gains, strict=True)):
+            fitted = fitted_mixture(rows, price) if gain == most else None
             if fitted is not None and not repeated.gain(logs := fitted.left_out + slope):
                 yield Member(fitted.of_family(parents, discrete, rows, in_units=bool(in_units)), logs)
 

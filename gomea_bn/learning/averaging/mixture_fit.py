@@ -32,8 +32,8 @@ _ROWS_PER_PARAMETER = 3.0
 _STEPS = 8
 # gain of twice as many components that counts, in nats of all rows
 _LEAST_GAIN = 2.0
-# doublings without a gain after which there are no more
-_MOST_FAILURES = 2
+# doublings without a gain after which there are no more: of a single line, and of several
+_MOST_FAILURES, _MOST_LATER_FAILURES = 2, 1
 # a component with fewer rows leaves
 _LEAST_ROWS = 1.0
 # fitted mixtures of the last families, by a digest of their rows
@@ -70,31 +70,31 @@ class FittedMixture:
         return FamilyMixture(parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
-def fitted_mixture(rows: LineRows, known: NDArray[np.float64], price: float) -> FittedMixture | None:
-    """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
+def gain_of_some_rows(rows: LineRows, known: NDArray[np.float64], price: float) -> float | None:
+    """Return what a mixture of some rows gains next to what is known, in nats a row; None if it does not pay.
 
     `known`, float64 (n_rows,), is the log density of left-out rows, on the scale of the column, by what the column has
-    so far. Every number of a mixture must gain a price in nats. There is no mixture of many rows if that of some of
-    them does not gain next to what is known.
+    so far. Every number of a mixture must gain a price in nats. Of few rows nothing is found out, and the gain is 0.
     """
     n_rows = len(rows.z)
     n_checked = int(np.clip(n_rows // 4, *_ROWS_OF_CHECK))
-    if n_rows > n_checked:
-        some = np.argsort(_marks(rows), kind="stable")[:n_checked]
-        few = _kept_mixture(rows.some(some), price * n_checked / n_rows)
-        if few is None:
-            return None
-        weight = mixture_weight(known[some], few.left_out)
-        gain = mixture_gain(known[some], few.left_out, weight) / len(some)
-        if gain < few.n_parameters * price / n_rows - _MOST_LOSS:
-            return None
-    return _kept_mixture(rows, price)
+    if n_rows <= n_checked:
+        return 0.0
+    some = np.argsort(_marks(rows), kind="stable")[:n_checked]
+    few = fitted_mixture(rows.some(some), price * n_checked / n_rows)
+    if few is None:
+        return None
+    weight = mixture_weight(known[some], few.left_out)
+    gain = mixture_gain(known[some], few.left_out, weight) / n_checked
+    gain -= few.n_parameters * price / n_rows
+    return gain if gain >= -_MOST_LOSS else None
 
 
-def _kept_mixture(rows: LineRows, price: float) -> FittedMixture | None:
-    """Return the mixture of `_mixture_of`, and keep the last ones.
+def fitted_mixture(rows: LineRows, price: float) -> FittedMixture | None:
+    """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
 
-    Networks of an ensemble, and a network before and after its edges were judged, have families in common.
+    Every number of a mixture must gain a price in nats. The last mixtures are kept: networks of an ensemble, and a
+    network before and after its edges were judged, have families in common.
     """
     digest = hashlib.blake2b(
         repr((rows.n_groups, rows.min_scale, rows.scale.low, rows.scale.high, price)).encode()
@@ -131,7 +131,9 @@ def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
     best, starts, n_doublings, chosen, so_far = None, parts, 0, 0, 0.0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
-    while 2**n_doublings <= most and n_doublings - chosen <= _MOST_FAILURES:
+    while 2**n_doublings <= most and n_doublings - chosen <= (
+        _MOST_LATER_FAILURES if chosen else _MOST_FAILURES
+    ):
         left_out = np.empty(n_rows)
         for half, fit in enumerate(parts):
             if n_doublings:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -102,12 +102,13 @@ class _Path:
 
     def __init__(self, network: DiscretizedBayesNet, table: Table, line: str, random_state: int) -> None:
         generator = np.random.default_rng(random_state)
-        rows = in_row_order(table)
+        # the columns and rows of the average that follows, which has families in common
+        rows = in_row_order(in_column_order(table))
         if rows.n_rows > ROWS_OF_LINES:
             rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:ROWS_OF_LINES]))
-        self.network = network
+        self.network = network.in_order(rows.names)
         self.line = line
-        self.averaging = Averaging(network, rows)
+        self.averaging = Averaging(self.network, rows)
         self.sets = self.averaging.drawn_cuts(_N_SETS, generator)
         self.coded = [self.averaging.session.coded(cuts) for cuts in self.sets]
         self.difference = np.zeros(rows.n_rows)

@@ -253,6 +253,10 @@ def greedy_table_parents(
         chosen = larger[scores.index(score)]
 
 
+_Solved = tuple[int, float, OptimalCuts | None]
+"""The most bins of a column, the score of its cuts in nats, and its best cuts, if there are any."""
+
+
 class _ShownCuts:
     """The cuts of all columns and the table parents of those that follow curves, which are improved in turns.
 
@@ -273,6 +277,7 @@ class _ShownCuts:
         self._policies = [0] * tables.n_nodes
         self._coded = tables.coded_network(self.genotype()).columns
         self.cuts = dict(cuts)
+        self._solved: dict[tuple[Any, ...], _Solved] = {}
         self._set_all(cuts)
 
     def genotype(self) -> NDArray[np.int16]:
@@ -347,19 +352,29 @@ class _ShownCuts:
         passes = DueColumns(self.movable, graph, most_passes)
         changed = False
 
-        def solved(v: int) -> tuple[int, CutProblem, OptimalCuts | None]:
-            around = graph.neighbourhood(v, self._coded)
-            most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
-            most = min(most, around.most_bins(self.tables.max_table_cells))
-            problem = self._problem(v, around)
-            return most, problem, self._best(v, problem, 1, most) if most else None
+        def solved(v: int) -> _Solved:
+            # rounds and starts have problems in common
+            families = {v, *graph.children[v]}
+            members = sorted({*families, *(p for family in families for p in graph.parents[family])})
+            key = (
+                v,
+                tuple(self.cuts[m].tobytes() for m in members if m in self.cuts),
+                tuple((family, graph.parents[family]) for family in sorted(families)),
+            )
+            if key not in self._solved:
+                around = graph.neighbourhood(v, self._coded)
+                most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
+                most = min(most, around.most_bins(self.tables.max_table_cells))
+                problem = self._problem(v, around)
+                best = self._best(v, problem, 1, most) if most else None
+                before = -np.inf if best is None else problem.value(self.cuts[v])
+                self._solved[key] = most, before, best
+            return self._solved[key]
 
-        for v, (most, problem, best) in passes.solved(solved):
-            present = self.cuts[v]
+        for v, (most, before, best) in passes.solved(solved):
             if best is None:
                 continue
-            before = problem.value(present)
-            if len(present) >= most or is_gain(best.value - before, before):
+            if len(self.cuts[v]) >= most or is_gain(best.value - before, before):
                 self._set(v, best.cut_points)
                 passes.note_change(v)
                 changed = True

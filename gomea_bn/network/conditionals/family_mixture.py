@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE, scale_of
+from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.network.conditionals.kind import (
     ColumnFacts,
     Density,
@@ -110,10 +110,7 @@ class FamilyMixture(Fitted):
     def _has_components(self) -> bool:
         """Return whether the sums are those of some rows."""
         with np.errstate(all="ignore"):
-            try:
-                return all(np.isfinite(part).all() for part in self.components)
-            except np.linalg.LinAlgError:
-                return False
+            return all(np.isfinite(part).all() for part in self.components)
 
     @property
     def n_parameters(self) -> int:
@@ -191,27 +188,98 @@ def components_of(
 
     Covariances of the parents and the scales have the inverse-gamma prior of lines, and coefficients their normal one.
     """
-    d = moments.shape[1] - 2
-    n_rows = counts.sum(axis=1)
-    of_groups = (counts.sum(axis=0) + 1 / counts.shape[1]) / (counts.sum() + 1)
-    groups = (counts + of_groups) / (n_rows + 1)[:, None]
-    centres = moments[:, 0, 1 : d + 1] / n_rows[:, None]
-    scatter = (
-        moments[:, 1 : d + 1, 1 : d + 1] - n_rows[:, None, None] * centres[:, :, None] * centres[:, None, :]
+    n, d = len(moments), moments.shape[1] - 2
+    components = Components(
+        np.empty(counts.shape), np.empty((n, d)), np.zeros((n, d, d)), np.empty((n, d + 1)), np.empty(n)
     )
-    prior = PRIOR_ROWS * PRIOR_VARIANCE * np.eye(d)
-    covariances = (scatter + prior) / (n_rows + PRIOR_ROWS)[:, None, None] + _LEAST_VARIANCE * np.eye(d)
-    lower = np.linalg.cholesky(covariances)
-    factors = np.linalg.inv(lower)
-    log_dets = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-    inner = moments[:, : d + 1, : d + 1] + PRECISION * np.eye(d + 1)
-    with_z = moments[:, : d + 1, d + 1]
-    coefficients = np.asarray(np.linalg.solve(inner, with_z[..., None])[..., 0], np.float64)
-    squares = np.maximum(moments[:, -1, -1] - np.einsum("kj,kj->k", with_z, coefficients), 0.0)
-    wider = np.sqrt(1 + (d + 1) / n_rows)
-    scales = np.maximum(scale_of(squares, n_rows) * wider, least_scales)
-    log_gates = (np.log(n_rows / n_rows.sum()) + log_dets)[:, None] + np.log(groups)
-    return Components(log_gates, centres, np.ascontiguousarray(factors), coefficients, scales)
+    total = float(counts.sum())
+    of_groups = (counts.sum(axis=0) + 1 / counts.shape[1]) / (total + 1)
+    room = np.empty((d + 1, d + 1)), np.empty((d, d))
+    _fill_components(
+        np.ascontiguousarray(moments),
+        np.ascontiguousarray(counts),
+        np.ascontiguousarray(least_scales),
+        of_groups,
+        total,
+        *room,
+        components,
+    )
+    return components
+
+
+@kernel
+def _fill_components(
+    moments: NDArray[np.float64], counts: NDArray[np.float64], least_scales: NDArray[np.float64],
+    of_groups: NDArray[np.float64], total: float,
+    inner: NDArray[np.float64], lower: NDArray[np.float64], components: Components,
+) -> int:  # fmt: skip
+    """Write the parameters of `components_of`, NaN for sums that no rows have, with room (d + 1, d + 1) and (d, d)."""
+    n, d = components.centres.shape
+    for k in range(n):
+        n_rows = 0.0
+        for group in range(counts.shape[1]):
+            n_rows += counts[k, group]
+        centres, factors, coefficients = (
+            components.centres[k],
+            components.factors[k],
+            components.coefficients[k],
+        )
+        for i in range(d):
+            centres[i] = moments[k, 0, i + 1] / n_rows
+        for i in range(d):
+            for j in range(i + 1):
+                lower[i, j] = moments[k, i + 1, j + 1] - n_rows * centres[i] * centres[j]
+            lower[i, i] += PRIOR_ROWS * PRIOR_VARIANCE
+            for j in range(i + 1):
+                lower[i, j] /= n_rows + PRIOR_ROWS
+            lower[i, i] += _LEAST_VARIANCE
+        _factorise(lower)
+        log_det = 0.0
+        for j in range(d):
+            # the inverse, by columns
+            for i in range(j, d):
+                value = 1.0 if i == j else 0.0
+                for m in range(j, i):
+                    value -= lower[i, m] * factors[m, j]
+                factors[i, j] = value / lower[i, i]
+            log_det += np.log(factors[j, j])
+        for i in range(d + 1):
+            for j in range(i + 1):
+                inner[i, j] = moments[k, i, j]
+            inner[i, i] += PRECISION
+        _factorise(inner)
+        for i in range(d + 1):
+            value = moments[k, i, d + 1]
+            for j in range(i):
+                value -= inner[i, j] * coefficients[j]
+            coefficients[i] = value / inner[i, i]
+        for i in range(d, -1, -1):
+            value = coefficients[i]
+            for j in range(i + 1, d + 1):
+                value -= inner[j, i] * coefficients[j]
+            coefficients[i] = value / inner[i, i]
+        squares = moments[k, d + 1, d + 1]
+        for i in range(d + 1):
+            squares -= moments[k, i, d + 1] * coefficients[i]
+        variance = (max(squares, 0.0) + PRIOR_ROWS * PRIOR_VARIANCE) / (n_rows + PRIOR_ROWS)
+        scale = np.sqrt(variance) * np.sqrt(1.0 + (d + 1) / n_rows)
+        components.scales[k] = max(scale, least_scales[k])
+        for group in range(counts.shape[1]):
+            share = (counts[k, group] + of_groups[group]) / (n_rows + 1.0)
+            components.log_gates[k, group] = np.log(n_rows / total) + log_det + np.log(share)
+    return 0
+
+
+@kernel
+def _factorise(matrix: NDArray[np.float64]) -> int:
+    """Replace the lower half of a symmetric matrix by its Cholesky factor, with NaN if it has none."""
+    for i in range(len(matrix)):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for m in range(j):
+                value -= matrix[i, m] * matrix[j, m]
+            matrix[i, j] = np.sqrt(value) if i == j else value / matrix[j, j]
+    return 0
 
 
 class ShareSums(NamedTuple):
@@ -260,8 +328,7 @@ def sums_of_shares(
         counts,
         steps,
     )
-    lower = np.tril(moments)
-    return ShareSums(lower + np.tril(lower, -1).transpose(0, 2, 1), counts, steps)
+    return ShareSums(moments, counts, steps)
 
 
 def log_mixture_of_lines(
@@ -500,7 +567,7 @@ def _add_shares(
     values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
     steps: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Add rows to the lower halves of moments, to counts and to steps, as of `sums_of_shares`."""
+    """Write moments, and add rows to counts and to steps, as of `sums_of_shares`."""
     n, d = components.centres.shape
     coefficients, scales = components.coefficients, components.scales
     values[0] = 1.0
@@ -541,6 +608,10 @@ def _add_shares(
                 by = share * values[i]
                 for j in range(i + 1):
                     moments[place, i, j] += by * values[j]
+    for k in range(len(moments)):
+        for i in range(d + 2):
+            for j in range(i):
+                moments[k, j, i] = moments[k, i, j]
     return 0
 
 

@@ -26,6 +26,7 @@ from gomea_bn.learning.averaging.effects_fit import (
     left_out_residuals,
     width_coefficients,
 )
+from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.learning.averaging.line_scales import RepeatedValues
 from gomea_bn.learning.averaging.stacks import Member, best_stack, mixture_weight
 from gomea_bn.network.conditionals import FamilyEffects, FixedValue
@@ -481,3 +482,26 @@ def test_widths_that_follow_a_parent_are_kept_and_predict_new_rows() -> None:
     law = student(effects.freedom[0], sums, effects.scales[0] * np.exp(logs))
     of_new = law.logpdf(scales["y"].of_values(new["y"])) - math.log(values["y"].std())
     assert following.left_out.mean() == pytest.approx(of_new.mean(), abs=0.12)
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 3.0])
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_scales_of_groups_are_those_of_expectation_and_maximisation(freedom: float, n_groups: int) -> None:
+    rng = np.random.default_rng(n_groups)
+    residuals, groups = rng.standard_t(4, 200), rng.integers(n_groups, size=200)
+    counts, sums, scales = np.empty((3, n_groups))
+    fill_group_scales(residuals, groups, freedom, counts, sums, scales)
+    variances = np.full(n_groups, np.inf)
+    for step in range(1 if freedom == math.inf else 8):
+        shares = np.ones(200)
+        if step:
+            shares = (freedom + 1) / (freedom + residuals**2 / variances[groups])
+        # a row of variance .02 joins all rows, and eight rows of all rows join every group
+        of_all = ((shares * residuals**2).sum() + 0.02) / (shares.sum() + 1)
+        variances = np.array([of_all])
+        if n_groups > 1:
+            own = [groups == group for group in range(n_groups)]
+            variances = np.array(
+                [((shares * residuals**2)[g].sum() + 8 * of_all) / (shares[g].sum() + 8) for g in own]
+            )
+    np.testing.assert_allclose(scales, np.sqrt(variances), rtol=1e-12)
