@@ -15,6 +15,7 @@ from math import log, log10, sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import row_order
@@ -40,8 +41,7 @@ _MOST_ROWS = 20_000
 _FEWEST_ROWS = 20
 # quantiles that stand for the distribution of a number in a row
 _N_QUANTILES = 15
-# errors of the network may go with a cubic of a number, whose outer hundredths count as their ends
-_POWERS = 3
+# shares between which normal scores go on
 _ENDS = (0.01, 0.99)
 # share of its variance that columns which are adjusted for must leave of a number
 _LEAST_REST = 1e-3
@@ -298,48 +298,51 @@ class _Levels:
 class _Numbers:
     """Differences between numbers of a treatment, by row.
 
-    Errors of the network may go with a cubic of the treatment: they are regressed on what the columns that are adjusted
-    for leave of its powers.
+    Errors of the network may go with a broken line of the treatment's normal score, which breaks at both values: they
+    are regressed on what the columns that are adjusted for leave of its functions.
     """
 
     def __init__(self, rows: _Rows) -> None:
         self._rows = rows
-        self._ends = np.quantile(rows.treatment, _ENDS)
-        self._centre, self._spread = float(rows.treatment.mean()), float(rows.treatment.std())
+        self._values, counts = np.unique(rows.treatment, return_counts=True)
+        shares = (np.cumsum(counts) - counts / 2) / rows.n_rows
+        self._scores = scipy.special.ndtri(np.clip(shares, *_ENDS))
 
     def adjusted(self, start: float, end: float) -> NDArray[np.float64]:
         """Return the terms whose mean is the difference, float64 (n_rows, n_outcomes)."""
-        rows = self._rows
-        rest = self._powers(rows.treatment) - self._powers(rows.quantiles()).mean(axis=1)
+        rows, line = self._rows, self._broken_line(start, end)
+        rest = line(rows.treatment) - line(rows.quantiles()).mean(axis=1)
         if rows.mean(rest[:, 0] ** 2) < _LEAST_REST:
             raise GomeaBnError(
                 f"'{rows.of}' is all but determined by {listed(map(repr, rows.others))}: no rows differ in it alone."
             )
         errors = rows.outcome - rows.expected(rows.treatment)
         change = rows.expected(end) - rows.expected(start)
-        return np.asarray(change + self._moves(rest, start, end) * errors)
+        return np.asarray(change + self._moves(rest, line(end) - line(start)) * errors)
 
     def unadjusted(self, start: float, end: float) -> NDArray[np.float64]:
-        """Return the terms whose mean is the difference of a cubic that is fitted to the rows, (n_rows, n_outcomes)."""
-        rows = self._rows
-        powers = self._powers(rows.treatment)
-        rest = powers - rows.mean(powers)
-        moves = self._moves(rest, start, end)
+        """Return the terms whose mean is the difference of a broken line that is fitted to the rows as they are."""
+        rows, line = self._rows, self._broken_line(start, end)
+        of_rows, change = line(rows.treatment), line(end) - line(start)
+        rest = of_rows - rows.mean(of_rows)
         errors = rows.outcome - rows.mean(rows.outcome)
         roots = np.sqrt(rows.weights)[:, None]
         coefficients, *_ = np.linalg.lstsq(roots * rest, roots * errors)
-        change = (self._powers(end) - self._powers(start)) @ coefficients
-        return np.asarray(change + moves * (errors - rest @ coefficients))
+        return np.asarray(change @ coefficients + self._moves(rest, change) * (errors - rest @ coefficients))
 
-    def _powers(self, values: Any) -> NDArray[np.float64]:
-        """Return powers of standardised numbers, along a further axis."""
-        scores = (np.clip(values, *self._ends) - self._centre) / self._spread
-        return np.stack([scores**power for power in range(1, _POWERS + 1)], axis=-1)
+    def _broken_line(self, start: float, end: float) -> Callable[[Any], NDArray[np.float64]]:
+        """Return the functions of a line that breaks at two values; their values are along a further axis."""
+        breaks = np.interp([start, end], self._values, self._scores)
 
-    def _moves(self, rest: NDArray[np.float64], start: float, end: float) -> NDArray[np.float64]:
+        def of_values(values: Any) -> NDArray[np.float64]:
+            scores = np.interp(values, self._values, self._scores)
+            return np.stack([scores, *(np.maximum(scores - one, 0.0) for one in breaks)], axis=-1)
+
+        return of_values
+
+    def _moves(self, rest: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much an error in every row moves the difference, float64 (n_rows, 1)."""
         gram = self._rows.mean(rest[:, :, None] * rest[:, None, :])
-        change = self._powers(end) - self._powers(start)
         return np.asarray(rest @ (np.linalg.pinv(gram, hermitian=True) @ change))[:, None]
 
     def notes(self, pairs: Sequence[tuple[float, float]]) -> list[str]:
