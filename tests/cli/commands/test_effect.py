@@ -40,7 +40,9 @@ def test_an_experts_edges_and_a_table_give_an_effect(files, rows):
     assert contrast["difference"] == pytest.approx(-row["difference"])
     assert "give it with --data" in refused(3, *asked)
     assert "give both" in refused(2, *asked, "--data", "rows.csv", "--from", "yes")
-    assert "has no level 'maybe'" in refused(3, *asked, "--data", "rows.csv", "--from", "yes", "--to", "maybe")
+    assert "has no level 'maybe'" in refused(
+        3, *asked, "--data", "rows.csv", "--from", "yes", "--to", "maybe"
+    )
     assert "unknown variable 'tread'" in refused(2, "effect", "own.json", "--of", "tread", "--on", "score")
     reverse = refused(3, "effect", "own.json", "--of", "score", "--on", "age", "--data", "rows.csv")
     assert "'age' is a cause of 'score' in this graph" in reverse
