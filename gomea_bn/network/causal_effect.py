@@ -395,7 +395,7 @@ def _pairs(reader: EvidenceReader, rows: _Rows, values: Sequence[object] | None)
             )
         first, *others = sorted(present)
         return [(first, other) for other in others]
-    if isinstance(values, str) or len(values) != 2:
+    if isinstance(values, (str, Mapping)) or not hasattr(values, "__len__") or len(values) != 2:
         raise GomeaBnError(
             f"values must be two values of '{of}', the one to start from first, got {values!r:.80}."
         )

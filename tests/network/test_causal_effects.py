@@ -246,6 +246,8 @@ def test_bins_and_rows_without_comparison_are_said():
         (("t", "t"), "must be two variables"),
         (("y", "t"), "'t' is a cause of 'y' in this graph"),
         (("t", "y", ["no"]), "values must be two values of 't'"),
+        (("t", "y", "no"), "values must be two values of 't'"),
+        (("t", "y", 3), "values must be two values of 't'"),
         (("t", "y", ["no", "no"]), "two different values of 't'"),
         (("t", "y", ["no", "maybe"]), "must be one of the levels"),
     ],
