@@ -151,8 +151,8 @@ class _Rows:
         self._engine = engine_for(network)
         self._reader = EvidenceReader(self._engine.network)
         counts = None
-        if isinstance(data, Table) and data.all_rows is not None:
-            data, counts = data.all_rows.table, data.all_rows.weights
+        if isinstance(data, Table) and (weighted := data.all_rows) is not None:
+            data, counts = weighted.table, weighted.weights
         table = rows_for(network, data)
         columns = [column for column in table.columns if column.name in (of, on, *adjusted_for)]
         chosen = np.flatnonzero(~np.logical_or.reduce([column.is_missing for column in columns]))
@@ -279,7 +279,7 @@ class _Levels:
         errors = rows.outcome - expected
         # weights that sum to the number of rows leave a mean error exactly
         shift = rows.mean(weights * errors)
-        return expected + shift + weights * (errors - shift)
+        return np.asarray(expected + shift + weights * (errors - shift))
 
     def notes(self, pairs: Sequence[tuple[int, int]]) -> list[str]:
         """Return the sentence on rows without comparison, if there are more than a few."""

@@ -308,7 +308,8 @@ class EffectsOfNetwork:
         network = self._network
         if parent not in network.levels or len(values) <= MOST_LEVELS:
             return ()
-        known, recorded = network.conditionals, network.metadata.get("n_rows")
+        known = network.conditionals
+        recorded: Any = network.metadata.get("n_rows")
         n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else _N_ROWS
         # levels without drawn rows have few
         shares = np.maximum(shares, 0.5 / _N_ROWS)

@@ -82,7 +82,8 @@ def on_paths(parents: Parents, start: str, end: str) -> set[str]:
     for child, its_parents in parents.items():
         for parent in its_parents:
             children[parent].append(child)
-    return reachable(children, [start]) & reachable(parents, [end])
+    after, before = reachable(children, [start]), reachable(parents, [end])
+    return after & before
 
 
 def back_door_set(parents: Parents, cause: str, outcome: str) -> set[str]:
