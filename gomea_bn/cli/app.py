@@ -19,6 +19,7 @@ from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, mos
 from gomea_bn.cli.commands.bins import discretize, fit, refine
 from gomea_bn.cli.commands.certainty import certify, confidence, test_graph
 from gomea_bn.cli.commands.choose import accept, compare, export, review
+from gomea_bn.cli.commands.effect import effect
 from gomea_bn.cli.commands.front import front
 from gomea_bn.cli.commands.installation import LaboratoryCommand, bench, info, warm_up
 from gomea_bn.cli.commands.learn import learn
@@ -164,6 +165,7 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     query: "Ask a network: what is likely, given what is known?",
     most_probable: "Find the likeliest combinations of values.",
     explain: "Say what an answer rests on, and what to measure next.",
+    effect: "Say what a change of one column does, if arrows are causes.",
     predict: "Predict a column for every row of a table.",
     impute: "Fill the missing cells of a table.",
     confidence: "Say how sure a learned network is of its edges.",
@@ -179,7 +181,7 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     export: "Write a network in another format, or a front's table.",
     report: "Write one to three pages about a network, to print.",
     plot: "Draw a network, or the density of a column.",
-    fit: "Count the tables of a graph and bins of your own.",
+    fit: "Learn the probabilities of a graph of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
     refine: "Move the cuts of a network, and keep its graph.",
     bench: "Run an experiment of the laboratory, from a checkout.",

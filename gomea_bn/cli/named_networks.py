@@ -312,6 +312,19 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
     )
 
 
+def table_of_network(text: str) -> Table:
+    """Return the table of the run or of the front that the name of a network says; exits with 3 if it is not there."""
+    with failing(UNUSABLE_DATA):
+        folder = _folder_of(text)
+        record = {} if folder is None else _record_of(folder)
+        path = recorded_file(record.get("data", record.get("source")), None)
+        if path is None:
+            raise GomeaBnError(
+                f"The table that '{text}' was learned from is not known, or has moved or changed; give it with --data."
+            )
+        return table_of_record(path, record)
+
+
 def named_column(network: DiscretizedBayesNet, name: str, option: str) -> str:
     """Return the variable of a column that an option names, also of dates without the unit; exits with 2 for none."""
     from gomea_bn.network.value_kinds import spellings, unknown_variable

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
+    from gomea_bn.learning.cuts.given_cuts import network_of_graph as network_of_graph
     from gomea_bn.learning.cuts.refinement import RefinementResult as RefinementResult
     from gomea_bn.learning.cuts.refinement import refine_boundaries as refine_boundaries
     from gomea_bn.learning.ensemble import BayesNetEnsemble as BayesNetEnsemble

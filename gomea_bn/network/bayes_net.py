@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gomea_bn.data.table import Table
+    from gomea_bn.network.causal_effect import CausalEffect
     from gomea_bn.network.conditionals.curve import Curve
     from gomea_bn.network.edges import EdgeReasons, EquivalenceClass
     from gomea_bn.network.effects import ColumnEffects, EffectsOfNetwork
@@ -1433,6 +1434,60 @@ class DiscretizedBayesNet(Immutable):
         content["metadata"].pop(CHECKS, None)
         edges = [(parent, child) for parent, child in self.edges if child not in stated]
         return type(self)(self._names, edges, **content)
+
+    def causal_effect(
+        self,
+        of: str,
+        on: str,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        values: Sequence[object] | None = None,
+    ) -> CausalEffect:
+        """Return what setting one column to other values does to another one, if the arrows are causes.
+
+        Parameters
+        ----------
+        of, on : str
+            Treatment and outcome.
+        data : DataFrame, Table or path
+            Rows, normally those that the network was learned from. Rows without a value of the treatment, of the
+            outcome or of a column that is adjusted for are left out. Beyond 20,000 rows so many random ones count.
+        values : pair of values, optional
+            Values of the treatment, the one to start from first: numbers, dates or levels. By default the lower and the
+            upper quartile of a continuous treatment, and the first level with rows against every other one of at most
+            eight.
+
+        Returns
+        -------
+        CausalEffect
+            Printed as a text; see `gomea_bn.network.causal_effect.CausalEffect` for its numbers.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, an outcome that is a cause of the treatment in the graph, a treatment with one value,
+            a treatment that other columns determine, too many levels, and data that the network does not fit.
+
+        Notes
+        -----
+        The outcome of a row under a value is that which the network expects given the value and the columns of a
+        back-door set; its mean over the rows is the answer of `query` to the network of `do`, up to the distribution of
+        that set, which is that of the rows. The errors of the network in the rows then correct it, see
+        `gomea_bn.network.causal_effect`, so that coarse bins and smoothing of one conditional leave little bias, and
+        the spread over the rows gives the interval.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+        >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {})
+        >>> network.causal_effect("smokes", "coughs", rows).contrasts[["from", "to", "difference"]].round(2)
+          from   to  difference
+        0   no  yes         0.5
+        """
+        from gomea_bn.network.causal_effect import causal_effect
+
+        return causal_effect(self, of, on, data, values)
 
     def children(self, name: str) -> tuple[str, ...]:
         """Return the children of a variable in column order."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.level_groups import MOST_LEVELS, level_groups
 from gomea_bn.network.rows import draws_by_name, generator_of
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed, percent, shown_name
@@ -39,8 +40,10 @@ _MOST_VALUES = 17
 _LEAST_RISE = 0.8
 # share of what all parents explain below which the sum of their effects is said to explain less
 _LEAST_SUM = 0.9
-# parents in a sentence
+# parents, and levels of a group, in a sentence
 _MOST_NAMED = 6
+# width of the band of a normal distribution, in standard deviations
+_BAND_WIDTH = 2.563
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,6 +66,10 @@ class ParentEffect:
         Share of the rows whose nearest value is this one.
     share : float
         Variance of the effect over the rows, as a share of the sum over all parents.
+    groups : tuple of (labels, means)
+        Of a discrete parent with more than eight levels: those that go with about the same values of the column, and
+        its mean or the probabilities of its levels at them, float64 (n_outcomes,). Empty for other parents, and if no
+        level stands out.
     """
 
     parent: str
@@ -73,6 +80,7 @@ class ParentEffect:
     highs: NDArray[np.float64]
     rows: NDArray[np.float64]
     share: float
+    groups: tuple[tuple[tuple[str, ...], NDArray[np.float64]], ...] = ()
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -141,7 +149,10 @@ class ColumnEffects:
             f"{one.words if len(self.levels) <= 2 else shown_name(one.parent)} ({percent(one.share)}"
             for one in self.effects
         ]
-        parts = [f"{part}{'' if k else ' of the effects'})" for k, part in enumerate(parts)]
+        parts = [
+            f"{part}{'' if k else ' of the effects'}{self.groups_text(one)})"
+            for k, (part, one) in enumerate(zip(parts, self.effects, strict=True))
+        ]
         subject = "it" if len(self.levels) < 2 else f"P({shown_name(str(self.levels[-1]))})"
         verb = "it depends on" if len(self.levels) > 2 else subject
         what = "variation" if self.levels else "variance"
@@ -149,6 +160,26 @@ class ColumnEffects:
         if self.additive < _LEAST_SUM:
             rest = f"; {percent(1 - self.additive)} of this they explain only together"
         return f"parents explain {percent(self.explained)} of its {what}: {verb} {listed(parts, _MOST_NAMED)}{rest}"
+
+    def groups_text(self, effect: ParentEffect) -> str:
+        """Return the groups of levels of a parent, such as "; 26 % at a, b; 13 % at the other 38"; "" without them."""
+        if not effect.groups:
+            return ""
+        largest = max(len(labels) for labels, _ in effect.groups)
+        mean = np.average(effect.means, axis=0, weights=effect.rows)
+        parts = []
+        for labels, means in effect.groups:
+            if not self.levels:
+                value = f"{means[0]:.3g}"
+            elif len(self.levels) == 2:
+                value = percent(float(means[1]))
+            else:
+                most = int(np.abs(means - mean).argmax())
+                value = f"{shown_name(str(self.levels[most]))} {percent(float(means[most]))}"
+            is_rest = len(labels) == largest > _MOST_NAMED
+            where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), _MOST_NAMED)
+            parts.append(f"{value} at {where}")
+        return f"; {'; '.join(parts)}"
 
     def to_frame(self, network: NetworkLike) -> pd.DataFrame:
         """Return the effects as `DiscretizedBayesNet.effects` does."""
@@ -212,6 +243,7 @@ class EffectsOfNetwork:
                 parent in network.cut_points,
                 *curves[parent],
                 variances[parent] / total if total > 0 else 0.0,
+                self._groups(name, parent, *curves[parent]),
             )
             for parent in parents
         ]
@@ -262,6 +294,40 @@ class EffectsOfNetwork:
         counts = np.bincount(np.searchsorted(middles, rows[parent]), minlength=len(values))
         return values, outcomes.mean(axis=1), lows, highs, counts / _N_ROWS
 
+    def _groups(
+        self,
+        name: str,
+        parent: str,
+        values: NDArray[np.float64],
+        means: NDArray[np.float64],
+        lows: NDArray[np.float64],
+        highs: NDArray[np.float64],
+        shares: NDArray[np.float64],
+    ) -> tuple[tuple[tuple[str, ...], NDArray[np.float64]], ...]:
+        """Return the groups of levels of a parent, see `ParentEffect`."""
+        network = self._network
+        if parent not in network.levels or len(values) <= MOST_LEVELS:
+            return ()
+        known = network.conditionals
+        recorded: Any = network.metadata.get("n_rows")
+        n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else _N_ROWS
+        # levels without drawn rows have few
+        shares = np.maximum(shares, 0.5 / _N_ROWS)
+        variance = None
+        if name not in network.levels:
+            # the band of a normal distribution
+            width = float(np.average((highs - lows)[:, 0], weights=shares))
+            variance = max(width / _BAND_WIDTH, np.finfo(np.float64).tiny ** 0.25) ** 2
+        counts = n_rows * shares / shares.sum()
+        found = level_groups(means, counts, variance)
+        if len(found) == 1:
+            return ()
+        labels = network.bin_labels(parent)
+        return tuple(
+            (tuple(labels[level] for level in group), np.average(means[group], axis=0, weights=counts[group]))
+            for group in found
+        )
+
     def _values(self, parent: str) -> NDArray[np.float64]:
         """Return the values of a parent at which its effect is computed, increasing."""
         if parent in self._network.levels:
@@ -311,11 +377,14 @@ class EffectsOfNetwork:
 def shows_effects(network: NetworkLike, name: str, max_table_cells: int = MOST_SHOWN_CELLS) -> bool:
     """Return whether people read a column better by the effects of its parents than by its table.
 
-    It follows them for the most part, or its table over the shown bins of all parents has more than `max_table_cells`.
+    It follows them for the most part, a parent has so many levels that groups of them are shown, or its table over the
+    shown bins of all parents has more than `max_table_cells`.
     """
     parents, family = network.parents(name), network.families[name]
     if not parents or family.stack.fixed_value is not None:
         return False
     if family.stack.smooth_weight > 0.5:
+        return True
+    if any(len(network.levels.get(parent, ())) > MOST_LEVELS for parent in parents):
         return True
     return prod(map(network.cardinality, (name, *parents))) > max_table_cells

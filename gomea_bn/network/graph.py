@@ -1,4 +1,4 @@
-"""Directed acyclic graphs: orders, the error for a cycle, ancestors, blankets and separation of variables."""
+"""Directed acyclic graphs: orders, the error for a cycle, ancestors, blankets, separation and back-door sets."""
 
 from __future__ import annotations
 
@@ -74,3 +74,32 @@ def are_separated(parents: Parents, first: set[str], second: set[str], given: se
         for node in family:
             neighbours[node] |= family
     return not reachable(neighbours, first) & second
+
+
+def on_paths(parents: Parents, start: str, end: str) -> set[str]:
+    """Return the nodes on directed paths from one node to another, both included; empty if there is no path."""
+    children: dict[str, list[str]] = {node: [] for node in parents}
+    for child, its_parents in parents.items():
+        for parent in its_parents:
+            children[parent].append(child)
+    after, before = reachable(children, [start]), reachable(parents, [end])
+    return after & before
+
+
+def back_door_set(parents: Parents, cause: str, outcome: str) -> set[str]:
+    """Return a minimal set of nodes that closes every back-door path from a cause to a node that it leads to.
+
+    The set is a part of the parents of the nodes on the directed paths, those without the cause (Henckel, Perkovic &
+    Maathuis, "Graphical criteria for efficient total effect estimation via adjustment in causal linear models", 2022):
+    nodes next to the outcome leave smaller errors than those next to the cause. The order of nodes has no effect.
+    """
+    after = on_paths(parents, cause, outcome) - {cause}
+    # without the arrows out of the cause only back-door paths are left
+    rest = {node: [parent for parent in of_node if parent != cause] for node, of_node in parents.items()}
+    chosen = {parent for node in after for parent in rest[node]} - after
+    # one round may free nodes that an earlier one needed
+    while spare := [
+        node for node in sorted(chosen) if are_separated(rest, {cause}, {outcome}, chosen - {node})
+    ]:
+        chosen.remove(spare[0])
+    return chosen

@@ -289,20 +289,20 @@ def fit(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Count the probability tables of a graph and bins of your own from DATA; nothing is searched.
+    """Learn the probabilities of a graph of your own from DATA; the graph is not searched.
 
-    DATA may be a folder or a quoted pattern of Parquet and Arrow files, which need not fit into memory.
+    Example: gomea-bn fit edges.csv data.csv -o own.json
 
-    Every column of the graph that is continuous needs cuts, from --cuts, --cut-points or GRAPH. In Python this is
-    DiscretizedBayesNet.from_table(table, edges, cut_points, pseudo_count="auto",
-    shapes=shapes_of_cuts(table, cut_points)). Exit codes: 0 done, 1 not written, 2
-    wrong use, 3 graph or data unusable, 130 interrupted.
+    Continuous columns of the graph have cuts from --cuts, --cut-points or GRAPH. If all have, tables are counted. The
+    others get cuts that fit DATA, and all columns conditional densities. DATA may be a folder or a quoted pattern of
+    Parquet and Arrow files, which need not fit into memory; all continuous columns then need cuts. In Python this is
+    gomea_bn.learning.network_of_graph(table, edges, cut_points). Exit codes: 0 done, 1 not written, 2 wrong use, 3
+    graph or data unusable, 130 interrupted.
     """
     from gomea_bn.data.files.table_files import FILE_OPTIONS, load
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import treatment_in_reading
-    from gomea_bn.learning.cuts.given_cuts import network_from_pieces, shapes_of_cuts
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.learning.cuts.given_cuts import network_from_pieces, network_of_graph
 
     inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
     check_targets({"--out": [out]}, inputs)
@@ -338,8 +338,11 @@ def fit(
                     data,
                     edges,
                     chosen_cuts,
-                    table_of=lambda frame: _table_of_graph(
-                        load(frame, reading), names, chosen_cuts, kinds, in_reading, max_levels
+                    table_of=lambda frame: _with_all_cuts(
+                        _table_of_graph(
+                            load(frame, reading), names, chosen_cuts, kinds, in_reading, max_levels
+                        ),
+                        chosen_cuts,
                     ),
                     missing=treatment,
                     pseudo_count=smoothing,
@@ -351,13 +354,7 @@ def fit(
             loaded = loaded_data(data, reading)
             with printed_warnings():
                 table = _table_of_graph(loaded, names, chosen_cuts, kinds, in_reading, max_levels)
-                network = DiscretizedBayesNet.from_table(
-                    table,
-                    edges,
-                    chosen_cuts,
-                    pseudo_count=smoothing,
-                    shapes=shapes_of_cuts(table, chosen_cuts, shape),
-                )
+                network = network_of_graph(table, edges, chosen_cuts, pseudo_count=smoothing, shape=shape)
     with finishing("the report and the file"):
         with failing(FAILED):
             network.export(out)
@@ -405,11 +402,19 @@ def _table_of_graph(
             raise GomeaBnError(
                 f"Column '{name}' of the graph was left out; take it in by --kind {name}=discrete or cuts."
             )
-    without = [name for name in names if columns[name].is_continuous and name not in cut_points]
+    return table
+
+
+def _with_all_cuts(table: Table, cut_points: dict[str, list[float]]) -> Table:
+    """Return a table in pieces, whose cuts are not searched; raises for continuous columns without cuts."""
+    without = [
+        column.name for column in table.columns if column.is_continuous and column.name not in cut_points
+    ]
     if without:
         raise GomeaBnError(
-            f"Continuous columns need cuts: {listed(without, 10)}. Give them by --cuts (`gomea-bn discretize` writes "
-            f"such a file) or --cut-points '{without[0]}=1,2.5', or give --kind '{without[0]}=discrete'."
+            f"Continuous columns of a table in pieces need cuts: {listed(without, 10)}. Give them by --cuts "
+            f"(`gomea-bn discretize` writes such a file) or --cut-points '{without[0]}=1,2.5', or give --kind "
+            f"'{without[0]}=discrete'."
         )
     return table
 

@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice, pairs_in
+from gomea_bn.learning.averaging.families import average_families
+from gomea_bn.learning.checks import checked_network
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, silent
@@ -21,9 +24,13 @@ from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
 from gomea_bn.network.tables import PseudoCount, check_table_size
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.row_counts import MOST_BOUNDARIES, Coding, CountPlan, View, observed_counts
+
+# bins from which the search of cuts starts
+_FIRST_BINS = 3
 
 
 def shapes_of_cuts(
@@ -45,6 +52,42 @@ def shapes_of_cuts(
         for v, variable in enumerate(variables)
         if variable.shape is not None and scorer.is_shaped[scorer.view(v, 0)]
     }
+
+
+def network_of_graph(
+    table: Table,
+    edges: Iterable[tuple[str, str]],
+    cut_points: Mapping[str, Sequence[float]],
+    *,
+    pseudo_count: PseudoCount = "auto",
+    shape: str = "auto",
+) -> DiscretizedBayesNet:
+    """Return the network of a graph, whose continuous columns without cut points get some.
+
+    If all columns have cut points, it is `DiscretizedBayesNet.from_table` with the shapes of `shapes_of_cuts`.
+    Otherwise the columns without start with three equal-frequency bins, `refine_boundaries` finds number and places of
+    their cuts by the score "density-bd", and `average_families` learns conditional densities. The network is then
+    compared with the rows (`DiscretizedBayesNet.checks`). Options are those of `BayesNetLearner`; errors are those of
+    these functions.
+    """
+    open_columns = [
+        column.name for column in table.columns if column.is_continuous and column.name not in cut_points
+    ]
+    observed = {column.name: column.observed for column in table.columns}
+    first = {name: equal_frequency_cuts(observed[name], _FIRST_BINS).tolist() for name in open_columns}
+    cuts = {**cut_points, **first}
+    counted = DiscretizedBayesNet.from_table(
+        table,
+        edges,
+        cuts,
+        pseudo_count=pseudo_count,
+        shapes=shapes_of_cuts(table, cuts, shape),
+        metadata={"shape": shape, "fixed_cut_points": list(cut_points)} if open_columns else None,
+    )
+    if not open_columns:
+        return counted
+    refined = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
+    return checked_network(average_families(refined, table), table, 0)
 
 
 def network_from_pieces(

@@ -76,7 +76,6 @@ def test_fit_says_what_is_missing(files):
     assert "the graph has no column 'd'" in refused(2, *fit, "--cut-points", "d=1", "-o", "own.json")
     assert "its folder does not exist" in refused(1, *fit, "-o", "none/own.json")
     for arguments, message in (
-        ((*fit, "--drop", "d"), "Continuous columns need cuts: a, b."),
         ((*fit, "--drop", "d", "--cut-points", "a=0", "--kind", "a=discrete"), "'a' cannot be discrete"),
         ((*fit, "--drop", "d", "--cut-points", "a=99", "--cut-points", "b=0"), "99"),
         ((*fit, "--drop", "c,d"), "no column 'c'"),
@@ -84,6 +83,16 @@ def test_fit_says_what_is_missing(files):
     ):
         assert message in refused(3, *arguments, "-o", "own.json")
     assert not (files / "own.json").exists()
+
+
+def test_columns_without_cuts_get_some(files):
+    result = ok("fit", "edges.csv", "rows.csv", "--cut-points", "a=0", "-o", "own.json")
+    network = DiscretizedBayesNet.from_json("own.json")
+    assert network.edges == EDGES
+    assert network.cut_points["a"].tolist() == [0.0]
+    assert len(network.cut_points["b"]) > 0
+    assert network.conditionals is not None
+    assert result.stdout.startswith(network.summary())
 
 
 def test_bins_have_the_shapes_that_a_learner_would_give_them(files, rows):
@@ -108,6 +117,9 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
     refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
+    assert "Continuous columns of a table in pieces need cuts: a, b." in refused(
+        3, "fit", "edges.csv", "rows", "-o", "x.json"
+    )
     of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
     assert "Error: --sep does not apply to a folder of files, which state" in of_text
 
