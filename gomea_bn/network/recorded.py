@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
+from gomea_bn.network.matched_rows import RowSource
 from gomea_bn.texts import counted, percent, shown_name
 
 # share of what all parents add
@@ -36,6 +37,10 @@ class NetworkLike(WithDensities, Protocol):
     @property
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them."""
+
+    @property
+    def row_source(self) -> RowSource | None:
+        """Rows to set next to answers."""
 
     def column_effects(self, name: str) -> Any:
         """Return the `ColumnEffects` of a variable."""
