@@ -17,6 +17,7 @@ from gomea_bn.data.frames import plain_frame
 from gomea_bn.errors import (
     GomeaBnError,
     GomeaBnWarning,
+    RowsDiffer,
     Setting,
     check_choice,
     check_probabilities,
@@ -256,7 +257,7 @@ def note_rows(
         return
     answer.attrs["rows"] = note.plain()
     if note.differs:
-        give_warning(note.words)
+        give_warning(note.words, RowsDiffer)
 
 
 def note_rows_of_frame(
