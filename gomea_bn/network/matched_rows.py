@@ -83,6 +83,8 @@ class RowSource(Protocol):
     """Whether the network was learned from the rows."""
     n_rows: int
     """Number of all rows."""
+    evidence_of_row: float
+    """Number of rows without weights that tell as much as a row with the mean weight."""
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched | None:
         """Return the rows that satisfy conditions by the values of targets; None if they are not known."""
@@ -109,6 +111,12 @@ class TableRows:
     def n_rows(self) -> int:
         """Number of all rows."""
         return self.table.n_rows
+
+    @property
+    def evidence_of_row(self) -> float:
+        """Number of rows without weights that tell as much as a row with the mean weight."""
+        n_evidence = self.n_evidence or (self.n_rows if self.weights is None else _effective(self.weights))
+        return n_evidence / self.n_rows
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched:
         """Return the rows that satisfy conditions, by the values of targets."""
@@ -193,9 +201,9 @@ class KeptCounts:
     """Numbers of rows of sets of columns over the shown bins, which a network keeps."""
 
     n_rows: int
-    n_evidence: float
+    evidence_of_row: float
     gaps: frozenset[str]
-    tables: dict[tuple[str, ...], Counts]
+    tables: dict[frozenset[str], tuple[tuple[str, ...], Counts]]
     is_own: bool = True
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched | None:
@@ -205,14 +213,12 @@ class KeptCounts:
             return None
         for axis, condition in reversed([*enumerate(conditions.values(), start=len(targets))]):
             table = np.take(table, np.flatnonzero(condition.cells), axis).sum(axis=axis)
-        return Matched(table, float(table.sum()) * self.n_evidence / self.n_rows)
+        return Matched(table, float(table.sum()) * self.evidence_of_row)
 
     def crossed(self, names: Sequence[str]) -> Counts | None:
         """Return the weights of rows with values of all of some columns; None if they were not counted."""
-        for known, table in self.tables.items():
-            if set(known) == set(names):
-                return np.transpose(table, [known.index(name) for name in names])
-        return None
+        known = self.tables.get(frozenset(names))
+        return None if known is None else np.transpose(known[1], [known[0].index(name) for name in names])
 
     def has_gaps(self, names: Iterable[str]) -> bool:
         """Return whether rows lack values of some of the columns."""
@@ -253,11 +259,13 @@ def kept_counts(network: WithDensities) -> KeptCounts | None:
         return None
     ends = np.cumsum([prod(shape) for shape in shapes])
     parts = np.split(numbers.astype(np.float64), ends[:-1])
-    tables = {
-        tuple(names[v] for v in members): part.reshape(shape)
-        for members, part, shape in zip(sets, parts, shapes, strict=True)
-    }
-    return KeptCounts(int(n_rows), float(n_evidence), frozenset(map(str, gaps)), tables)
+    tables = {}
+    for members, part, shape in zip(sets, parts, shapes, strict=True):
+        of_set = tuple(names[v] for v in members)
+        if len(set(of_set)) < len(of_set):
+            return None
+        tables[frozenset(of_set)] = (of_set, part.reshape(shape))
+    return KeptCounts(int(n_rows), float(n_evidence) / int(n_rows), frozenset(map(str, gaps)), tables)
 
 
 def record_of_counts(

@@ -23,6 +23,7 @@ from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
+from gomea_bn.network.matched_rows import ROW_COUNTS
 from gomea_bn.network.recorded import (
     CHECKS,
     STABILITY_WORDS,
@@ -33,6 +34,7 @@ from gomea_bn.network.recorded import (
     recorded_stability,
 )
 from gomea_bn.review.drawings import Drawings, communities
+from gomea_bn.review.page_rows import page_rows
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
@@ -41,7 +43,7 @@ from gomea_bn.texts import counted, listed
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, CHECKS)
+_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, CHECKS, ROW_COUNTS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -88,6 +90,8 @@ def front_data(
         "facts": _facts(record),
         "tested": _tested(shown.expert, shown.table, names) if test_graph else None,
         "question": question,
+        # bins differ from network to network
+        "rows": None,
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
@@ -140,6 +144,7 @@ def network_data(
         "landmarks": [],
         "ids": [0],
         "networks": [pools.add(tables)],
+        "rows": page_rows(network, tables, table),
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),

@@ -12,6 +12,8 @@ const answers = {
   asked: "",
   // position of the network that the worker has
   sent: -1,
+  // whether the answer to what was asked last is still to come
+  waits: false,
   // answers without and with the findings, of the network at `position`
   before: null,
   after: null,
@@ -108,6 +110,7 @@ function ask() {
   if (asked === answers.asked) return;
   answers.asked = asked;
   document.body.dataset.answered = "";
+  answers.waits = true;
   answers.ticket = post({ questions });
 }
 
@@ -152,6 +155,7 @@ function startWorker() {
 
 function receive({ ticket, answers: results, error, milliseconds }) {
   if (ticket !== answers.ticket) return;
+  answers.waits = false;
   answers.refusal = error ?? null;
   [answers.before, answers.after] = results ?? [null, null];
   answers.position = view.selected;
@@ -163,6 +167,10 @@ function receive({ ticket, answers: results, error, milliseconds }) {
   document.body.dataset.milliseconds = milliseconds ?? "";
   document.body.dataset.answered = ticket;
 }
+
+/** The rows next to the distributions of all columns; null while an answer is to come. */
+const rowsOfAnswers = () =>
+  answers.waits ? null : rowsNextTo(model.order, answers.after?.marginals, fitting());
 
 // ---- the evidence in words
 
@@ -222,7 +230,15 @@ function renderFindings() {
 /** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
 function renderWords() {
   const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
-  const words = [answers.typed, ...outside, answerText(), estimateNote(), averageNote()]
+  const next = rowsOfAnswers();
+  const words = [
+    answers.typed,
+    ...outside,
+    answerText(),
+    rowsWords(next, fitting()),
+    estimateNote(),
+    averageNote(),
+  ]
     .filter(Boolean)
     .join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
