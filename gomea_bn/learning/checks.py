@@ -118,7 +118,10 @@ def crossed(
     """Return the weights of the rows of all combinations of cells, float64 (*cards,); missing cells do not count."""
     known = np.logical_and.reduce([of_column >= 0 for of_column in codes])
     if not known.all():
-        codes, weights = [of_column[known] for of_column in codes], None if weights is None else weights[known]
+        codes, weights = (
+            [of_column[known] for of_column in codes],
+            None if weights is None else weights[known],
+        )
     joint = codes[0]
     for of_column, card in zip(codes[1:], cards[1:], strict=True):
         joint = joint * card + of_column

@@ -439,9 +439,9 @@ class DiscretizedBayesNet(Immutable):
     def with_rows(self, rows: Rows, weights: ArrayLike | None = None) -> Self:
         """Return the network with rows in memory, whose shares stand next to its answers.
 
-        The answers of `query`, of `explain` and of a prediction for one row then have what the rows say that satisfy the
-        findings, in `attrs["rows"]` or in the sentences. A fit leaves its network with its rows, and with counts of
-        pairs and triples of columns, which files keep; files do not keep rows.
+        The answers of `query`, of `explain` and of a prediction for one row then have what those rows say that satisfy
+        the findings, in `attrs["rows"]` or in the sentences. A fit leaves its network with its rows, and with counts
+        of pairs and triples of columns, which files keep; files do not keep rows.
 
         Parameters
         ----------

@@ -92,6 +92,8 @@ class Explanation:
         The 20 probabilities of the shown tables that the answer hangs on most: "column", its "value", the values of the
         parents "given", "probability", "derivative" of the answer to it while the others of its row keep their
         proportions, and the answers "low" and "high" at the ends of its interval.
+    state : int or None
+        Position of the level whose probability is the answer, None for a mean.
     rows : RowNote or None
         What the rows say that satisfy the findings, see `DiscretizedBayesNet.with_rows`: its `words`, whether it
         `differs` from the network by more than chance, the number of `rows`, and `shares` and probabilities of the
@@ -109,6 +111,7 @@ class Explanation:
     measure_next: pd.DataFrame
     pushes: pd.DataFrame
     parameters: pd.DataFrame
+    state: int | None = None
     rows: RowNote | None = None
     rows_mean: float = np.nan
 
@@ -120,7 +123,7 @@ class Explanation:
         target = shown_name(name_in_words(self.target))
         about = "" if np.isnan(low) else f" (95 % interval {text(low)} to {text(high)})"
         before = f"; without findings {text(self.baseline)}" if len(pushes) else ""
-        of_rows = "" if np.isnan(self.rows_mean) else f"; of these rows {text(self.rows_mean)}"
+        of_rows = "" if np.isnan(self.rows_mean) else f"; of the rows {text(self.rows_mean)}"
         lines = [f"The {what} is {text(answer)}{about}{of_rows}{before}."]
         if self.rows is not None:
             lines.append(self.rows.words)
@@ -242,6 +245,7 @@ def explain(
         measure_next=question.effects(known),
         pushes=question.pushes(answer),
         parameters=question.parameters(answer),
+        state=question.state,
         rows=row_note(network, [target], findings, state=question.state),
         rows_mean=mean_of_rows(network, target, findings) if question.state is None else np.nan,
     )

@@ -179,9 +179,7 @@ class TableRows:
         return np.bincount(joint, weights, prod(cards)).reshape(cards).astype(np.float64)
 
 
-def _inside(
-    values: NDArray[np.float64], intervals: Iterable[tuple[float, float, str]]
-) -> NDArray[np.bool_]:
+def _inside(values: NDArray[np.float64], intervals: Iterable[tuple[float, float, str]]) -> NDArray[np.bool_]:
     """Return which values lie in one of some intervals, bool (n_rows,)."""
     fits = np.zeros(len(values), np.bool_)
     for low, high, closed in intervals:
@@ -344,7 +342,9 @@ def standard_errors_apart(
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(spread > 0, np.square(error) / spread, 0.0)
         n = 1 / (1 / evidence + noise)
-        deviance = np.where(q > 0, q * np.log(q / p), 0.0) + np.where(q < 1, (1 - q) * np.log((1 - q) / (1 - p)), 0.0)
+        deviance = np.where(q > 0, q * np.log(q / p), 0.0) + np.where(
+            q < 1, (1 - q) * np.log((1 - q) / (1 - p)), 0.0
+        )
         return np.asarray(np.sign(q - p) * np.sqrt(2 * n * np.maximum(deviance, 0.0)))
 
 

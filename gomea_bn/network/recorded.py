@@ -246,10 +246,15 @@ def _pair(network: NetworkLike, entry: Any) -> dict[str, Any]:
     return pair | numbers
 
 
-def pair_text(pair: Mapping[str, Any]) -> str:
-    """Return a row of `checks` in words: the cell, and its shares of the rows and by the network."""
+def pair_text(network: NetworkLike, pair: Mapping[str, Any]) -> str:
+    """Return a row of `checks` in words: the cell, its shares of the rows and by the network, and a missing edge."""
     first, second = (f"{shown_name(pair[place])} {pair[f'{place}_bin']}" for place in ("first", "second"))
-    return f"{first} and {second}, {percent(pair['rows'])} of the rows and {percent(pair['network'])} by the network"
+    columns = pair["first"], pair["second"]
+    without = "" if {columns, columns[::-1]} & set(network.edges) else ", with no edge between them"
+    return (
+        f"{first} and {second}, {percent(pair['rows'])} of the rows and {percent(pair['network'])} by the network"
+        f"{without}"
+    )
 
 
 def checks_text(network: NetworkLike) -> str:
@@ -262,5 +267,5 @@ def checks_text(network: NetworkLike) -> str:
         subject = f"All {pairs} of columns" if checks.n_pairs > 1 else "The two columns"
         return f"{subject} agree with {within}."
     verb = "does" if checks.n_off == 1 else "do"
-    worst = "; ".join(map(pair_text, checks.worst[:_MOST_PAIRS]))
+    worst = "; ".join(pair_text(network, pair) for pair in checks.worst[:_MOST_PAIRS])
     return f"{checks.n_off:,} of {pairs} of columns {verb} not agree with {within}. Farthest off: {worst}."

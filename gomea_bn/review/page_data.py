@@ -34,8 +34,8 @@ from gomea_bn.network.recorded import (
     recorded_stability,
 )
 from gomea_bn.review.drawings import Drawings, communities
-from gomea_bn.review.page_rows import page_rows
 from gomea_bn.review.layout import Layout, layout, line_break
+from gomea_bn.review.page_rows import page_rows
 from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed

@@ -234,7 +234,10 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
 
 
 def note_rows(
-    network: NetworkLike, answer: pd.Series[Any] | pd.DataFrame, targets: Sequence[str], evidence: Mapping[str, object]
+    network: NetworkLike,
+    answer: pd.Series[Any] | pd.DataFrame,
+    targets: Sequence[str],
+    evidence: Mapping[str, object],
 ) -> None:
     """Note in an answer to a single question what the rows say next to it, and warn if they differ beyond chance.
 

@@ -1,18 +1,17 @@
-"""What the rows say next to an answer: their shares, how many they are, and whether more than chance is between them."""
+"""What the rows say next to an answer: their shares, their number, and whether they differ by more than chance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
-from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.inference.engine import CellEngine, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.matched_rows import (
     LEAST_ROWS,
@@ -31,6 +30,8 @@ from gomea_bn.texts import listed, shown_name
 
 # findings of which each two are looked at where the rows differ
 _MOST_IN_PAIRS = 6
+# error of a probability above which finer cells are asked
+_MOST_ERROR = 0.005
 # likelihoods of a bin that count as all or nothing of it
 _ROUNDING = 1e-9
 
@@ -93,7 +94,8 @@ def row_note(
     if given is not None and (is_few or not question.bins_of_numbers):
         probabilities, of_answer = given, error
     elif is_few:
-        return RowNote(f"{_rows_in_words(matched)} {_verb(matched)} the findings, too few to compare.", rows=matched.n_rows)
+        subject = "1 row satisfies" if round(matched.n_rows) == 1 else f"{matched.n_rows:,.0f} rows satisfy"
+        return RowNote(f"{subject} the findings, too few to compare.", rows=matched.n_rows)
     else:
         computed = question.probabilities(question.findings)
         if computed is None:
@@ -120,10 +122,66 @@ def row_note(
     )
 
 
+class RowFigure(NamedTuple):
+    """A probability of the network given one bin or level of a column, next to the share of the rows that have it.
+
+    `given` and `state` are the positions of the bin or level of the column and of that of the target.
+    """
+
+    column: str
+    given: int
+    state: int
+    network: float
+    share: float
+    rows: float
+    differs: bool
+
+
+def farthest_figures(
+    network: NetworkLike, target: str, columns: Sequence[str], state: int | None = None
+) -> list[RowFigure]:
+    """Return for each of some columns the figure about the target that is farthest off the rows.
+
+    It is that of the level `state`, by default of any bin or level. Columns are left out whose rows are not known or
+    too few. Whether figures differ by more than chance is judged for all of them together.
+    """
+    source = network.row_source
+    found: list[tuple[float, RowFigure]] = []
+    n_figures = 0
+    for name in columns if source is not None else ():
+        counts, computed = source.crossed([name, target]), _joint(network, [name, target], {})
+        if counts is None or computed is None or not counts.sum():
+            continue
+        joint = computed[0]
+        if source.has_gaps([name, target]):
+            joint = with_margins(joint, counts / counts.sum())
+        sizes = counts.sum(axis=1)
+        evidence = sizes * source.evidence_of_row / _noise(network, source)
+        known = np.flatnonzero((evidence >= LEAST_ROWS) & (joint.sum(axis=1) > 0))
+        if not len(known):
+            continue
+        p = joint[known] / joint[known].sum(axis=1, keepdims=True)
+        q = counts[known] / sizes[known, None]
+        apart = np.abs(standard_errors_apart(p, q, evidence[known, None], computed[1]))
+        shown = apart if state is None else apart[:, [state]]
+        n_figures += number_of_figures([apart.shape[1]] * len(known)) if state is None else len(known)
+        row, column = np.unravel_index(int(shown.argmax()), shown.shape)
+        code = int(column) if state is None else state
+        cell = int(known[row])
+        figure = RowFigure(
+            name, cell, code, float(p[row, code]), float(q[row, code]), float(sizes[cell]), False
+        )
+        found.append((float(apart[row, code]), figure))
+    limit = limit_of_chance(n_figures)
+    return [figure._replace(differs=away > limit) for away, figure in found]
+
+
 def mean_of_rows(network: NetworkLike, target: str, evidence: Mapping[str, object]) -> float:
     """Return the mean of a continuous column over the rows in memory that satisfy findings; NaN if there are none."""
     source = network.row_source
-    question = None if not isinstance(source, TableRows) else _Question.of(network, source, [target], evidence)
+    question = (
+        None if not isinstance(source, TableRows) else _Question.of(network, source, [target], evidence)
+    )
     if question is None or not isinstance(source, TableRows):
         return float("nan")
     return source.mean(target, question.conditions)
@@ -209,9 +267,8 @@ class _Question:
             if fitted is None:
                 return None
             probabilities = fitted
-        # rows that the network was not learned from are compared with answers that have noise of their own
-        noise = 1.0 if self.source.is_own else 1.0 + self.source.n_rows / max(_rows_of(self.network), 1)
-        apart = np.abs(standard_errors_apart(probabilities, matched.shares, matched.evidence / noise, error))
+        evidence = matched.evidence / _noise(self.network, self.source)
+        apart = np.abs(standard_errors_apart(probabilities, matched.shares, evidence, error))
         limit = limit_of_chance(number_of_figures([probabilities.size]))
         return _Comparison(bool(apart.max() > limit), int(apart.argmax()))
 
@@ -251,16 +308,14 @@ class _Question:
         """Return which findings, the fewest that suffice, or which missing edge the difference comes from."""
         culprits = self._culprits()
         joined = {frozenset(edge) for edge in self.network.edges}
-        apart = [
-            (name, target)
-            for name in culprits
-            for target in self.targets
-            if frozenset((name, target)) not in joined
-        ]
+        near = [*product(culprits, self.targets), *combinations(self.targets, 2)]
+        apart = [pair for pair in near if frozenset(pair) not in joined]
         without = (
-            f"which has no edge between {shown_name(apart[0][0])} and {shown_name(apart[0][1])}" if apart else ""
+            f"which has no edge between {shown_name(apart[0][0])} and {shown_name(apart[0][1])}"
+            if apart
+            else ""
         )
-        if without and len(culprits) == 1:
+        if without and len(culprits) + len(self.targets) == 2:
             return f"The rows know more than this network, {without}."
         where = " and ".join(self._finding_in_words(name) for name in culprits)
         together = " together" if len(culprits) > 1 else ""
@@ -297,26 +352,40 @@ class _Question:
 def _joint(
     network: NetworkLike, targets: Sequence[str], evidence: Mapping[str, object]
 ) -> tuple[Counts, float] | None:
-    """Return P(targets | evidence), (card(first), ...), as one of many rows, with its error; None if there is none."""
+    """Return P(targets | evidence), (card(first), ...), with its error; None if it is too large or impossible.
+
+    Cells are as coarse as those of a row of many, unless these do not suffice.
+    """
+    positions = [network.names.index(name) for name in targets]
     engine = engine_for(network)
-    stated = EvidenceReader(engine.network).stated(evidence)
+    stated = EvidenceReader(engine.network).stated(evidence).evidence
     try:
-        joint = engine.joint(
-            stated.evidence, [network.names.index(name) for name in targets], in_bins=True
-        )
+        joint = engine.joint(stated, positions, in_bins=True)
+        error = 0.0 if joint.resolution is None else float(np.max(joint.resolution.errors, initial=0.0))
+        if error > _MOST_ERROR:
+            engine = engine_for(network, is_single=True)
+            assert isinstance(engine, CellEngine)
+            joint, error = engine.resolved_joint(stated, positions)
     except GomeaBnError:
         # a question that is too large
         return None
     if joint.log_evidence[0] == -np.inf:
         return None
-    error = 0.0 if joint.resolution is None else float(np.max(joint.resolution.errors, initial=0.0))
-    return joint.tables[0].reshape([network.cardinality(name) for name in targets]), error
+    if joint.errors is not None:
+        error = float(joint.errors.max())
+    return joint.tables[0].reshape([network.cardinality(name) for name in targets]), float(
+        np.nan_to_num(error)
+    )
 
 
-def _rows_of(network: NetworkLike) -> int:
-    """Return the number of rows that a network was learned from, 0 if it is unknown."""
+def _noise(network: NetworkLike, source: RowSource) -> float:
+    """Return the factor of the variance of rows that also holds the noise of the network.
+
+    An answer about its own rows is nearer to them than their noise. Other rows meet an answer that is about as unsure
+    as the share of those rows of the fit that satisfy the findings.
+    """
     n_rows: Any = network.metadata.get("n_rows")
-    return n_rows if is_integer(n_rows) else 0
+    return 1.0 if source.is_own or not is_integer(n_rows) else 1.0 + source.n_rows / max(n_rows, 1)
 
 
 def _recorded_pairs(network: NetworkLike, targets: Sequence[str], known: Mapping[str, object]) -> str:
@@ -328,21 +397,14 @@ def _recorded_pairs(network: NetworkLike, targets: Sequence[str], known: Mapping
         if not (columns := {pair["first"], pair["second"]}).isdisjoint(targets)
         and columns <= {*targets, *known}
     ]
-    return f"Off the rows of the fit: {'; '.join(map(pair_text, pairs[:3]))}." if pairs else ""
-
-
-def _rows_in_words(matched: Matched) -> str:
-    return f"{matched.n_rows:,.0f} {'row' if round(matched.n_rows) == 1 else 'rows'}"
-
-
-def _verb(matched: Matched) -> str:
-    return "satisfies" if round(matched.n_rows) == 1 else "satisfy"
+    return (
+        f"Off the rows of the fit: {'; '.join(pair_text(network, pair) for pair in pairs[:3])}."
+        if pairs
+        else ""
+    )
 
 
 def _weighed(matched: Matched) -> str:
     """Return words for rows that count by weight, or are no evidence each."""
     differs = abs(matched.evidence - matched.n_rows) > max(0.5, 0.005 * matched.n_rows)
     return f" (by weight; evidence like {matched.evidence:,.0f} rows)" if differs else ""
-
-
-__all__ = ["RowNote", "mean_of_rows", "row_note"]
