@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.content_order import in_column_order
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_counts, with_margins
+from gomea_bn.network.matched_rows import ROW_COUNTS, TableRows, counted_sets, record_of_counts, with_margins
 from gomea_bn.network.recorded import CHECKS
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -42,17 +42,26 @@ def checked_network(
     seed: int,
     weights: NDArray[np.float64] | None = None,
     n_evidence: int | None = None,
+    *,
+    of_sample: bool = False,
 ) -> DiscretizedBayesNet:
-    """Return the network with what `DiscretizedBayesNet.checks` says, and numbers of rows, in its metadata.
+    """Return the network with its rows, and with what `DiscretizedBayesNet.checks` says and numbers of rows as metadata.
 
     Rows count by `weights` (n_rows,). They are evidence like `n_evidence` rows, by default all, or with weights the
     square of their sum over the sum of their squares. Beyond 1,000 pairs, and ten per column, those are left out that
     have no edge and the fewest common neighbours.
 
+    Of a sample the numbers of all rows stay, if the network has them. A network without conditionals gets its rows
+    alone.
+
     A pair is compared on the rows that have both values. Which rows these are may depend on values, so that either
     column is distributed otherwise than in all rows. The probabilities of the network are therefore scaled to the
     shares of either column, where some of its rows have a gap, and only the dependence of the two is compared.
     """
+    if not of_sample:
+        network = network.with_row_source(TableRows(network, table, True, weights, n_evidence))
+    if network.conditionals is None:
+        return network
     rows = in_column_order(table)
     # the draws do not depend on the order of the columns
     ordered = network.in_order(rows.names)
@@ -101,7 +110,7 @@ def checked_network(
             off.append((float(away.flat[cell]), entry))
     worst = [entry for _, entry in sorted(off, key=lambda pair: -pair[0])[:_MOST_KEPT]]
     entries: dict[str, Any] = {CHECKS: {"pairs": len(pairs), "off": len(off), "worst": worst}}
-    if ROW_COUNTS not in network.metadata:
+    if not (of_sample and ROW_COUNTS in network.metadata):
         for members in counted_sets(ordered.adjacency_matrix, cards, table.n_rows):
             if members not in counts:
                 counts[members] = crossed(

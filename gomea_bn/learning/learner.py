@@ -349,7 +349,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     ["repeat the rows of the pieces"],
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
-            self._check(self.table_, of_all=False)
+            self._check(self.table_, of_sample=True)
             return self
         n_evidence = None
         table = table_to_learn(
@@ -512,22 +512,16 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         weights: NDArray[np.float64] | None = None,
         n_evidence: int | None = None,
         *,
-        of_all: bool = True,
+        of_sample: bool = False,
     ) -> None:
-        """Compare a network with conditionals with rows, and keep what was found; see `checked_network`.
-
-        The network has the rows next to its answers, those of pieces apart.
-        """
+        """Compare the network with rows, and keep them and what was found; see `checked_network`."""
         from gomea_bn.learning.checks import checked_network
-        from gomea_bn.network.matched_rows import TableRows
 
         began = perf_counter()
         with delayed_interrupts():
-            if self.network_.conditionals is not None:
-                self.network_ = checked_network(self.network_, table, self.seed_, weights, n_evidence)
-            if of_all:
-                source = TableRows(self.network_, table, True, weights, n_evidence)
-                self.network_ = self.network_.with_row_source(source)
+            self.network_ = checked_network(
+                self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample
+            )
         self.fit_seconds_ += perf_counter() - began
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:

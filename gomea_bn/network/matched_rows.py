@@ -32,9 +32,10 @@ LEAST_ROWS = 20
 
 # probability that chance alone moves one figure further: that of three standard errors
 _CHANCE = 2 * NormalDist().cdf(-3.0)
-# numbers of a record, and of rows that are counted for it
+# numbers of a record, and rows that are counted for it: a second or two, but some sets of columns in any case
 _MOST_CELLS = 2**17
-_MOST_COUNTED = 3 * 10**8
+_MOST_COUNTED = 2 * 10**8
+_LEAST_SETS = 10
 # near columns of which each two are counted together with a column
 _NEAREST = 8
 _N_SCALINGS = 20
@@ -304,7 +305,7 @@ def counted_sets(adjacency: NDArray[np.int8], cards: Sequence[int], n_rows: int)
         nearest = sorted((w for w in varying if w != v), key=lambda w, v=v: (-nearness[v, w], w))[:_NEAREST]
         triples |= {tuple(sorted((v, *pair))) for pair in combinations(nearest, 2)}
     room = min(_MOST_CELLS, n_rows * len(cards))
-    most = max(_MOST_COUNTED // max(n_rows, 1), len(varying))
+    most = max(_MOST_COUNTED // max(n_rows, 1), _LEAST_SETS * len(cards))
     chosen: list[tuple[int, ...]] = []
     for members in [
         *((v,) for v in varying),
