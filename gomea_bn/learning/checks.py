@@ -45,7 +45,7 @@ def checked_network(
     *,
     of_sample: bool = False,
 ) -> DiscretizedBayesNet:
-    """Return the network with its rows, and with what `DiscretizedBayesNet.checks` says and numbers of rows as metadata.
+    """Return the network with its rows, what `DiscretizedBayesNet.checks` says, and numbers of rows in its metadata.
 
     Rows count by `weights` (n_rows,). They are evidence like `n_evidence` rows, by default all, or with weights the
     square of their sum over the sum of their squares. Beyond 1,000 pairs, and ten per column, those are left out that

@@ -36,7 +36,7 @@ from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.known_rows import known_rows
-from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource, TableRows, kept_counts
+from gomea_bn.network.matched_rows import RowSource, TableRows, kept_counts
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -53,7 +53,7 @@ from gomea_bn.network.parts import (
     check_table,
     random_generator,
 )
-from gomea_bn.network.recorded import CHECKS, family_scores, recorded_checks
+from gomea_bn.network.recorded import OF_ROWS, family_scores, recorded_checks
 from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, rows_for
 from gomea_bn.network.tables import MOST_CELLS, MOST_SHOWN_CELLS, PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
@@ -534,7 +534,7 @@ class DiscretizedBayesNet(Immutable):
             content["tables"] = dict(self.tables)
         keeps_rows = not parts.keys() - {"metadata", "value_kinds"}
         if not keeps_rows:
-            for entry in (CHECKS, ROW_COUNTS):
+            for entry in OF_ROWS:
                 content["metadata"].pop(entry, None)
         network = type(self)(self._names, self.edges, **{**content, **parts})
         if keeps_rows and isinstance(self._row_source, TableRows):
@@ -575,7 +575,10 @@ class DiscretizedBayesNet(Immutable):
             "tables": compiled_tables(self, chosen),
             "conditionals": None,
             "counts": None,
-            "metadata": {**self.metadata, COMPILED: record},
+            "metadata": {
+                **{key: value for key, value in self.metadata.items() if key not in OF_ROWS},
+                COMPILED: record,
+            },
         }
         return type(self)(self._names, edges, **content)
 
@@ -1486,7 +1489,8 @@ class DiscretizedBayesNet(Immutable):
             }
             content["conditionals"] = known.after_intervention(numbers)
         content["metadata"]["do"] = labels
-        content["metadata"].pop(CHECKS, None)
+        for entry in OF_ROWS:
+            content["metadata"].pop(entry, None)
         edges = [(parent, child) for parent, child in self.edges if child not in stated]
         return type(self)(self._names, edges, **content)
 

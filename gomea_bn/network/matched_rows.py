@@ -237,7 +237,7 @@ def kept_counts(network: WithDensities) -> KeptCounts | None:
     is_typed = all(isinstance(part, list) for part in (names, sets, gaps)) and isinstance(text, str)
     if not is_typed or not is_integer(n_rows) or not is_real(n_evidence) or n_rows < 1 or n_evidence <= 0:
         return None
-    if set(names) != set(network.names) or not all(
+    if sorted(map(str, names)) != sorted(network.names) or not all(
         isinstance(members, list) and all(is_integer(v) and 0 <= v < len(names) for v in members)
         for members in sets
     ):

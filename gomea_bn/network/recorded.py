@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
-from gomea_bn.network.matched_rows import RowSource
+from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource
 from gomea_bn.texts import counted, percent, shown_name
 
 # share of what all parents add
@@ -205,6 +205,8 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
 
 CHECKS = "checks"
 """Entry of a network's metadata, which a fit writes: pairs of columns that are off the rows."""
+OF_ROWS = (CHECKS, ROW_COUNTS)
+"""Entries of the metadata that set rows next to a network, and that no changed network has."""
 
 
 class Checks(NamedTuple):

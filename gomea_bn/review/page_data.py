@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, Option, RowsDiffer, is_integer, is_real
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
@@ -23,9 +24,8 @@ from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
-from gomea_bn.network.matched_rows import ROW_COUNTS
 from gomea_bn.network.recorded import (
-    CHECKS,
+    OF_ROWS,
     STABILITY_WORDS,
     checks_text,
     columns_of_expert_fit,
@@ -43,7 +43,7 @@ from gomea_bn.texts import counted, listed
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, CHECKS, ROW_COUNTS)
+_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, *OF_ROWS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -204,7 +204,10 @@ def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
         states = states_of(network, [parent])
         given = {parent: states[int(generator.integers(len(states)))]}
         try:
-            exact, of_page = network.query(child, given), network.query(child, given, cells="bins")
+            with catch_warnings():
+                # the page says so where its reader asks
+                simplefilter("ignore", RowsDiffer)
+                exact, of_page = network.query(child, given), network.query(child, given, cells="bins")
         except GomeaBnError:
             # a question that is too large, or evidence without probability
             continue
