@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import warnings
+from itertools import pairwise
 from math import erfc, log, sqrt
 from typing import Any
 
@@ -35,24 +37,15 @@ def rows(n_rows: int = 900, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "y": y, "z": z, "w": rng.choice(["a", "b", "c"], n_rows)})
 
 
-def without_edges(frame: pd.DataFrame) -> DiscretizedBayesNet:
-    """Return a network whose columns are distributed as those of a table, and independent."""
-    rng = np.random.default_rng(0)
-    shuffled = frame.apply(lambda column: column.to_numpy()[rng.permutation(len(column))])
-    network = BayesNetLearner(**OPTIONS).fit(shuffled).network_
-    assert not network.edges
-    return network
-
-
 @pytest.fixture(scope="module")
 def network() -> DiscretizedBayesNet:
     return BayesNetLearner(**OPTIONS).fit(rows()).network_
 
 
 @pytest.fixture(scope="module")
-def apart() -> DiscretizedBayesNet:
+def apart(network: DiscretizedBayesNet) -> DiscretizedBayesNet:
     """A network without edges."""
-    return without_edges(rows())
+    return DiscretizedBayesNet.from_table(rows(), [], network.cut_points)
 
 
 def in_bin(network: DiscretizedBayesNet, name: str, values: pd.Series, number: float) -> pd.Series:
@@ -167,8 +160,6 @@ def test_gaps_that_depend_on_values_are_no_difference() -> None:
 
 def _quiet(network: DiscretizedBayesNet, target: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return what rows say next to an answer, without its warning."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return dict(network.query(target, given).attrs["rows"])
@@ -290,7 +281,8 @@ def test_findings_that_differ_together_are_named_together() -> None:
     a, b = rng.choice(["no", "yes"], (2, 2_000))
     same = np.where((a == b) ^ (rng.random(2_000) < 0.1), "same", "other")
     frame = pd.DataFrame({"a": a, "b": b, "c": same, "d": rng.choice(["p", "q"], 2_000)})
-    words = _quiet(without_edges(frame).with_rows(frame), "c", {"a": "yes", "b": "no", "d": "p"})["words"]
+    network = DiscretizedBayesNet.from_table(frame, [], {})
+    words = _quiet(network.with_rows(frame), "c", {"a": "yes", "b": "no", "d": "p"})["words"]
     assert "more than chance, given a yes and b no together. They know more than this network, " in words
 
 
@@ -327,7 +319,7 @@ def _values(network: DiscretizedBayesNet, name: str) -> list[Any]:
     if name in network.levels:
         return list(network.levels[name])
     breaks = [-np.inf, *network.cut_points[name].tolist(), np.inf]
-    return [pd.Interval(low, high) for low, high in zip(breaks[:-1], breaks[1:], strict=True)]
+    return [pd.Interval(low, high) for low, high in pairwise(breaks)]
 
 
 def test_standard_errors_are_roots_of_the_deviance() -> None:
