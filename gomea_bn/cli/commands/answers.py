@@ -119,6 +119,7 @@ def predict(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
         )
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
+        warnings.simplefilter("ignore", RowsDiffer)
         if proba:
             answer = saved.predict_proba(frame, target, **options)
             answer.columns = [f"{name_in_words(target)}={label}" for label in saved.bin_labels(target)]
@@ -131,7 +132,11 @@ def predict(
             predicted = saved.predict(frame, target, how, **options)
             # that of the column, whose values they are
             answer = predicted.to_frame(f"{predicted.name} predicted")
+            answer.attrs = predicted.attrs
     _say_missing(frame, others, "they are summed out")
+    # rows that are not known are no news to who asked for a prediction
+    if (note := answer.attrs.pop("rows", {})).get("rows") is not None:
+        say(note["words"])
     for name in answer.columns:
         if name in kept.columns:
             fail(f"--keep: '{name}' is also the name of a column of predictions.", WRONG_USE)

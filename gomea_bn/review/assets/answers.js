@@ -18,6 +18,8 @@ const answers = {
   before: null,
   after: null,
   position: -1,
+  // answers without each of several findings
+  alone: [],
   // findings without any one of which the others are possible
   culprits: [],
   typed: "",
@@ -158,6 +160,7 @@ function receive({ ticket, answers: results, error, milliseconds }) {
   answers.waits = false;
   answers.refusal = error ?? null;
   [answers.before, answers.after] = results ?? [null, null];
+  answers.alone = results?.slice(2) ?? [];
   answers.position = view.selected;
   const findings = [...fitting().keys()];
   answers.culprits = findings.filter((_, index) => results?.[index + 2]?.marginals);

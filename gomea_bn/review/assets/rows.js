@@ -88,19 +88,32 @@ function figureText({ variable, code, probability, share, n }) {
   return `${name} ${text}: network ${finePercent(probability)}, rows ${finePercent(share)} of ${rowsText(n)}`;
 }
 
+/** The findings that a difference comes from: one of two where it differs alone, otherwise all. */
+function culpritsOf(variable, findings) {
+  const keys = [...findings.keys()];
+  if (keys.length !== 2 || answers.waits) return keys;
+  // the answer without the other finding
+  const alone = keys.filter((key, at) => {
+    const { marginals } = answers.alone[1 - at] ?? {};
+    return rowsNextTo([variable], marginals, new Map([[key, findings.get(key)]]))?.off.length;
+  });
+  return alone.length ? alone.slice(0, 1) : keys;
+}
+
 /** Which missing edge, or which findings together, the rows point to. */
 function offText(variable, findings) {
   const { name } = model.data.variables[variable];
   const arcs = model.edges[view.selected];
   const isJoined = (other) => arcs.has(arcKey(other, variable)) || arcs.has(arcKey(variable, other));
-  const others = [...findings.keys()];
-  const apart = others.filter((other) => !isJoined(other));
-  const names = (positions) => positions.map((other) => model.data.variables[other].name).join(" and ");
-  if (apart.length && apart.length === others.length)
-    return `The rows know more than this network, which has no edge between ${names(apart)} and ${name}.`;
-  const given = others.length ? ` given ${names(others)}${others.length > 1 ? " together" : ""}` : "";
-  const missing = apart.length ? `; it has no edge between ${names(apart)} and ${name}` : "";
-  return `The rows differ from this network by more than chance${given}${missing}.`;
+  const nameOf = (other) => model.data.variables[other].name;
+  const culprits = culpritsOf(variable, findings);
+  const apart = culprits.find((other) => !isJoined(other));
+  const without = apart === undefined ? "" : `which has no edge between ${nameOf(apart)} and ${name}`;
+  if (without && culprits.length === 1) return `The rows know more than this network, ${without}.`;
+  const together = culprits.length > 1 ? " together" : "";
+  const given = culprits.length ? `, given ${culprits.map(nameOf).join(" and ")}${together}` : "";
+  const missing = without ? ` They know more than this network, ${without}.` : "";
+  return `The rows differ from this network by more than chance${given}.${missing}`;
 }
 
 /** The rows next to the answers about some columns, in words. */
