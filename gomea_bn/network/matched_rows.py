@@ -232,8 +232,8 @@ def kept_counts(network: WithDensities) -> KeptCounts | None:
     record = None if network.conditionals is None else network.metadata.get(ROW_COUNTS)
     if not isinstance(record, Mapping):
         return None
-    names, sets, gaps, text = (record.get(key) for key in ("columns", "sets", "gaps", "counts"))
-    n_rows, n_evidence = record.get("rows"), record.get("evidence")
+    parts: list[Any] = [record.get(key) for key in ("columns", "sets", "gaps", "counts", "rows", "evidence")]
+    names, sets, gaps, text, n_rows, n_evidence = parts
     is_typed = all(isinstance(part, list) for part in (names, sets, gaps)) and isinstance(text, str)
     if not is_typed or not is_integer(n_rows) or not is_real(n_evidence) or n_rows < 1 or n_evidence <= 0:
         return None
@@ -257,9 +257,9 @@ def kept_counts(network: WithDensities) -> KeptCounts | None:
     if len(numbers) != n_cells or not np.isfinite(numbers).all() or (numbers < 0).any():
         return None
     ends = np.cumsum([prod(shape) for shape in shapes])
-    parts = np.split(numbers.astype(np.float64), ends[:-1])
+    cells = np.split(numbers.astype(np.float64), ends[:-1])
     tables = {}
-    for members, part, shape in zip(sets, parts, shapes, strict=True):
+    for members, part, shape in zip(sets, cells, shapes, strict=True):
         of_set = tuple(names[v] for v in members)
         if len(set(of_set)) < len(of_set):
             return None
