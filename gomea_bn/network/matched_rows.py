@@ -80,12 +80,17 @@ class Matched:
 class RowSource(Protocol):
     """Where the rows of a network are found."""
 
-    is_own: bool
-    """Whether the network was learned from the rows."""
-    n_rows: int
-    """Number of all rows."""
-    evidence_of_row: float
-    """Number of rows without weights that tell as much as a row with the mean weight."""
+    @property
+    def is_own(self) -> bool:
+        """Whether the network was learned from the rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of all rows."""
+
+    @property
+    def evidence_of_row(self) -> float:
+        """Number of rows without weights that tell as much as a row with the mean weight."""
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched | None:
         """Return the rows that satisfy conditions by the values of targets; None if they are not known."""
@@ -302,7 +307,8 @@ def counted_sets(adjacency: NDArray[np.int8], cards: Sequence[int], n_rows: int)
 
     triples = set()
     for v in varying:
-        nearest = sorted((w for w in varying if w != v), key=lambda w, v=v: (-nearness[v, w], w))[:_NEAREST]
+        others = [w for w in varying if w != v]
+        nearest = [others[k] for k in np.argsort(-nearness[v, others], kind="stable")[:_NEAREST].tolist()]
         triples |= {tuple(sorted((v, *pair))) for pair in combinations(nearest, 2)}
     room = min(_MOST_CELLS, n_rows * len(cards))
     most = max(_MOST_COUNTED // max(n_rows, 1), _LEAST_SETS * len(cards))

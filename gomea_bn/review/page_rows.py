@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.matched_rows import LEAST_ROWS, TableRows, counted_sets, limit_of_chance
+from gomea_bn.network.matched_rows import LEAST_ROWS, RowSource, TableRows, counted_sets, limit_of_chance
 from gomea_bn.network.rows import rows_for
 
 # numbers of figures with a limit, as powers of 2
@@ -26,21 +26,22 @@ def page_rows(
     so many rows; fewer than "least" are not compared, nor those of columns with "gaps", by their positions. "limits"
     are the standard errors that chance exceeds in none of 1, 2, 4, ... figures.
     """
-    source = network.row_source
+    source: RowSource | None = network.row_source
     if source is None and table is not None:
         source = TableRows(network, rows_for(network, table), is_own=True)
     if source is None:
         return None
     names = network.names
     firsts = [_first_bins(network, tables, name) for name in names]
-    counts: dict[str, list[float]] = {}
+    counts: dict[str, list[float] | list[int]] = {}
     cards = [network.cardinality(name) for name in names]
     for members in counted_sets(network.adjacency_matrix, cards, source.n_rows):
         crossed = source.crossed([names[v] for v in members])
-        if crossed is None or any(firsts[v] is None for v in members):
+        of_members = [first for v in members if (first := firsts[v]) is not None]
+        if crossed is None or len(of_members) < len(members):
             continue
-        for axis, v in enumerate(members):
-            crossed = np.add.reduceat(crossed, firsts[v], axis)
+        for axis, first in enumerate(of_members):
+            crossed = np.add.reduceat(crossed, first, axis)
         rounded = crossed.ravel().round(2)
         whole = bool((rounded == rounded.round()).all())
         counts[",".join(map(str, members))] = rounded.astype(np.int64).tolist() if whole else rounded.tolist()

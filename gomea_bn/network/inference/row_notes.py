@@ -148,7 +148,9 @@ def farthest_figures(
     source = network.row_source
     found: list[tuple[float, RowFigure]] = []
     n_figures = 0
-    for name in columns if source is not None else ():
+    if source is None:
+        return []
+    for name in columns:
         counts, computed = source.crossed([name, target]), _joint(network, [name, target], {})
         if counts is None or computed is None or not counts.sum():
             continue
@@ -235,7 +237,8 @@ class _Question:
                 numbers[name] = statement.code
                 low, high = network.support[name]
                 breaks = [low, *network.cut_points[name].tolist(), high]
-                evidence[name] = pd.Interval(*breaks[statement.code : statement.code + 2], closed="right")
+                lower, upper = breaks[statement.code : statement.code + 2]
+                evidence[name] = pd.Interval(lower, upper, closed="right")
             conditions[name] = Condition(cells, intervals)
         return cls(network, source, tuple(targets), conditions, evidence, numbers)
 
