@@ -126,13 +126,7 @@ class TableRows:
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched:
         """Return the rows that satisfy conditions, by the values of targets."""
-        fits = np.ones(self.table.n_rows, np.bool_)
-        for name, condition in conditions.items():
-            if condition.intervals:
-                fits &= _inside(self._values(name), condition.intervals)
-            else:
-                # a missing cell has the code -1
-                fits &= np.append(condition.cells, False)[self._coded(name)]
+        fits = self._fits(conditions)
         for name in targets:
             fits &= self._coded(name) >= 0
         rows = np.flatnonzero(fits)
@@ -153,15 +147,22 @@ class TableRows:
 
     def mean(self, target: str, conditions: Mapping[str, Condition]) -> float:
         """Return the mean of a continuous column over the rows that satisfy conditions; NaN without rows."""
-        fits = ~np.isnan(values := self._values(target))
+        values = self._values(target)
+        fits = self._fits(conditions) & ~np.isnan(values)
+        weights = np.ones(len(values)) if self.weights is None else self.weights
+        total = float(weights[fits].sum())
+        return float(weights[fits] @ values[fits]) / total if total else float("nan")
+
+    def _fits(self, conditions: Mapping[str, Condition]) -> NDArray[np.bool_]:
+        """Return which rows satisfy conditions, bool (n_rows,)."""
+        fits = np.ones(self.table.n_rows, np.bool_)
         for name, condition in conditions.items():
             if condition.intervals:
                 fits &= _inside(self._values(name), condition.intervals)
             else:
+                # a missing cell has the code -1
                 fits &= np.append(condition.cells, False)[self._coded(name)]
-        weights = np.ones(len(values)) if self.weights is None else self.weights
-        total = float(weights[fits].sum())
-        return float(weights[fits] @ values[fits]) / total if total else float("nan")
+        return fits
 
     def _values(self, name: str) -> NDArray[np.float64]:
         column = next(column for column in self.table.columns if column.name == name)

@@ -363,3 +363,36 @@ def test_checked_rows_are_those_next_to_answers(network: DiscretizedBayesNet) ->
     for told in (checked, DiscretizedBayesNet.from_json(checked.to_json())):
         note = told.query("z", {"w": "b"}).attrs["rows"]
         assert note["rows"] == (other["w"] == "b").sum()
+
+
+def test_other_rows_meet_the_noise_of_the_network(network: DiscretizedBayesNet) -> None:
+    # between three and three times the root of two standard errors
+    p = network.query("w").to_numpy()
+    n = len(rows())
+    sizes = np.round(n * p).astype(int)
+    shift = int(3.8 * np.sqrt(n * p[0] * (1 - p[0])))
+    sizes += [shift, -shift, n - sizes.sum()]
+    other = rows().assign(w=np.repeat(list(network.levels["w"]), sizes))
+    assert not network.with_rows(other).query("w").attrs["rows"]["differs"]
+    own = network.with_row_source(TableRows(network, rows_for(network, other), True))
+    assert _quiet(own, "w", {})["differs"]
+
+
+def test_all_rows_of_pieces_are_counted(tmp_path) -> None:
+    parts = [rows(1_500, seed) for seed in range(2)]
+    parts[1].loc[:99, "y"] = np.nan
+    for number, part in enumerate(parts):
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    learner = BayesNetLearner(**OPTIONS, sample_rows=1_000, missing="available")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = learner.fit(str(tmp_path / "*.parquet")).network_
+    source = network.row_source
+    assert isinstance(source, KeptCounts)
+    assert source.n_rows == 3_000
+    assert source.has_gaps(["y"])
+    assert not source.has_gaps(["x", "z", "w"])
+    of_all = TableRows(network, rows_for(network, pd.concat(parts)), True)
+    assert len(source.tables) > 6
+    for names, table in source.tables.values():
+        np.testing.assert_array_equal(table, of_all.crossed(names))

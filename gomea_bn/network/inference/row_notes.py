@@ -181,10 +181,10 @@ def farthest_figures(
 def mean_of_rows(network: NetworkLike, target: str, evidence: Mapping[str, object]) -> float:
     """Return the mean of a continuous column over the rows in memory that satisfy findings; NaN if there are none."""
     source = network.row_source
-    question = (
-        None if not isinstance(source, TableRows) else _Question.of(network, source, [target], evidence)
-    )
-    if question is None or not isinstance(source, TableRows):
+    if not isinstance(source, TableRows):
+        return float("nan")
+    question = _Question.of(network, source, [target], evidence)
+    if question is None:
         return float("nan")
     return source.mean(target, question.conditions)
 
