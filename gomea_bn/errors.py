@@ -137,6 +137,10 @@ class GomeaBnWarning(_Message, UserWarning):
     """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
 
 
+class RowsDiffer(GomeaBnWarning):
+    """Given for an answer from which the rows that satisfy the findings differ by more than chance."""
+
+
 # packages whose frames lie between a user's call and a warning: this one, and what calls its functions for it
 _PASSED = frozenset({"gomea_bn", "contextlib", "copy", "dataclasses", "functools", "importlib"})
 

@@ -2,12 +2,13 @@
 
 The network draws rows, and the shares of their cells are compared with those of the rows that it was learned from. A
 cell is off if the difference is more than four standard errors, of the rows and the draws together. Of every pair that
-has such a cell, the worst one is kept in the metadata.
+has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.content_order import in_column_order
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.matched_rows import ROW_COUNTS, TableRows, counted_sets, record_of_counts, with_margins
 from gomea_bn.network.recorded import CHECKS
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -28,7 +30,6 @@ _LEAST_DRAWS, _MOST_DRAWS = 20_000, 200_000
 # all pairs of 45 columns
 _MOST_PAIRS = 1_000
 _PAIRS_PER_COLUMN = 10
-_N_SCALINGS = 20
 _SALT = 83_177
 
 Codes = list[NDArray[np.int64]]
@@ -41,17 +42,26 @@ def checked_network(
     seed: int,
     weights: NDArray[np.float64] | None = None,
     n_evidence: int | None = None,
+    *,
+    of_sample: bool = False,
 ) -> DiscretizedBayesNet:
-    """Return the network with what `DiscretizedBayesNet.checks` says in its metadata.
+    """Return the network with its rows, what `DiscretizedBayesNet.checks` says, and numbers of rows in its metadata.
 
     Rows count by `weights` (n_rows,). They are evidence like `n_evidence` rows, by default all, or with weights the
     square of their sum over the sum of their squares. Beyond 1,000 pairs, and ten per column, those are left out that
     have no edge and the fewest common neighbours.
 
+    Of a sample the numbers of all rows stay, if the network has them. A network without conditionals gets its rows
+    alone.
+
     A pair is compared on the rows that have both values. Which rows these are may depend on values, so that either
     column is distributed otherwise than in all rows. The probabilities of the network are therefore scaled to the
     shares of either column, where some of its rows have a gap, and only the dependence of the two is compared.
     """
+    if not of_sample:
+        network = network.with_row_source(TableRows(network, table, True, weights, n_evidence))
+    if network.conditionals is None:
+        return network
     rows = in_column_order(table)
     # the draws do not depend on the order of the columns
     ordered = network.in_order(rows.names)
@@ -73,13 +83,15 @@ def checked_network(
     cards = [ordered.cardinality(name) for name in names]
     pairs = chosen_pairs(ordered.adjacency_matrix, cards)
     off: list[tuple[float, dict[str, Any]]] = []
+    counts: dict[tuple[int, ...], NDArray[np.float64]] = {}
     for first, second in pairs:
         n_first, n_second = cards[first], cards[second]
-        of_rows = crossed(observed[first], observed[second], n_first, n_second, weights)
+        of_rows = crossed([observed[first], observed[second]], [n_first, n_second], weights)
+        counts[first, second] = of_rows
         if not (n_known := of_rows.sum()):
             continue
         share = of_rows / n_known
-        of_network = crossed(of_draws[first], of_draws[second], n_first, n_second) / n_draws
+        of_network = crossed([of_draws[first], of_draws[second]], [n_first, n_second]) / n_draws
         if has_gaps[first] or has_gaps[second]:
             of_network = with_margins(of_network, share)
         # the larger variance of the two is right where one of them has hardly any rows
@@ -97,31 +109,32 @@ def checked_network(
             }
             off.append((float(away.flat[cell]), entry))
     worst = [entry for _, entry in sorted(off, key=lambda pair: -pair[0])[:_MOST_KEPT]]
-    return network.with_metadata(**{CHECKS: {"pairs": len(pairs), "off": len(off), "worst": worst}})
+    entries: dict[str, Any] = {CHECKS: {"pairs": len(pairs), "off": len(off), "worst": worst}}
+    if not (of_sample and ROW_COUNTS in network.metadata):
+        for members in counted_sets(ordered.adjacency_matrix, cards, table.n_rows):
+            if members not in counts:
+                counts[members] = crossed(
+                    [observed[v] for v in members], [cards[v] for v in members], weights
+                )
+        gaps = [name for name, is_gappy in zip(names, has_gaps, strict=True) if is_gappy]
+        entries[ROW_COUNTS] = record_of_counts(names, table.n_rows, n_evidence, gaps, counts)
+    return network.with_metadata(**entries)
 
 
 def crossed(
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    n_first: int,
-    n_second: int,
-    weights: NDArray[np.float64] | None = None,
+    codes: Codes, cards: Sequence[int], weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the weights of the rows of all pairs of cells, float64 (n_first, n_second); missing cells do not count."""
-    known = (first >= 0) & (second >= 0)
+    """Return the weights of the rows of all combinations of cells, float64 (*cards,); missing cells do not count."""
+    known = np.logical_and.reduce([of_column >= 0 for of_column in codes])
     if not known.all():
-        first, second, weights = first[known], second[known], None if weights is None else weights[known]
-    counts = np.bincount(first * n_second + second, weights, n_first * n_second)
-    return counts.reshape(n_first, n_second).astype(np.float64)
-
-
-def with_margins(joint: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a joint distribution scaled to the margins of another one (iterative proportional fitting)."""
-    for _ in range(_N_SCALINGS):
-        for axis in (1, 0):
-            margin, wanted = (of.sum(axis=axis, keepdims=True) for of in (joint, like))
-            joint = joint * np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0)
-    return joint
+        codes, weights = (
+            [of_column[known] for of_column in codes],
+            None if weights is None else weights[known],
+        )
+    joint = codes[0]
+    for of_column, card in zip(codes[1:], cards[1:], strict=True):
+        joint = joint * card + of_column
+    return np.bincount(joint, weights, prod(cards)).reshape(cards).astype(np.float64)
 
 
 def chosen_pairs(adjacency: NDArray[np.int8], cards: Sequence[int]) -> list[tuple[int, int]]:

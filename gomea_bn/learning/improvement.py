@@ -623,7 +623,7 @@ class Climb:
         def keep(v: int, counts: list[NDArray[np.int64]]) -> None:
             (tables[v],) = counts
 
-        self._count([[family] for family in families], keep)
+        self.count([[family] for family in families], keep)
         return [tables[v] for v in range(len(families))]
 
     def score(self, tables: Sequence[NDArray[np.int64]]) -> tuple[float, NDArray[np.bool_]]:
@@ -695,7 +695,7 @@ class Climb:
             v = due[key]
             self.rows.known.best_cuts[key] = self._best_cuts(v, around[v], tables)
 
-        self._count(groups, use)
+        self.count(groups, use)
         return sum(map(len, groups))
 
     def _best_cuts(
@@ -902,7 +902,7 @@ class Climb:
         """Return the score of a counted family in nats, without the inside of the bins."""
         return self.rows.known.families[self._key(self._family(child, parents))]
 
-    def _count(
+    def count(
         self, groups: Sequence[Sequence[_Family]], use: Callable[[int, list[NDArray[np.int64]]], None]
     ) -> None:
         """Count families over all rows; see `count_in_passes`."""

@@ -349,7 +349,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     ["repeat the rows of the pieces"],
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
-            self._check(self.table_)
+            self._check(self.table_, of_sample=True)
             return self
         n_evidence = None
         table = table_to_learn(
@@ -507,16 +507,21 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             give_warning(interrupted_averaging("network_"))
 
     def _check(
-        self, table: Table, weights: NDArray[np.float64] | None = None, n_evidence: int | None = None
+        self,
+        table: Table,
+        weights: NDArray[np.float64] | None = None,
+        n_evidence: int | None = None,
+        *,
+        of_sample: bool = False,
     ) -> None:
-        """Compare a network with conditionals with rows, and keep what was found; see `checked_network`."""
-        if self.network_.conditionals is None:
-            return
+        """Compare the network with rows, and keep them and what was found; see `checked_network`."""
         from gomea_bn.learning.checks import checked_network
 
         began = perf_counter()
         with delayed_interrupts():
-            self.network_ = checked_network(self.network_, table, self.seed_, weights, n_evidence)
+            self.network_ = checked_network(
+                self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample
+            )
         self.fit_seconds_ += perf_counter() - began
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:

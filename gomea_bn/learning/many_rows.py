@@ -47,6 +47,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.counting import completes_pieces, network_of_counts
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_counts
 from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
@@ -522,8 +523,36 @@ class Improvement:
         tables, of_curves = network.stored_tables | tables, network.counts | of_curves
         of_all_rows = TableSet(network.cut_points, _parents_of(network), tables, of_curves)
         network = self._with_lines(network, of_all_rows)
+        counts_of_rows = self._row_counts(climb, network)
         record = self._record(climb)
-        return network.with_metadata(all_rows=record), score, record
+        return network.with_metadata(all_rows=record, **counts_of_rows), score, record
+
+    def _row_counts(self, climb: Climb, network: DiscretizedBayesNet) -> dict[str, Any]:
+        """Return the entry of a network's metadata with numbers of all rows; empty if a table in memory has them.
+
+        There is none where the clock or Ctrl-C ends the search, nor without conditionals.
+        """
+        views = [climb.view(v) for v in range(len(network.names))]
+        cards = [view.cardinality for view in views]
+        if self.in_memory is not None or self.stop.is_over or network.conditionals is None:
+            return {}
+        if network.names != self.sample.names or cards != [
+            network.cardinality(name) for name in network.names
+        ]:
+            return {}
+        sets = counted_sets(network.adjacency_matrix, cards, climb.rows.n_rows)
+        families = [tuple(views[v] for v in members) for members in sets]
+        tables: dict[tuple[int, ...], NDArray[np.int64]] = {}
+
+        def keep(position: int, counts: list[NDArray[np.int64]]) -> None:
+            members = sets[position]
+            tables[members] = observed_counts(counts[0], families[position], range(len(members)))
+
+        climb.count([[family] for family in families], keep)
+        gaps = [name for name, view in zip(network.names, views, strict=True) if view.has_missing]
+        n_rows = climb.rows.n_rows
+        ordered = {members: tables[members] for members in sets}
+        return {ROW_COUNTS: record_of_counts(network.names, n_rows, n_rows, gaps, ordered)}
 
 
 def _parents_of(network: DiscretizedBayesNet) -> dict[str, tuple[str, ...]]:

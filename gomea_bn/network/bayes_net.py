@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
+from gomea_bn.data.table import table_digest
+from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_in, names_in, pairs_in
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
@@ -34,6 +36,7 @@ from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.known_rows import known_rows
+from gomea_bn.network.matched_rows import RowSource, TableRows, kept_counts
 from gomea_bn.network.parts import (
     Immutable,
     check_counts,
@@ -50,8 +53,8 @@ from gomea_bn.network.parts import (
     check_table,
     random_generator,
 )
-from gomea_bn.network.recorded import CHECKS, family_scores, recorded_checks
-from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws
+from gomea_bn.network.recorded import OF_ROWS, family_scores, recorded_checks
+from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, rows_for
 from gomea_bn.network.tables import MOST_CELLS, MOST_SHOWN_CELLS, PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import written
@@ -172,6 +175,7 @@ class DiscretizedBayesNet(Immutable):
     _order: tuple[int, ...]
     _parents: tuple[tuple[int, ...], ...]
     _pseudo_count: PseudoCount | None
+    _row_source: RowSource | None
     _shapes: dict[str, Shape]
     _shown: ShownTables | None
     _support: dict[str, tuple[float, float]]
@@ -242,6 +246,7 @@ class DiscretizedBayesNet(Immutable):
         if conditionals is not None:
             self._set_parts({"_conditionals": conditionals.checked(self)})
         self._set_parts({"_families": families_of(self), "_grids": None, "_effects": None, "_shown": None})
+        self._set_parts({"_row_source": None})
 
     @classmethod
     def from_table(
@@ -426,6 +431,44 @@ class DiscretizedBayesNet(Immutable):
         return frame
 
     @property
+    def row_source(self) -> RowSource | None:
+        """Rows to set next to answers: those of `with_rows` or of the fit, counts that a file has, or None."""
+        if self._row_source is None:
+            self._set_parts({"_row_source": kept_counts(self)})
+        return self._row_source
+
+    def with_rows(self, rows: Rows, weights: ArrayLike | None = None) -> Self:
+        """Return the network with rows in memory, whose shares stand next to its answers.
+
+        The answers of `query`, of `explain` and of a prediction for one row then have what those rows say that satisfy
+        the findings, in `attrs["rows"]` or in the sentences. A fit leaves its network with its rows, and with counts
+        of pairs and triples of columns, which files keep; files do not keep rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, Table, path, or other table
+            Rows, as of `read_table`, with a column for every variable. Cells may be missing: rows count where they
+            have values of the columns in question.
+        weights : array-like of shape (n_rows,), optional
+            By how much each row counts; all count 1 by default.
+
+        Raises
+        ------
+        GomeaBnError
+            For missing columns, rows that are not there, and weights that are no numbers of at least 0.
+        """
+        table = rows_for(self, rows)
+        numbers = None if weights is None else checked_weights(weights, table.n_rows, "weights")
+        is_own = numbers is None and table_digest(table) == self.metadata.get("data_sha256")
+        return self.with_row_source(TableRows(self, table, is_own, numbers))
+
+    def with_row_source(self, source: RowSource) -> Self:
+        """Return the network with rows to set next to answers, see `with_rows`."""
+        network = self.with_metadata()
+        network._set_parts({"_row_source": source})
+        return network
+
+    @property
     def family_scores(self) -> dict[str, float]:
         """Score of every variable given its parents in nats, whose sum is the score of the fit.
 
@@ -483,16 +526,21 @@ class DiscretizedBayesNet(Immutable):
     def changed(self, **parts: Any) -> Self:
         """Return a network with other values of some keywords of the constructor, and the names and edges of this.
 
-        A record of `checks` goes, unless only the metadata or the kinds of values are others.
+        The rows and a record of `checks` go, unless only the metadata or the kinds of values are others.
         """
         content = self._content()
         if "tables" in parts:
             content["counts"] = None
         elif parts.get("conditionals", self._conditionals) is None:
             content["tables"] = dict(self.tables)
-        if parts.keys() - {"metadata", "value_kinds"}:
-            content["metadata"].pop(CHECKS, None)
-        return type(self)(self._names, self.edges, **{**content, **parts})
+        keeps_rows = not parts.keys() - {"metadata", "value_kinds"}
+        if not keeps_rows:
+            for entry in OF_ROWS:
+                content["metadata"].pop(entry, None)
+        network = type(self)(self._names, self.edges, **{**content, **parts})
+        if keeps_rows and isinstance(self._row_source, TableRows):
+            network._set_parts({"_row_source": self._row_source})
+        return network
 
     def compiled(self, max_cells: int = MOST_CELLS) -> Self:
         """Return a network of tables alone within a budget of cells, as other programs can hold it.
@@ -528,7 +576,10 @@ class DiscretizedBayesNet(Immutable):
             "tables": compiled_tables(self, chosen),
             "conditionals": None,
             "counts": None,
-            "metadata": {**self.metadata, COMPILED: record},
+            "metadata": {
+                **{key: value for key, value in self.metadata.items() if key not in OF_ROWS},
+                COMPILED: record,
+            },
         }
         return type(self)(self._names, edges, **content)
 
@@ -1050,9 +1101,11 @@ class DiscretizedBayesNet(Immutable):
             had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
             probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
             Where draws contradict the cells, or are surer, the answer is the share of 131,072 weighted draws with a
-            fixed seed, and has `attrs["standard_error"]` in place of the two. `attrs["checks"]` has the pairs of a
-            target and another column of the question that are off the rows, as dicts of the rows of `checks`; it is
-            absent if there are none.
+            fixed seed, and has `attrs["standard_error"]` in place of the two. A Series whose network knows rows, see
+            `with_rows`, has what they say in `attrs["rows"]`, a dict: in "words", the number of "rows" that satisfy the
+            findings (of numbers: that lie in their bins), the number without weights that tells as much, "evidence",
+            their "shares" and the probabilities by the "network", and whether it "differs" by more than chance. A
+            warning then says so, and from which findings or which missing edge that comes.
 
         Raises
         ------
@@ -1077,7 +1130,10 @@ class DiscretizedBayesNet(Immutable):
             if evidence is None
             else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
         )
-        answers.remark(self, answer, [targets] if isinstance(targets, str) else targets, given)
+        named = [targets] if isinstance(targets, str) else list(targets)
+        answers.warn_of_base_rates(self, named, given)
+        if isinstance(answer, pd.Series):
+            answers.note_rows(self, answer, named, {} if evidence is None else dict(evidence))
         return answer
 
     def most_probable(
@@ -1205,7 +1261,7 @@ class DiscretizedBayesNet(Immutable):
             Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`. With several
             unknown cells in a row `attrs["resolution_error"]` is the largest error of a probability of such rows, and
             `attrs["coarse_rows"]` has the positions of rows whose error is above .05, of which a warning tells.
-            `attrs["checks"]` is that of `query`, here and in `predict` and `predict_interval`.
+            `attrs["rows"]` is that of `query` for a frame with one row, here and in `predict` and `predict_interval`.
 
         Raises
         ------
@@ -1215,7 +1271,8 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state, cells)
         frame = source_frame(frame)
         answer = answers.predict_proba(engine, frame, target, unknown)
-        answers.remark(self, answer, [target], frame.columns)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.note_rows_of_frame(self, answer, target, frame, unknown)
         return answer
 
     def predict(
@@ -1248,7 +1305,8 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict(engine, frame, target, how, unknown)
-        answers.remark(self, answer, [target], frame.columns)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.note_rows_of_frame(self, answer, target, frame, unknown)
         return answer
 
     def predict_interval(
@@ -1281,7 +1339,8 @@ class DiscretizedBayesNet(Immutable):
         engine = engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict_interval(engine, frame, target, quantiles, unknown)
-        answers.remark(self, answer, [target], frame.columns)
+        answers.warn_of_base_rates(self, [target], frame.columns)
+        answers.note_rows_of_frame(self, answer, target, frame, unknown)
         return answer
 
     def log_density(
@@ -1431,7 +1490,8 @@ class DiscretizedBayesNet(Immutable):
             }
             content["conditionals"] = known.after_intervention(numbers)
         content["metadata"]["do"] = labels
-        content["metadata"].pop(CHECKS, None)
+        for entry in OF_ROWS:
+            content["metadata"].pop(entry, None)
         edges = [(parent, child) for parent, child in self.edges if child not in stated]
         return type(self)(self._names, edges, **content)
 

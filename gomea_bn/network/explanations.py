@@ -27,6 +27,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
+from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import amount, counted, shown_name
 
@@ -74,6 +75,8 @@ class Explanation:
         The answer with and without the findings.
     interval : tuple of (float, float)
         95 % interval of the answer.
+    rows_mean : float
+        Mean of a continuous target over the rows in memory that satisfy the findings, NaN without such rows.
     drivers : DataFrame
         By column, largest `bits` first: how the answer depends on it without any findings. "bits" is their mutual
         information over the shown bins. "lowest" and "highest" are the answers at the values "lowest_at" and
@@ -89,6 +92,12 @@ class Explanation:
         The 20 probabilities of the shown tables that the answer hangs on most: "column", its "value", the values of the
         parents "given", "probability", "derivative" of the answer to it while the others of its row keep their
         proportions, and the answers "low" and "high" at the ends of its interval.
+    state : int or None
+        Position of the level whose probability is the answer, None for a mean.
+    rows : RowNote or None
+        What the rows say that satisfy the findings, see `DiscretizedBayesNet.with_rows`: its `words`, whether it
+        `differs` from the network by more than chance, the number of `rows`, and `shares` and probabilities of the
+        `network` over the bins or levels of the target.
     """
 
     target: str
@@ -102,6 +111,9 @@ class Explanation:
     measure_next: pd.DataFrame
     pushes: pd.DataFrame
     parameters: pd.DataFrame
+    state: int | None = None
+    rows: RowNote | None = None
+    rows_mean: float = np.nan
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -111,7 +123,10 @@ class Explanation:
         target = shown_name(name_in_words(self.target))
         about = "" if np.isnan(low) else f" (95 % interval {text(low)} to {text(high)})"
         before = f"; without findings {text(self.baseline)}" if len(pushes) else ""
-        lines = [f"The {what} is {text(answer)}{about}{before}."]
+        of_rows = "" if np.isnan(self.rows_mean) else f"; of the rows {text(self.rows_mean)}"
+        lines = [f"The {what} is {text(answer)}{about}{of_rows}{before}."]
+        if self.rows is not None:
+            lines.append(self.rows.words)
         if len(drivers) and not _tells(drivers):
             lines.append(f"No column says anything about {target}.")
         elif len(drivers):
@@ -230,6 +245,9 @@ def explain(
         measure_next=question.effects(known),
         pushes=question.pushes(answer),
         parameters=question.parameters(answer),
+        state=question.state,
+        rows=row_note(network, [target], findings, state=question.state),
+        rows_mean=mean_of_rows(network, target, findings) if question.state is None else np.nan,
     )
 
 
@@ -299,6 +317,11 @@ class _Question:
             network.metadata.get("n_rows") if network.conditionals is None else network.conditionals.n_rows
         )
         self._n_rows = float(rows) if is_integer(rows) else np.nan
+
+    @property
+    def state(self) -> int | None:
+        """Position of the level whose probability is the answer, None for a mean."""
+        return None if self._code < 0 else self._code
 
     def subsets(self, stays: NDArray[np.bool_]) -> Evidence:
         """Return evidence with some of the findings in each row; `stays` has the shape (n_rows, n_findings)."""

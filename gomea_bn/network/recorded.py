@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
+from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource
 from gomea_bn.texts import counted, percent, shown_name
 
 # share of what all parents add
@@ -36,6 +37,10 @@ class NetworkLike(WithDensities, Protocol):
     @property
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them."""
+
+    @property
+    def row_source(self) -> RowSource | None:
+        """Rows to set next to answers."""
 
     def column_effects(self, name: str) -> Any:
         """Return the `ColumnEffects` of a variable."""
@@ -200,6 +205,8 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
 
 CHECKS = "checks"
 """Entry of a network's metadata, which a fit writes: pairs of columns that are off the rows."""
+OF_ROWS = (CHECKS, ROW_COUNTS)
+"""Entries of the metadata that set rows next to a network, and that no changed network has."""
 
 
 class Checks(NamedTuple):
@@ -241,10 +248,15 @@ def _pair(network: NetworkLike, entry: Any) -> dict[str, Any]:
     return pair | numbers
 
 
-def pair_text(pair: Mapping[str, Any]) -> str:
-    """Return a row of `checks` in words: the cell, and its shares of the rows and by the network."""
+def pair_text(network: NetworkLike, pair: Mapping[str, Any]) -> str:
+    """Return a row of `checks` in words: the cell, its shares of the rows and by the network, and a missing edge."""
     first, second = (f"{shown_name(pair[place])} {pair[f'{place}_bin']}" for place in ("first", "second"))
-    return f"{first} and {second}, {percent(pair['rows'])} of the rows and {percent(pair['network'])} by the network"
+    columns = pair["first"], pair["second"]
+    without = "" if {columns, columns[::-1]} & set(network.edges) else ", with no edge between them"
+    return (
+        f"{first} and {second}, {percent(pair['rows'])} of the rows and {percent(pair['network'])} by the network"
+        f"{without}"
+    )
 
 
 def checks_text(network: NetworkLike) -> str:
@@ -257,5 +269,5 @@ def checks_text(network: NetworkLike) -> str:
         subject = f"All {pairs} of columns" if checks.n_pairs > 1 else "The two columns"
         return f"{subject} agree with {within}."
     verb = "does" if checks.n_off == 1 else "do"
-    worst = "; ".join(map(pair_text, checks.worst[:_MOST_PAIRS]))
+    worst = "; ".join(pair_text(network, pair) for pair in checks.worst[:_MOST_PAIRS])
     return f"{checks.n_off:,} of {pairs} of columns {verb} not agree with {within}. Farthest off: {worst}."

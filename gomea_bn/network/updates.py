@@ -22,7 +22,7 @@ from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded import CHECKS, counted_parents
+from gomea_bn.network.recorded import OF_ROWS, counted_parents
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -41,7 +41,7 @@ _MOST_DRAWS = 20_000
 # those that stand for the former rows in logits
 _DRAWS_OF_FORMER = 5_000
 # entries of the metadata that are of the former rows
-_OF_FORMER_ROWS = ("score", "data_sha256", CHECKS)
+_OF_FORMER_ROWS = ("score", "data_sha256", *OF_ROWS)
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
 # number of rows below which sums underflow

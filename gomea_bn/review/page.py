@@ -43,6 +43,7 @@ _SCRIPTS = (
     "effects.js",
     "variable.js",
     "findings.js",
+    "rows.js",
     "answers.js",
     "cards.js",
     "target.js",

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, Option, RowsDiffer, is_integer, is_real
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
@@ -24,7 +25,7 @@ from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import (
-    CHECKS,
+    OF_ROWS,
     STABILITY_WORDS,
     checks_text,
     columns_of_expert_fit,
@@ -34,6 +35,7 @@ from gomea_bn.network.recorded import (
 )
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
+from gomea_bn.review.page_rows import page_rows
 from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
@@ -41,7 +43,7 @@ from gomea_bn.texts import counted, listed
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, CHECKS)
+_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, *OF_ROWS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -88,6 +90,8 @@ def front_data(
         "facts": _facts(record),
         "tested": _tested(shown.expert, shown.table, names) if test_graph else None,
         "question": question,
+        # bins differ from network to network
+        "rows": None,
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
@@ -140,6 +144,7 @@ def network_data(
         "landmarks": [],
         "ids": [0],
         "networks": [pools.add(tables)],
+        "rows": page_rows(network, tables, table),
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
@@ -199,7 +204,10 @@ def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
         states = states_of(network, [parent])
         given = {parent: states[int(generator.integers(len(states)))]}
         try:
-            exact, of_page = network.query(child, given), network.query(child, given, cells="bins")
+            with catch_warnings():
+                # the page says so where its reader asks
+                simplefilter("ignore", RowsDiffer)
+                exact, of_page = network.query(child, given), network.query(child, given, cells="bins")
         except GomeaBnError:
             # a question that is too large, or evidence without probability
             continue

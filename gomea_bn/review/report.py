@@ -17,6 +17,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.formats.summary import counts_text, evidence_text
+from gomea_bn.network.inference.row_notes import farthest_figures
 from gomea_bn.network.recorded import checks_text, left_out_loss, recorded_edge_probabilities
 from gomea_bn.plots.density import plot_density
 from gomea_bn.plots.explanation import plot_explanation
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.explanations import Explanation
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _PRINT_SECONDS = 120
@@ -65,7 +67,8 @@ def run_report(
     record : mapping, optional
         Content of run.json, for the origin of the rows.
     table : Table, optional
-        Rows that the network was learned from, for histograms.
+        Rows that the network was learned from, for histograms, and to set next to what the network says if it does
+        not know rows itself.
     title : str
         Headline.
 
@@ -74,6 +77,8 @@ def run_report(
     GomeaBnError
         For an unknown target, a file that cannot be written, and a PDF without a browser.
     """
+    if table is not None and network.row_source is None:
+        network = network.with_rows(table)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="subtitle">{escape(counts_text(network))}</p>',
@@ -165,7 +170,7 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
     explanation = network.explain(target)
     parts = [
         f"<h2>What drives {escape(name_in_words(target))}</h2>",
-        *map(_paragraph, explanation.sentences[:3]),
+        *map(_paragraph, explanation.sentences[: 3 if explanation.rows is None else 4]),
     ]
     frame = explanation.drivers.head(_MOST_DRIVERS)
     if not len(frame):
@@ -179,7 +184,42 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
         for name, row in frame.iterrows()
     ]
     columns = ["column", "bits", f"{explanation.quantity}, range", "direction"]
-    return [*parts, rows_html(columns, rows)]
+    return [*parts, rows_html(columns, rows), *_rows_of_drivers(network, explanation)]
+
+
+def _rows_of_drivers(network: DiscretizedBayesNet, explanation: Explanation) -> list[str]:
+    """Return a table of what network and rows say where one column is known: drivers, and columns where they differ."""
+    target = explanation.target
+    labels = network.bin_labels(target)
+    columns = list(map(str, explanation.drivers.index))
+    compared = farthest_figures(network, target, columns, explanation.state)
+    figures = [f for f in compared if f.differs or f.column in columns[:_MOST_DRIVERS]]
+    if not figures:
+        return []
+    rows = [
+        (
+            f"{name_in_words(figure.column)} {network.bin_labels(figure.column)[figure.given]}",
+            f"{name_in_words(target)} {labels[figure.state]}",
+            f"{100 * figure.network:.1f} %",
+            f"{100 * figure.share:.1f} % of {figure.rows:,.0f}",
+            "differ by more than chance" if figure.differs else "",
+        )
+        for figure in figures
+    ]
+    parts = [
+        _paragraph("The network next to the rows, for each column where they are farthest apart:"),
+        rows_html(["given", "probability of", "network", "rows", ""], rows),
+    ]
+    joined = {frozenset(edge) for edge in network.edges}
+    apart = [f.column for f in figures if f.differs and frozenset((f.column, target)) not in joined]
+    if apart:
+        parts.append(
+            _paragraph(
+                "The rows know more than this network, which has no edge between "
+                f"{name_in_words(target)} and {listed(map(name_in_words, apart), 8)}."
+            )
+        )
+    return parts
 
 
 def _effects(network: DiscretizedBayesNet, target: str | None) -> list[str]:

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
-from gomea_bn.learning.checks import checked_network, chosen_pairs, crossed, with_margins
+from gomea_bn.learning.checks import checked_network, chosen_pairs, crossed
+from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
 from gomea_bn.review.page_data import network_data
 from gomea_bn.review.report import run_report
@@ -176,28 +177,32 @@ def test_a_damaged_record_names_no_pair(network: DiscretizedBayesNet, damage: An
     damaged = network.with_metadata(checks=damage)
     assert not len(damaged.checks)
     assert damaged.summary()
-    assert "checks" not in damaged.query("y", {"x": 0.0}).attrs
+    assert "Off the rows" not in damaged.query("y", {"x": 0.0}).attrs["rows"]["words"]
 
 
-@pytest.mark.filterwarnings("ignore:The table lacks")
-def test_answers_about_such_a_pair_carry_it(off: DiscretizedBayesNet, network: DiscretizedBayesNet) -> None:
-    pairs = off.checks.to_dict("records")
-    of_x_and_y = [pair for pair in pairs if {pair["first"], pair["second"]} == {"x", "y"}]
-    frame = rows(5)
-    for answer in (
-        off.query("x", {"y": 0.0}),
-        off.query(["y", "x"]),
-        off.query("x", frame[["y"]]),
-        off.predict(frame[["y"]], "x"),
-        off.predict_proba(frame[["y"]], "x"),
-        off.predict_interval(frame[["y"]], "x"),
-    ):
-        assert answer.attrs["checks"] == of_x_and_y
-    assert off.predict_proba(frame, "x").attrs["checks"] == pairs
+def test_answers_name_such_a_pair_where_rows_are_not_known(
+    off: DiscretizedBayesNet, network: DiscretizedBayesNet
+) -> None:
+    alone = without_rows(off)
+    pair = off.checks[
+        [{"x", "y"} == {*of} for of in zip(off.checks["first"], off.checks["second"], strict=True)]
+    ]
+    (worst,) = pair.to_dict("records")
+    words = alone.query("x", {"y": 0.0}).attrs["rows"]["words"]
+    assert words.startswith("Off the rows of the fit: ")
+    assert f"{worst['first']} {worst['first_bin']}" in words
+    assert alone.predict(rows(1)[["x", "y"]], "z").attrs == {}
     # both columns are given, or only one of them is asked about
-    for answer in (off.query("z", {"x": 0.0, "y": 0.0}), off.query("x"), off.query("x", {"y": None})):
-        assert of_x_and_y[0] not in answer.attrs.get("checks", [])
-    assert "checks" not in network.query("x", {"y": 0.0}).attrs
+    for answer in (alone.query("x"), alone.query("x", {"y": None})):
+        assert "rows" not in answer.attrs
+    assert " y " not in alone.query("z", {"x": 0.0, "y": 0.0}).attrs["rows"]["words"].partition(";")[0]
+    assert "rows" not in without_rows(network).query("x", {"y": 0.0}).attrs
+
+
+def without_rows(network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+    """Return a network as a file of an earlier version has it, without numbers of rows."""
+    metadata = {key: value for key, value in network.metadata.items() if key != "row_counts"}
+    return DiscretizedBayesNet.from_json(network.changed(metadata=metadata).to_json())
 
 
 def test_texts_name_the_worst_pairs(off: DiscretizedBayesNet) -> None:
@@ -207,6 +212,7 @@ def test_texts_name_the_worst_pairs(off: DiscretizedBayesNet) -> None:
     origin = network_data(off, None, off.metadata, None)["origin"]
     for shown in (off.summary(), network_html(off), run_report(off), origin):
         assert text in shown
+        assert ("with no edge between them" in shown) == (len(off.edges) < 3)
 
 
 def test_near_pairs_are_compared_of_many_columns() -> None:
@@ -232,9 +238,10 @@ def test_margins_are_those_of_the_rows_and_odds_ratios_stay() -> None:
 
 def test_pairs_of_cells_are_counted_without_gaps() -> None:
     first, second = np.array([0, 1, -1, 1]), np.array([2, 0, 1, -1])
-    np.testing.assert_array_equal(crossed(first, second, 2, 3), [[0, 0, 1], [1, 0, 0]])
-    weighted = crossed(first, second, 2, 3, np.array([0.5, 2.0, 1.0, 1.0]))
+    np.testing.assert_array_equal(crossed([first, second], [2, 3]), [[0, 0, 1], [1, 0, 0]])
+    weighted = crossed([first, second], [2, 3], np.array([0.5, 2.0, 1.0, 1.0]))
     np.testing.assert_array_equal(weighted, [[0, 0, 0.5], [2, 0, 0]])
+    np.testing.assert_array_equal(crossed([first], [2]), [1, 2])
 
 
 @pytest.mark.parametrize("options", [{"density": "bins"}, {"sample_rows": 1000}])

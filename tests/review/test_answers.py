@@ -341,3 +341,78 @@ def test_cards_can_be_ordered_by_what_moved(shown):
         moved = [float(np.abs(before[position] - after[position]).sum() / 2) for position in order]
         assert moved[0] > 0
         assert moved == sorted(moved, reverse=True)
+
+
+def told_network() -> tuple[DiscretizedBayesNet, pd.DataFrame]:
+    """Return a network without an edge between two of its columns that depend on each other, and the rows."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=600)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "z": np.where(x + 0.5 * rng.normal(size=600) > 0, "high", "low"),
+            "w": rng.choice(["a", "b", "c"], 600),
+            "v": rng.choice(["p", "q"], 600),
+        }
+    )
+    return DiscretizedBayesNet.from_table(frame, [("w", "v")], {"x": [-0.5, 0.5]}), frame
+
+
+def test_rows_stand_next_to_answers(shown):
+    network, frame = told_network()
+    bins = np.searchsorted([-0.5, 0.5], frame["x"])
+    levels = {name: list(network.levels[name]) for name in "zwv"}
+    with shown(network, "#shows=answers", table=frame) as page:
+        page.click("#show-answers")
+
+        def press(name: str, code: int) -> None:
+            page.click(f'.card[aria-label="{name}"] .state[data-code="{code}"]')
+            page.wait_for_function("document.body.dataset.answered !== ''")
+
+        def rows_of(name: str) -> list[str]:
+            return page.locator(f'.card[aria-label="{name}"] .rows').all_inner_texts()
+
+        def shares(name: str, fits: np.ndarray) -> list[str]:
+            found = frame[name][fits]
+            return [f"{100 * (found == level).mean():.1f}\u00a0%" for level in levels[name]]
+
+        everything = np.ones(len(frame), bool)
+        page.wait_for_function("document.body.dataset.answered !== ''")
+        assert rows_of("w") == shares("w", everything)
+        press("w", 1)
+        b = (frame["w"] == levels["w"][1]).to_numpy()
+        assert rows_of("v") == shares("v", b)
+        assert f"{b.sum()} rows" in page.inner_text('.card[aria-label="v"] h3')
+        assert rows_of("w") == [""] * 3
+        assert not page.locator(".rows.off").count()
+        press("x", 2)
+        both = b & (bins == 2)
+        assert [text.replace("≠ ", "") for text in rows_of("z")] == shares("z", both)
+        words = page.inner_text("#answer-words")
+        n = both.sum()
+        share = 100 * (frame["z"][both] == levels["z"][0]).mean()
+        of_network = 100 * network.query("z").iloc[0]
+        both_levels = [
+            f"z = {level}: network {p:.1f}\u00a0%, rows {q:.1f}\u00a0% of {n}."
+            for level, p, q in zip(
+                levels["z"], (of_network, 100 - of_network), (share, 100 - share), strict=True
+            )
+        ]
+        assert any(text in words for text in both_levels)
+        assert "The rows know more than this network, which has no edge between x and z." in words
+        assert page.locator('.card[aria-label="z"] .rows.off').count() == 2
+        assert page.locator('.card[aria-label="v"] .rows.off').count() == 0
+        press("v", 0)
+        assert "The page has no counts of rows with more than two findings" in page.inner_text(
+            "#answer-words"
+        )
+        assert rows_of("z") == [""] * 2
+
+
+def test_a_page_says_nothing_of_rows_that_it_does_not_know(shown):
+    network, _ = told_network()
+    with shown(network) as page:
+        page.click("#show-answers")
+        page.wait_for_function("document.body.dataset.answered !== ''")
+        assert not page.locator(".rows").count()
+        assert "rows" not in page.inner_text("#answer-words")

@@ -12,8 +12,10 @@ from review_examples import edges_in, example_front, page_data, stored
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.network.effects import shows_effects
+from gomea_bn.network.rows import table_for
 from gomea_bn.review import page_data as page_data_module
 from gomea_bn.review import pools
+from gomea_bn.review.page_rows import page_rows
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -383,3 +385,28 @@ def test_a_column_that_shows_effects_has_them_on_the_page_of_one_network():
     np.testing.assert_allclose(one["mean"][0], effects.effects[0].means[:, 0], rtol=1e-4)
     np.testing.assert_allclose(one["at"], effects.effects[0].values, rtol=1e-7)
     assert len(one["edges"]) == len(one["at"]) + 1 == len(one["rows"]) + 1
+
+
+def test_numbers_of_rows_are_those_of_merged_bins():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=400)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=400), "z": rng.choice(["a", "b"], 400)})
+    frame.loc[:9, "z"] = None
+    cuts = {"x": [-1.0, 0.0, 1.0], "y": [0.0]}
+    network = DiscretizedBayesNet.from_table(frame.dropna(), [("x", "y")], cuts)
+    merged = DiscretizedBayesNet.from_table(frame.dropna(), [("x", "y")], {"x": [0.0], "y": [0.0]})
+    rows = page_rows(network, merged, table_for(network, frame, allow_missing=True))
+    known = frame.dropna()
+    counts = pd.crosstab([known["x"] > 0, known["y"] > 0], known["z"]).to_numpy().ravel()
+    assert rows["counts"]["0,1,2"] == counts.tolist()
+    assert rows["counts"]["0,1"] == pd.crosstab(frame["x"] > 0, frame["y"] > 0).to_numpy().ravel().tolist()
+    assert rows["gaps"] == [2]
+    assert (rows["n"], rows["evidence"], rows["limits"][0]) == (400, 1.0, 3.0)
+    assert page_rows(network, merged, None) is None
+    # cuts that are no shown ones divide rows that were counted together
+    other = DiscretizedBayesNet.from_table(frame.dropna(), [("x", "y")], {"x": [0.5], "y": [0.0]})
+    assert set(page_rows(network, other, table_for(network, frame, allow_missing=True))["counts"]) == {
+        "1",
+        "2",
+        "1,2",
+    }

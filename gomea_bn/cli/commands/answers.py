@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -20,13 +21,14 @@ from gomea_bn.cli.output import (
     check_output,
     deliver_frame,
     fail,
+    failing,
     say,
     write_figure,
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ def predict(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
         )
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
+        warnings.simplefilter("ignore", RowsDiffer)
         if proba:
             answer = saved.predict_proba(frame, target, **options)
             answer.columns = [f"{name_in_words(target)}={label}" for label in saved.bin_labels(target)]
@@ -129,7 +132,11 @@ def predict(
             predicted = saved.predict(frame, target, how, **options)
             # that of the column, whose values they are
             answer = predicted.to_frame(f"{predicted.name} predicted")
+            answer.attrs = predicted.attrs
     _say_missing(frame, others, "they are summed out")
+    # rows that are not known are no news to who asked for a prediction
+    if (note := answer.attrs.pop("rows", {})).get("rows") is not None:
+        say(note["words"])
     for name in answer.columns:
         if name in kept.columns:
             fail(f"--keep: '{name}' is also the name of a column of predictions.", WRONG_USE)
@@ -191,6 +198,7 @@ def impute(
     deliver_frame(filled, out, as_parquet=as_parquet)
 
 
+@reads_table("network")
 def query(
     network: SavedNetwork,
     target: Annotated[
@@ -209,9 +217,15 @@ def query(
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
     cells: Cells = None,
+    data: Annotated[
+        Path | None,
+        opt("File of a table, whose rows stand next to the answer. Default: counts in NETWORK's file."),
+    ] = None,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Print the distribution of variables of NETWORK, given what is known about others.
+    """Print the distribution of variables of NETWORK, given what is known about others, and what the rows say.
 
     Example: gomea-bn query out/run --target cough --given 'age in 40..60' 'smoker=yes'. Exit codes: 0 done, 2 wrong
     use, 3 network unusable, 130 interrupted.
@@ -220,7 +234,12 @@ def query(
 
     saved = loaded_network(network)
     target = [named_column(saved, name, "--target") for name in target]
+    if data is not None and do:
+        fail("--data has rows that were seen, not rows after --do; give one of them.", WRONG_USE)
+    saved = _with_rows(saved, data, reading)
     with answering():
+        # the printed answer says so
+        warnings.simplefilter("ignore", RowsDiffer)
         stated = read_statements("--given", given or (), saved)
         changes = read_values("--do", do or (), saved)
         if both := [name for name in changes if name in stated]:
@@ -265,6 +284,17 @@ def _inputs(
     check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, (".csv", ".parquet"))
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
+
+
+def _with_rows(
+    network: DiscretizedBayesNet, data: Path | None, reading: ReadingOptions
+) -> DiscretizedBayesNet:
+    """Return the network with the rows of --data next to its answers; exits if they cannot be used."""
+    if data is None:
+        return network
+    frame = loaded_rows(data, reading)
+    with failing(UNUSABLE_DATA):
+        return network.with_rows(frame)
 
 
 def _cells(text: str | None) -> int | str | None:
@@ -343,17 +373,21 @@ def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence
     line: Callable[[Sequence[str]], str] = lambda cells: "  ".join(  # noqa: E731
         f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)
     )
-    lines = [f"P({', '.join(headings)}{condition})", "", f"{line(headings)}  probability"]
-    lines += [
-        f"{line(row)}  {probability:>11.4f}" for row, probability in zip(rows, answer.tolist(), strict=True)
-    ]
+    note = answer.attrs.get("rows", {})
+    shares = note.get("shares") or [None] * len(rows)
+    # given the bins of numbers, as the shares of the rows are
+    is_of_bins = bool(note.get("shares")) and note["network"] != answer.tolist()
+    of_bins = note["network"] if is_of_bins else [None] * len(rows)
+    title = "  in bins" * is_of_bins + "    rows" * bool(note.get("shares"))
+    lines = [f"P({', '.join(headings)}{condition})", "", f"{line(headings)}  probability{title}"]
+    for row, probability, of_bin, share in zip(rows, answer.tolist(), of_bins, shares, strict=True):
+        further = "" if of_bin is None else f"  {of_bin:>7.4f}"
+        further += "" if share is None else f"  {share:>6.4f}"
+        lines.append(f"{line(row)}  {probability:>11.4f}{further}")
     if "standard_error" in answer.attrs:
         lines += ["", f"Estimates; the largest standard error is {answer.attrs['standard_error']:.2g}."]
-    if "checks" in answer.attrs:
-        from gomea_bn.network.recorded import pair_text
-
-        lines += ["", "Off the rows that the network was learned from:"]
-        lines += [f"  {pair_text(pair)}" for pair in answer.attrs["checks"]]
+    if note:
+        lines += ["", note["words"]]
     return "\n".join(lines)
 
 
@@ -369,7 +403,7 @@ def _distribution_record(
         for combination, probability in zip(product(*states), answer.tolist(), strict=True)
     ]
     return {"target": list(targets), "given": list(given), "do": list(do), "distribution": cells} | {
-        key: value for key, value in answer.attrs.items() if key in ("standard_error", "checks")
+        key: value for key, value in answer.attrs.items() if key in ("standard_error", "rows")
     }
 
 
@@ -435,7 +469,10 @@ def explain(
     network: Network,
     target: Annotated[str, opt("Column whose answer is explained.")],
     given: Statements = None,
-    data: Annotated[Path | None, opt("File of a table, for --row.")] = None,
+    data: Annotated[
+        Path | None,
+        opt("File of a table, for --row and to set next to the answer. Default: counts in NETWORK's file."),
+    ] = None,
     row: Annotated[
         int | None,
         opt("Row of --data, counted from 0, whose cells are known; not that of the target.", min=0),
@@ -455,7 +492,7 @@ def explain(
     """
     from gomea_bn.cli.statements import read_statements, read_values
 
-    if (data is None) != (row is None):
+    if data is None and row is not None:
         fail("--row is a row of the table of --data; give both.", WRONG_USE)
     if plot is not None:
         inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
@@ -463,11 +500,13 @@ def explain(
     saved = loaded_network(network)
     target = named_column(saved, target, "--target")
     cells = None
-    if data is not None and row is not None:
+    if data is not None:
         frame = loaded_rows(data, reading)
-        if row >= len(frame):
+        if row is not None and row >= len(frame):
             fail(f"--row must be a row of '{data}', 0 to {len(frame) - 1:,}, got {row:,}.", WRONG_USE)
-        cells = frame.iloc[row]
+        cells = None if row is None else frame.iloc[row]
+        with failing(UNUSABLE_DATA):
+            saved = saved.with_rows(frame)
     with answering():
         stated = read_statements("--given", given or (), saved)
         level = None
@@ -498,6 +537,7 @@ def _explanation_record(explanation: Explanation) -> dict[str, Any]:
         "answer": explanation.answer,
         "interval": None if low != low else [low, high],
         "baseline": explanation.baseline,
+        "rows": None if explanation.rows is None else explanation.rows.plain(),
         "sentences": list(explanation.sentences),
         **tables,
     }

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
+from gomea_bn.data.dates import source_name
 from gomea_bn.data.frames import plain_frame
 from gomea_bn.errors import (
     GomeaBnError,
+    GomeaBnWarning,
+    RowsDiffer,
     Setting,
     check_choice,
     check_probabilities,
@@ -37,8 +41,9 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.inference.row_notes import row_note
 from gomea_bn.network.known_rows import known_rows
-from gomea_bn.network.recorded import NetworkLike, recorded_checks
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
@@ -228,44 +233,66 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     return np.square(joint.log_evidence_errors)
 
 
-def remark(
+def note_rows(
     network: NetworkLike,
     answer: pd.Series[Any] | pd.DataFrame,
-    targets: Iterable[object],
-    given: Iterable[object],
+    targets: Sequence[str],
+    evidence: Mapping[str, object],
 ) -> None:
-    """Note pairs of columns that are off the rows in an answer, and warn of targets that what is given cannot change.
+    """Note in an answer to a single question what the rows say next to it, and warn if they differ beyond chance.
+
+    A distribution over the shown bins or levels of the targets is compared itself; other answers have that of the
+    target.
+    """
+    reader = EvidenceReader(network)
+    names = [reader.variable(name, "target") for name in targets]
+    n_cells = int(np.prod([network.cardinality(name) for name in names]))
+    is_distribution = len(answer) == n_cells and isinstance(answer, pd.Series)
+    errors = [float(answer.attrs.get(key, 0.0)) for key in ("standard_error", "resolution_error")]
+    note = row_note(
+        network,
+        names,
+        {reader.variable(name, "evidence"): value for name, value in evidence.items()},
+        answer.to_numpy() if is_distribution else None,
+        float(np.nanmax([0.0, *errors])),
+    )
+    if note is None:
+        return
+    answer.attrs["rows"] = note.plain()
+    if note.differs:
+        give_warning(note.words, RowsDiffer)
+
+
+def note_rows_of_frame(
+    network: NetworkLike,
+    answer: pd.Series[Any] | pd.DataFrame,
+    target: str,
+    frame: pd.DataFrame,
+    unknown: str,
+) -> None:
+    """Note in an answer about a single row of a frame what the rows say next to it; see `note_rows`."""
+    if len(frame) != 1 or network.row_source is None or frame.columns.nlevels > 1:
+        return
+    reader = EvidenceReader(network)
+    others = [name for name in reader.names if name != reader.variable(target, "target")]
+    with catch_warnings():
+        # they were given for the answer
+        simplefilter("ignore", GomeaBnWarning)
+        cells = known_rows(network, frame, unknown, others).frame
+    labels = [str(label) for label in cells.columns]
+    places = {name: name if name in labels else source_name(name) for name in others}
+    row = {name: cells.iloc[0, labels.index(label)] for name, label in places.items() if label in labels}
+    note_rows(network, answer, [target], row)
+
+
+def warn_of_base_rates(network: NetworkLike, asked: Iterable[object], given: Iterable[object]) -> None:
+    """Warn of targets that no path of edges joins with a given column, so that these change nothing.
 
     Names are as a user gave them, and unknown ones count for nothing.
     """
     names = spellings(network.names)
-    asked = list(dict.fromkeys(names[name] for name in targets if isinstance(name, str) and name in names))
+    targets = list(dict.fromkeys(names[name] for name in asked if isinstance(name, str) and name in names))
     known = {names[str(name)] for name in given if str(name) in names}
-    _note_checks(network, answer, asked, known)
-    _warn_of_base_rates(network, asked, known)
-
-
-def _note_checks(
-    network: NetworkLike,
-    answer: pd.Series[Any] | pd.DataFrame,
-    targets: Collection[str],
-    given: Collection[str],
-) -> None:
-    """Note the pairs of a target and another column of the question whose probabilities are off the rows."""
-    if (checks := recorded_checks(network)) is None:
-        return
-    pairs = [
-        pair
-        for pair in checks.worst
-        if not (columns := {pair["first"], pair["second"]}).isdisjoint(targets)
-        and columns <= {*targets, *given}
-    ]
-    if pairs:
-        answer.attrs["checks"] = pairs
-
-
-def _warn_of_base_rates(network: NetworkLike, targets: Collection[str], known: set[str]) -> None:
-    """Warn of targets that no path of edges joins with a given column, so that these change nothing."""
     neighbours: dict[str, list[str]] = {name: [] for name in network.names}
     for parent, child in network.edges:
         neighbours[parent].append(child)

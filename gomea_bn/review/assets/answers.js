@@ -12,10 +12,14 @@ const answers = {
   asked: "",
   // position of the network that the worker has
   sent: -1,
+  // whether the answer to what was asked last is still to come
+  waits: false,
   // answers without and with the findings, of the network at `position`
   before: null,
   after: null,
   position: -1,
+  // answers without each of several findings
+  alone: [],
   // findings without any one of which the others are possible
   culprits: [],
   typed: "",
@@ -108,6 +112,7 @@ function ask() {
   if (asked === answers.asked) return;
   answers.asked = asked;
   document.body.dataset.answered = "";
+  answers.waits = true;
   answers.ticket = post({ questions });
 }
 
@@ -152,8 +157,10 @@ function startWorker() {
 
 function receive({ ticket, answers: results, error, milliseconds }) {
   if (ticket !== answers.ticket) return;
+  answers.waits = false;
   answers.refusal = error ?? null;
   [answers.before, answers.after] = results ?? [null, null];
+  answers.alone = results?.slice(2) ?? [];
   answers.position = view.selected;
   const findings = [...fitting().keys()];
   answers.culprits = findings.filter((_, index) => results?.[index + 2]?.marginals);
@@ -163,6 +170,10 @@ function receive({ ticket, answers: results, error, milliseconds }) {
   document.body.dataset.milliseconds = milliseconds ?? "";
   document.body.dataset.answered = ticket;
 }
+
+/** The rows next to the distributions of all columns; null while an answer is to come. */
+const rowsOfAnswers = () =>
+  answers.waits ? null : rowsNextTo(model.order, answers.after?.marginals, fitting());
 
 // ---- the evidence in words
 
@@ -222,7 +233,15 @@ function renderFindings() {
 /** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
 function renderWords() {
   const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
-  const words = [answers.typed, ...outside, answerText(), estimateNote(), averageNote()]
+  const next = rowsOfAnswers();
+  const words = [
+    answers.typed,
+    ...outside,
+    answerText(),
+    rowsWords(next, fitting()),
+    estimateNote(),
+    averageNote(),
+  ]
     .filter(Boolean)
     .join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;

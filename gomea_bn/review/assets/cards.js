@@ -5,6 +5,7 @@ const finePercent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
 function buildCards() {
   byId("cards").replaceChildren(...model.data.variables.map(cardOf));
+  byId("cards").classList.toggle("with-rows", Boolean(model.data.rows));
   byId("cards").dataset.network = view.selected;
   renderCards();
 }
@@ -30,6 +31,7 @@ function cardOf({ name }, variable) {
       make("span", { class: "label", title: text }, named(text)),
       make("span", { class: "track" }, make("i", { class: "mass" }), make("i", { class: "before" })),
       make("span", { class: "number" }),
+      ...(model.data.rows ? [make("span", { class: "number rows" })] : []),
     ),
   );
   return make(
@@ -53,13 +55,22 @@ function renderCards() {
       ? movedShare(before.marginals[variable], after.marginals[variable])
       : 0,
   );
+  const next = rowsOfAnswers();
   for (const card of byId("cards").children) {
     const variable = Number(card.dataset.variable);
     const share = moved[variable];
-    card.querySelector("h3 small").textContent = share >= 0.0005 ? ` ${finePercent(share)} changed` : "";
-    card.querySelector("h3 small").title = "Total variation distance from the answer without evidence";
-    for (const [code, state] of card.querySelectorAll(".state").entries())
+    const rows = next?.columns.get(variable);
+    const notes = [
+      share >= 0.0005 ? `${finePercent(share)} changed` : "",
+      rows ? `${rowsText(rows.n)} rows` : "",
+    ];
+    card.querySelector("h3 small").textContent = ` ${notes.filter(Boolean).join(" · ")}`;
+    card.querySelector("h3 small").title =
+      "Total variation distance from the answer without evidence; number of rows that have the evidence";
+    for (const [code, state] of card.querySelectorAll(".state").entries()) {
       writeState(state, before?.marginals?.[variable][code], after?.marginals?.[variable][code]);
+      writeRows(state, rows?.shares?.[code], isOff(next, variable, code));
+    }
   }
   sortCards(moved);
 }
@@ -74,6 +85,18 @@ function writeState(state, before, after) {
   state.querySelector(".number").textContent = number;
   const was = before === undefined || before === after ? "" : `${finePercent(before)} without evidence`;
   state.setAttribute("aria-description", was);
+}
+
+const isOff = (next, variable, code) =>
+  next?.off.some((figure) => figure.variable === variable && figure.code === code) ?? false;
+
+/** Writes the share of the rows next to a probability, and marks one that differs by more than chance. */
+function writeRows(state, share, off) {
+  const place = state.querySelector(".rows");
+  if (!place) return;
+  place.textContent = share === undefined ? "" : finePercent(share);
+  place.title = share === undefined ? "" : `Share of the rows${off ? ", off by more than chance" : ""}`;
+  place.classList.toggle("off", off);
 }
 
 /** Puts the cards in the order of the columns, or those that moved most first; the focus stays where it was. */

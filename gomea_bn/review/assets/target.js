@@ -188,7 +188,19 @@ function targetWords() {
   const start = insight.alone.at(-1).share;
   const now = `The ${quantityText()} is ${valueText(quantityOf(insight.share))}`;
   const before = view.findings.size && start ? `; without evidence ${valueText(quantityOf(start))}` : "";
-  return `${now}${intervalText()}${before}. ${target.note}${choiceWords()}`;
+  return `${now}${intervalText()}${before}. ${targetRows(insight.share)} ${target.note}${choiceWords()}`;
+}
+
+/** What the rows say about the outcome: a share, and whether it differs from that of the network. */
+function targetRows(share) {
+  const column = targetColumn();
+  const marginals = model.data.variables.map((_, variable) => (variable === column ? share : null));
+  const next = rowsNextTo([column], marginals, fitting());
+  const rows = next?.columns.get(column);
+  if (rows && !rows.shares) return "No row has all of this evidence.";
+  if (!rows || next.off.length) return rowsWords(next, fitting());
+  const code = quantity() === "mean" ? rows.shares.indexOf(Math.max(...rows.shares)) : quantity();
+  return `${figureText({ variable: column, code, probability: share[code], share: rows.shares[code], n: rows.n })}.`;
 }
 
 /** The interval that 95 % of the draws lie in, in words. */

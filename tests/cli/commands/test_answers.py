@@ -135,26 +135,55 @@ def test_query_prints_the_answer_of_the_library(files, network):
 
 
 @pytest.fixture(scope="module")
-def checked():
-    """A fit whose record says that a pair is off the rows."""
-    x = np.random.default_rng(2).normal(size=200)
-    frame = pd.DataFrame({"x": x, "y": x + 0.3 * np.random.default_rng(3).normal(size=200)})
+def of_rows():
+    """A fit of two numbers and a level, and its rows."""
+    x = np.random.default_rng(2).normal(size=400)
+    y = x + 0.3 * np.random.default_rng(3).normal(size=400)
+    frame = pd.DataFrame({"x": x, "y": y, "z": np.where(y > 0, "high", "low")})
     fitted = BayesNetLearner(max_evaluations=500, max_seconds=None, random_state=1).fit(frame).network_
-    pair = {"columns": ["x", "y"], "cells": [0, 1], "rows": 0.25, "network": 0.125, "standard_error": 0.02}
-    return fitted.with_metadata(checks={"pairs": 1, "off": 1, "worst": [pair]})
+    return fitted, frame
 
 
-def test_query_names_pairs_that_are_off_the_rows(checked, tmp_path, monkeypatch):
+def test_query_prints_what_rows_say(of_rows, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    checked.to_json("net.json")
-    first, second = checked.bin_labels("x")[0], checked.bin_labels("y")[1]
-    asked = ("query", "net.json", "--target", "y", "--given", "x=0")
-    text = f"  x {first} and y {second}, 25 % of the rows and 12 % by the network"
-    lines = ok(*asked).stdout.splitlines()
-    assert lines[-2:] == ["Off the rows that the network was learned from:", text]
-    record = json.loads(ok(*asked, "--json").stdout)
-    assert record["checks"] == checked.checks.to_dict("records")
-    assert "Off the rows" not in ok("query", "net.json", "--target", "y").stdout
+    fitted, frame = of_rows
+    fitted.to_json("net.json")
+    frame.to_csv("rows.csv", index=False)
+    given = frame[frame["x"] > fitted.cut_points["x"][1]]
+    shares = given["z"].value_counts(normalize=True)
+    asked = ("query", "net.json", "--target", "z", "--given", f"x in {float(fitted.cut_points['x'][1])!r}..")
+    for further in ((), ("--data", "rows.csv")):
+        lines = ok(*asked, *further).stdout.splitlines()
+        assert lines[2].split() == ["z", "probability", "rows"]
+        for line in lines[3:5]:
+            assert line.split()[2] == f"{shares[line.split()[0]]:.4f}"
+        assert lines[-1].endswith(f" % of {len(given)}.")
+        record = json.loads(ok(*asked, *further, "--json").stdout)["rows"]
+        assert record["rows"] == len(given)
+        assert record["shares"] == pytest.approx([shares[level] for level in fitted.levels["z"]])
+    # counts hold no part of a bin
+    part = ("query", "net.json", "--target", "z", "--given", "x in 0.1..0.45")
+    assert "--data" in ok(*part).stdout.splitlines()[-1]
+    number = frame["x"].between(0.1, 0.45).sum()
+    assert f" of {number}" in ok(*part, "--data", "rows.csv").stdout.splitlines()[-1]
+    # a number asks for the rows of its bin, and the network answers for that bin too
+    assert ok(*asked[:-1], "x=0").stdout.splitlines()[2].split() == ["z", "probability", "in", "bins", "rows"]
+    words = json.loads(ok("explain", "net.json", "--target", "z", "--given", "x=0", "--json").stdout)["rows"][
+        "words"
+    ]
+    assert words in ok("explain", "net.json", "--target", "z", "--given", "x=0", "--data", "rows.csv").stdout
+
+
+def test_query_says_where_rows_differ_once(of_rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted, frame = of_rows
+    fitted.to_json("net.json")
+    turned = frame.assign(z=np.where(frame["z"] == "high", "low", "high"))
+    turned.to_csv("rows.csv", index=False)
+    result = ok("query", "net.json", "--target", "z", "--given", "x in 1..", "--data", "rows.csv")
+    assert " differ from this network by more than chance" in result.stdout or "know more" in result.stdout
+    assert "chance" not in result.stderr
+    assert "--data" in refused(2, "query", "net.json", "--target", "z", "--do", "x=1", "--data", "rows.csv")
 
 
 def test_query_tells_interventions_from_evidence(files, network):
