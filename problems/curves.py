@@ -186,10 +186,11 @@ class SmoothFunctions:
 
     The curves are the first functions of a Demmler-Reinsch basis of cubic splines: orthogonal over the rows, and with
     orthogonal second derivatives (Demmler & Reinsch, "Oscillation matrices with spline smoothing", 1975). Their
-    roughness is the integral of the squared second derivative, relative to that of the first curve.
+    roughness is the integral of the squared second derivative, relative to that of the first curve. There are at most
+    `n_functions`, or `n_exact`: scores with gaps determine fewer, and the others are then zero.
     """
 
-    def __init__(self, scores: NDArray[np.float64], n_functions: int) -> None:
+    def __init__(self, scores: NDArray[np.float64], n_functions: int, n_exact: int | None = None) -> None:
         self._scores = scores
         distinct, counts = np.unique(scores, return_counts=True)
         share = counts / len(scores)
@@ -206,11 +207,14 @@ class SmoothFunctions:
         orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
         roughness, rotation = scipy.linalg.eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
         # the first two are smooth everywhere: a constant and the line
-        n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
+        n_curves = min((n_exact or n_functions) - 1, len(roughness) - 2, len(distinct) - 2)
         chosen = slice(2, 2 + max(n_curves, 0))
         self._curves = (orthonormal @ rotation)[:, chosen]
         relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
-        self.roughness = np.concatenate([[0.0], relative])
+        n_zero = 0 if n_exact is None else n_exact - 1 - len(relative)
+        if n_zero:
+            self._curves = np.column_stack([self._curves, np.zeros((len(self._curves), n_zero))])
+        self.roughness = np.concatenate([[0.0], relative, np.ones(n_zero)])
 
     @property
     def knots(self) -> NDArray[np.float64]:
@@ -280,10 +284,16 @@ class NumberFunctions:
     """
 
     def __init__(
-        self, values: NDArray[np.float64], scores: NDArray[np.float64], n_functions: int, *, has_units: bool
+        self,
+        values: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        n_functions: int,
+        *,
+        has_units: bool,
+        n_exact: int | None = None,
     ) -> None:
         self._values = values
-        self.smooth = SmoothFunctions(scores, n_functions)
+        self.smooth = SmoothFunctions(scores, n_functions, n_exact)
         # curves are any function of so few values
         adds = has_units and len(np.unique(values)) > len(self.smooth.roughness) + 1
         self.units = UnitFunction(values) if adds else None

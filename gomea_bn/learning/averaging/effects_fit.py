@@ -24,7 +24,13 @@ from gomea_bn.network.conditionals.scales import (
 )
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curve_models import CurveModel
-from gomea_bn.problems.curves import CurveSizes, LevelFunctions, NumberFunctions, SmoothFunctions
+from gomea_bn.problems.curves import (
+    ColumnFunctions,
+    CurveSizes,
+    LevelFunctions,
+    NumberFunctions,
+    SmoothFunctions,
+)
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
@@ -121,11 +127,13 @@ def design_of_model(
     scales: Mapping[bool, Mapping[str, LineScale]],
     n_levels: Mapping[str, int],
     sizes: CurveSizes,
+    searched: Mapping[str, ColumnFunctions],
 ) -> Design:
     """Return the functions of the parents under a model, in all rows.
 
     `family` are the parents in the order of the model, and `scales` those of probabilities and of own units. The
-    functions are those that the search uses, for the places of the rows on these scales in place of their ranks.
+    functions are those that the search uses, `searched`, for the places of the rows on these scales in place of their
+    ranks.
     """
     functions, factors, widths, roughness = [], [], [], []
     order: list[int] = []
@@ -144,8 +152,15 @@ def design_of_model(
             continue
         scale = scales[False][parent]
         values = np.asarray(columns[parent], np.float64)
+        of_search = searched[parent]
+        assert isinstance(of_search, NumberFunctions)
         found = NumberFunctions(
-            values, columns.positions(parent, scale), sizes.per_column, has_units=sizes.has_units
+            values,
+            columns.positions(parent, scale),
+            sizes.per_column,
+            has_units=sizes.has_units,
+            # places have gaps where ranks have none, and the numbers of the model are those of the search
+            n_exact=len(of_search.smooth.roughness),
         )
         smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
         factors.append(smooth.combined(np.eye(smooth.size)[:, : found.n_factors]))
