@@ -88,7 +88,7 @@ def row_marks(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
 
 def _marked(
     columns: Sequence[NDArray[Any]],
-) -> tuple[list[NDArray[np.uint64]], list[np.uint64], list[bool], NDArray[np.uint64]]:
+) -> tuple[list[NDArray[np.uint64]], list[Any], list[bool], NDArray[np.uint64]]:
     """Return the ranks of the values of columns, a hash of each column, whether it is constant, and one of each row."""
     ranks, marks, are_constant = [], [], []
     for values in columns:
@@ -98,7 +98,7 @@ def _marked(
         of_counts = np.arange(len(counts), dtype=np.uint64) * _STEP + counts.astype(np.uint64)
         mark = np.array([_mix(of_counts).sum() + np.uint64(values.dtype.kind == "f")])
         ranks.append(of_column)
-        are_constant.append(np.count_nonzero(counts) <= 1)
+        are_constant.append(bool(np.count_nonzero(counts) <= 1))
         marks.append(_mix(mark)[0])
     rows = np.zeros(len(columns[0]), np.uint64)
     for of_column, mark, is_constant in zip(ranks, marks, are_constant, strict=True):

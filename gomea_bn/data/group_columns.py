@@ -134,7 +134,7 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
     series = rows.iloc[:, position]
     if has_floats(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
         return []
-    is_named = bool(_UNIT_NAME.fullmatch(name) or _CAPITAL_NAME.fullmatch(name))
+    is_named = _is_name_of_unit(name)
     if not is_named and not _stands_in_runs(series.iloc[:_FIRST_ROWS]):
         return []
     try:
@@ -152,28 +152,24 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
         constant, n_varying = _constant_in(rows, others, codes)
         if len(constant) < _FEWEST_CONSTANT or not n_varying:
             return []
-        return [(n_groups, f"{counted(n_groups, 'value')}, within which {listed(constant, 3)} are constant")]
+        return [(n_groups, f"{counted(n_groups, 'value')}, within each of which {listed(constant, 3)} are constant")]
     least = 1 + _ERRORS * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
     best = max(
         (
             (found.correlation, str(rows.columns[v]))
             for v in others
-            if not _is_unit(str(rows.columns[v]))
+            if not _is_name_of_unit(str(rows.columns[v]))
             and (found := _likeness_of(rows.iloc[:, v], codes)).ratio > least
         ),
         default=(0.0, ""),
     )
     if best[0] < _LEAST_LIKENESS:
         return []
-    return [
-        (
-            n_groups,
-            f"{counted(n_groups, 'value')}, within which '{best[1]}' has a correlation of {best[0]:.2f}",
-        )
-    ]
+    verb = "is constant" if best[0] == 1 else f"has a correlation of {best[0]:.2f}"
+    return [(n_groups, f"{counted(n_groups, 'value')}, within each of which '{best[1]}' {verb}")]
 
 
-def _is_unit(name: str) -> bool:
+def _is_name_of_unit(name: str) -> bool:
     return bool(_UNIT_NAME.fullmatch(name) or _CAPITAL_NAME.fullmatch(name))
 
 

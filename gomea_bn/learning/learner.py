@@ -660,6 +660,8 @@ def final_network(
         )
     method, rule = problem.scorer.method, problem.scorer.rule
     left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
+    if table.groups is not None and table.groups.column not in table.names:
+        left_out[table.groups.column] = "it names the groups of the rows"
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
     scores = learned.family_scores

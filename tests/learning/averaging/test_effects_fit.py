@@ -32,7 +32,13 @@ from gomea_bn.network.conditionals import FamilyEffects, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
 from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import CurveSizes, ScoredVariable, sizes_and_functions
+from gomea_bn.problems.curves import (
+    CurveSizes,
+    NumberFunctions,
+    ScoredVariable,
+    normal_scores,
+    sizes_and_functions,
+)
 
 Floats = NDArray[np.float64]
 
@@ -207,7 +213,7 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     values: dict[str, Any] = {"x": x, "w": w, "g": rng.integers(0, 3, 500)}
     values["y"] = law(x, w, values["g"]) + 0.3 * rng.normal(size=500)
     family = variables_of(values, names)
-    sizes, _ = sizes_and_functions(family)
+    sizes, functions = sizes_and_functions(family)
     assert sizes is not None
     model = best_curve_model(family, sizes)
     assert model is not None
@@ -216,7 +222,9 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     groups = [name for name in names if name == "g"]
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in (*parents, "y")}
     columns, n_levels = Columns(values), dict.fromkeys(groups, 3)
-    design = design_of_model(model, list(names[:-1]), columns, {False: scales, True: scales}, n_levels, sizes)
+    searched = dict(zip(names, functions, strict=True))
+    by_units: Any = {False: scales, True: scales}
+    design = design_of_model(model, list(names[:-1]), columns, by_units, n_levels, sizes, searched)
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}
@@ -229,7 +237,6 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     full = np.column_stack([np.ones(500), design.columns])
     z = scales["y"].of_values(values["y"])
     expected = full @ slow_ridge(z, full, np.concatenate([[1e-3], design.precisions]))
-    by_units = {False: scales, True: scales}
     sums = SumOfTerms(effects.terms, effects.coefficients, by_units, n_levels).of(columns)
     # every curve may be moved by .01 scales; groups weigh rows
     tolerance = 0.01 * (len(parents) + 1) * effects.scales.min() + (0.05 if groups else 0.0)
@@ -246,7 +253,8 @@ def test_curves_are_thinned_within_the_tolerance() -> None:
     assert model is not None
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in "xy"}
     columns = Columns(values)
-    design = design_of_model(model, ["x"], columns, {False: scales, True: scales}, {}, sizes)
+    searched = {"x": NumberFunctions(values["x"], normal_scores(values["x"])[0], 24, has_units=False)}
+    design = design_of_model(model, ["x"], columns, {False: scales, True: scales}, {}, sizes, searched)
     places = columns.positions("x", scales["x"])
     coefficients = np.random.default_rng(0).normal(size=1 + design.columns.shape[1]) / (
         1 + np.arange(1 + design.columns.shape[1])
