@@ -224,13 +224,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
 
-    With `groups` a part of the rows of every group is searched, at random: one, or where rows of a group are hardly more
-    alike than others as many as raise the variance of the association of any two columns by at most a tenth, by their
-    intraclass correlations. So every row that is searched is an observation of its own: scores, left-out densities, the
-    choice of edges, the posterior of edges over `table_` and ensembles count groups, not rows. Rows that hold the ends
-    of columns are drawn first. Tables, shapes and curves then count all rows alike, with the number of rows searched as
-    their sum. ``network_.metadata["groups"]`` has the column and the numbers of groups, of all rows and of those
-    searched. Groups and weights exclude each other, and tables in pieces have no groups.
+    With `groups` a part of the rows of every group is searched, drawn at random: one, or where rows of a group are
+    hardly more alike than others as many as raise the variance of the association of any two columns by at most a
+    tenth, by their intraclass correlations. So every row that is searched is an observation of its own: scores,
+    left-out densities, the choice of edges, the posterior of edges over `table_` and ensembles count groups, not rows.
+    Rows that hold the ends of columns are drawn first. Tables, shapes and curves then count all rows alike, with the
+    number of rows searched as their sum. ``network_.metadata["groups"]`` has the column and the numbers of groups, of
+    all rows and of those searched. Groups and weights exclude each other, and tables in pieces have no groups.
 
     Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
     pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with

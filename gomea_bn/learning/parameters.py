@@ -379,8 +379,8 @@ class LearnerParameters(Parameters):
     groups: str | None = option(
         None,
         None,
-        "Column that names the person, site or panel of every row: rows of one count and are left out together, and the "
-        "column is no variable unless --kind names it.",
+        "Column that names the person, site or panel of every row: rows of one count and are left out together. It is "
+        "no variable unless --kind names it.",
         panel=READING,
         command="group",
     )

@@ -95,8 +95,8 @@ def evidence_for(
     if name not in map(str, frame.columns):
         give_warning(
             GomeaBnWarning(
-                f"The network was learned with groups by '{name}', which is no column of the rows: all of them count as "
-                "independent observations.",
+                f"The network was learned with groups by '{name}', which is no column of the rows: all of them count "
+                "as independent observations.",
                 ["give the rows with this column"],
             )
         )

@@ -81,8 +81,8 @@ def cross_validate(
         Weights of the rows from 0 on, as of `BayesNetLearner.fit`: methods learn with them, and means are weighted by
         them. Rows of weight 0 are left out.
     groups : str, optional
-        Column that names the group of every row, as of `BayesNetLearner`: rows of a group are in one fold, methods learn
-        from groups, and standard errors are those of means over groups. By default that of the learner.
+        Column that names the group of every row, as of `BayesNetLearner`: rows of a group are in one fold, methods
+        learn from groups, and standard errors are those of means over groups. By default that of the learner.
 
     Returns
     -------

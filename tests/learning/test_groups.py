@@ -53,7 +53,9 @@ def fitted(frame, **options):
 
 def slow_correlation(values, groups):
     """Intraclass correlation by the analysis of variance, group by group, in plain Python."""
-    members = [[y for y, g in zip(values, groups, strict=True) if g == group] for group in sorted(set(groups))]
+    members = [
+        [y for y, g in zip(values, groups, strict=True) if g == group] for group in sorted(set(groups))
+    ]
     n, k = len(values), len(members)
     mean = sum(values) / n
     between = sum(len(m) * (sum(m) / len(m) - mean) ** 2 for m in members) / (k - 1)
@@ -150,7 +152,11 @@ def test_edges_between_independent_columns_of_persons_vanish():
 def test_tables_count_all_rows():
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(
-        {"person": np.repeat(np.arange(60), 5), "k": np.repeat(rng.choice(["a", "b"], 60), 5), "x": rng.normal(size=300)}
+        {
+            "person": np.repeat(np.arange(60), 5),
+            "k": np.repeat(rng.choice(["a", "b"], 60), 5),
+            "x": rng.normal(size=300),
+        }
     )
     frame["visit"] = np.where(np.arange(300) % 5 < 2, "early", "late")
     network = fitted(frame, groups="person").network_
@@ -190,7 +196,9 @@ def test_a_table_has_the_column_or_the_groups():
     ],
 )
 def test_wrong_groups_are_refused(options, message):
-    frame = persons(20, 4).assign(gap=lambda rows: rows["person"].where(rows.index != 2), few=np.arange(80) // 40)
+    frame = persons(20, 4).assign(
+        gap=lambda rows: rows["person"].where(rows.index != 2), few=np.arange(80) // 40
+    )
     frame["of_few"] = frame["few"] * 1.5
     frame = frame[["few", "gap", "of_few", "sex"]] if options["groups"] == "few" else frame
     frame = frame.assign(other=frame["of_few"] > 0) if "of_few" in frame else frame
@@ -217,7 +225,9 @@ def test_folds_hold_out_groups(seed, has_target):
     assert {len(set(folds[table.groups.codes == code].tolist())) for code in range(25)} == {1}
     assert np.bincount(folds).tolist() == [15] * 5
     if has_target:
-        shares = [table.columns[table.names.index("smoker")].values[folds == fold].mean() for fold in range(5)]
+        shares = [
+            table.columns[table.names.index("smoker")].values[folds == fold].mean() for fold in range(5)
+        ]
         assert np.ptp(shares) <= 0.21
 
 
@@ -225,7 +235,9 @@ def test_standard_errors_are_those_of_means_over_groups():
     rng = np.random.default_rng(4)
     person = np.repeat(np.arange(100), 9)
     x = rng.normal(size=100)[person] + 0.001 * rng.normal(size=900)
-    frame = pd.DataFrame({"person": person, "x": x, "k": np.where(rng.normal(size=100)[person] > 0, "a", "b")})
+    frame = pd.DataFrame(
+        {"person": person, "x": x, "k": np.where(rng.normal(size=100)[person] > 0, "a", "b")}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GomeaBnWarning)
         alone = cross_validate(frame.drop(columns="person"), compare=["histogram"], random_state=1)
@@ -242,7 +254,9 @@ def test_ensembles_draw_groups(resampling):
     learner = BayesNetLearner(**{**OPTIONS, "max_evaluations": 200}, groups="person")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GomeaBnWarning)
-        ensemble = BayesNetEnsemble(learner, n_networks=2, resampling=resampling, random_state=1).fit(persons())
+        ensemble = BayesNetEnsemble(learner, n_networks=2, resampling=resampling, random_state=1).fit(
+            persons()
+        )
     assert ensemble.table_.n_rows <= 84
     assert {network.metadata["groups"]["rows"] for network in ensemble.networks_} == {640}
     if resampling == "subsample":
@@ -257,7 +271,9 @@ def test_fronts_and_estimators_take_groups():
         options = {"max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1}
         front = ParetoBayesNetLearner(**options, groups="person").fit(frame)
         learner = BayesNetLearner(**{**OPTIONS, "max_evaluations": 200}, groups="person")
-        classifier = BayesNetClassifier(learner, structure="naive").fit(frame.drop(columns="smoker"), frame["smoker"])
+        classifier = BayesNetClassifier(learner, structure="naive").fit(
+            frame.drop(columns="smoker"), frame["smoker"]
+        )
         regressor = BayesNetRegressor(learner, random_state=1).fit(
             frame.drop(columns="response"), frame["response"]
         )
