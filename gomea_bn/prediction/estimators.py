@@ -309,9 +309,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes, and `groups`, a column of
         X whose rows are held out together; never changed. Its `max_seconds` is for the whole fit, and its
-        `random_state` is ignored. By default a learner with ``curves="none"`` and 5 s for tables of up to 100,000 cells of features, such as 6,000 rows of 16, in proportion
-        for larger ones, and at most 60 s. Columns follow mixtures of lines only with at least four times as many
-        seconds.
+        `random_state` is ignored. By default a learner with ``curves="none"`` and 5 s for tables of up to 100,000 cells
+        of features, such as 6,000 rows of 16, in proportion for larger ones, and at most 60 s. Columns follow mixtures
+        of lines only with at least four times as many seconds.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
