@@ -53,6 +53,8 @@ def read_data(
     from gomea_bn.data.table import table_of
     from gomea_bn.data.weights import weighted_table
 
+    if weight is not None and groups is not None:
+        raise GomeaBnError("--weight and --group both decide how rows count; leave one of them out.")
     loaded = loaded_data(data, reading, weight, groups)
     names = list(map(str, loaded.frame.columns))
     for name in kinds:
@@ -64,8 +66,6 @@ def read_data(
         table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
         if loaded.weights is None:
             return table
-        if groups is not None:
-            raise GomeaBnError("--weight and --group both decide how rows count; leave one of them out.")
         weights = loaded.weights.to_numpy(copy=True)
         # dropped rows may have none
         weights[list(table.dropped_rows)] = 0

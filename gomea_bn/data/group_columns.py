@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import has_floats
 from gomea_bn.errors import GomeaBnError, Option, Setting, row_list
 from gomea_bn.texts import counted, listed
 
@@ -57,7 +56,10 @@ def group_codes(series: pd.Series[Any], name: str) -> NDArray[np.int64]:
     if (codes < 0).any():
         where = row_list(np.flatnonzero(codes < 0).tolist())
         raise GomeaBnError(
-            [Option("groups"), f": column '{name}' must name a group in every row; it is missing in {where}."],
+            [
+                Option("groups"),
+                f": column '{name}' must name a group in every row; it is missing in {where}.",
+            ],
             ["drop these rows", "give each of them a group of its own"],
         )
     return codes
@@ -76,6 +78,8 @@ def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> Likeness:
     if n_groups < 2 or n_groups == n_rows:
         return Likeness(0.0, 1.0)
     distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(distinct) < 2:
+        return Likeness(0.0, 1.0)
     if values.dtype.kind == "f":
         # the middle of equal ranks
         ranks = (np.cumsum(counts) - (counts + 1) / 2)[codes] / n_rows
@@ -91,7 +95,7 @@ def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> Likeness:
     # sums of rounded numbers may miss zero
     within = max(total - between, 0.0)
     if within <= 1e-9 * total:
-        return Likeness(0.0, 1.0) if total <= 0 else Likeness(1.0, np.inf)
+        return Likeness(1.0, np.inf)
     of_between, of_within = between / (n_groups - 1), within / (n_rows - n_groups)
     size = (n_rows - float((sizes**2.0).sum()) / n_rows) / (n_groups - 1)
     correlation = (of_between - of_within) / (of_between + (size - 1) * of_within)
@@ -132,7 +136,7 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
     import pandas as pd
 
     series = rows.iloc[:, position]
-    if has_floats(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
+    if pd.api.types.is_float_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
         return []
     is_named = _is_name_of_unit(name)
     if not is_named and not _stands_in_runs(series.iloc[:_FIRST_ROWS]):
@@ -152,7 +156,12 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
         constant, n_varying = _constant_in(rows, others, codes)
         if len(constant) < _FEWEST_CONSTANT or not n_varying:
             return []
-        return [(n_groups, f"{counted(n_groups, 'value')}, within each of which {listed(constant, 3)} are constant")]
+        return [
+            (
+                n_groups,
+                f"{counted(n_groups, 'value')}, within each of which {listed(constant, 3)} are constant",
+            )
+        ]
     least = 1 + _ERRORS * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
     best = max(
         (
@@ -204,9 +213,7 @@ def _likeness_of(series: pd.Series[Any], groups: NDArray[np.int64]) -> Likeness:
     return likeness(codes[is_known].astype(np.int64), groups[is_known])
 
 
-def _constant_in(
-    rows: pd.DataFrame, others: list[int], groups: NDArray[np.int64]
-) -> tuple[list[str], int]:
+def _constant_in(rows: pd.DataFrame, others: list[int], groups: NDArray[np.int64]) -> tuple[list[str], int]:
     """Return the names of the varying columns that are constant in every run, and the number of those that are not.
 
     Columns that only rise or only fall from run to run, such as an age group next to a sorted age, do not count.

@@ -381,7 +381,9 @@ def table_of(
     if loaded.groups is None:
         unnamed = doubts_about_groups(frame)
     else:
-        groups = RowGroups(loaded.groups, group_codes(frame.iloc[:, names.index(loaded.groups)], loaded.groups))
+        groups = RowGroups(
+            loaded.groups, group_codes(frame.iloc[:, names.index(loaded.groups)], loaded.groups)
+        )
         if loaded.groups not in overrides:
             frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
     frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
