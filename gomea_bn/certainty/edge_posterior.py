@@ -33,7 +33,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.rows import table_for
+from gomea_bn.network.rows import evidence_for
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
@@ -225,7 +225,7 @@ def edge_probabilities(
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     check_integer("n_completions", n_completions, 1)
     began = perf_counter()
-    table = table_for(network, data, allow_missing=True)
+    table = evidence_for(network, data, allow_missing=True)
     options.is_exact(len(table.names))
     sets = () if isinstance(bins, str) else bins
     runs = _runs(network, sets, n_completions if table.n_missing else 0)

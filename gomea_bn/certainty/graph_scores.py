@@ -25,7 +25,7 @@ from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import counted_parents
-from gomea_bn.network.rows import table_for
+from gomea_bn.network.rows import evidence_for
 from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.family_scorer import FamilyScorer
@@ -78,7 +78,7 @@ class GraphScores:
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
-        table = table_for(network, data, allow_empty_bins=True)
+        table = evidence_for(network, data, allow_empty_bins=True)
         scorer, session = _scorer(
             network, table, scoring_method, equivalent_sample_size, edge_cost, with_curves=with_curves
         )

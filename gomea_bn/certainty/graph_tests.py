@@ -19,7 +19,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.parts import random_generator
-from gomea_bn.network.rows import table_for
+from gomea_bn.network.rows import evidence_for
 from gomea_bn.problems.family_scorer import Family
 from gomea_bn.texts import counted, listed, shown_name
 
@@ -202,7 +202,7 @@ def test_graph(
         raise GomeaBnError(
             f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
         )
-    given = table_for(graph, table, allow_missing=True, allow_empty_bins=True)
+    given = evidence_for(graph, table, allow_missing=True, allow_empty_bins=True)
     rows = _complete_rows(given)
     generator = random_generator(random_state)
     names, n = graph.names, len(graph.names)

@@ -16,6 +16,7 @@ from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
 from gomea_bn.runtime.files import finish_exchange, read_json
@@ -302,14 +303,18 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
     recorded = record.get("parameters")
     parameters = recorded if isinstance(recorded, dict) else {}
     source = record.get("data", record.get("source"))
-    return read_data(
+    groups = parameters.get("groups")
+    table = read_data(
         path,
         kinds=parameters.get("kinds") or {},
         missing=parameters.get("missing", "error"),
         max_levels=parameters.get("max_levels", 50),
         reading=ReadingOptions.of(**reading_of(record)),
         weight=source.get("weight") if isinstance(source, dict) else None,
+        groups=groups,
     )
+    with failing(UNUSABLE_DATA):
+        return rows_to_search_in_groups(table)
 
 
 def table_of_network(text: str) -> Table:

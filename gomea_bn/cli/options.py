@@ -108,6 +108,7 @@ Shape, SHAPE = option_of(DECLARED["shape"])
 PseudoCount, PSEUDO_COUNT = option_of(DECLARED["pseudo_count"])
 LearnerMissing, LEARNER_MISSING = option_of(DECLARED["missing"])
 MaxLevels, MAX_LEVELS = option_of(DECLARED["max_levels"])
+Group, _ = option_of(DECLARED["groups"])
 MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
 
 FormerDevice = Annotated[str, typer.Option(hidden=True)]

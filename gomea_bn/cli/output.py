@@ -28,6 +28,7 @@ NOTHING_WRITTEN = "Interrupted; nothing was written."
 _OPTION_NAMES = {
     "equivalent_sample_size": "--ess",
     "forbidden_edges": "--forbid",
+    "groups": "--group",
     "kinds": "--kind",
     "max_networks": "--networks",
     "n_jobs": "--jobs",

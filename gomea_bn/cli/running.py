@@ -43,16 +43,19 @@ def read_data(
     max_levels: int,
     reading: ReadingOptions,
     weight: str | None = None,
+    groups: str | None = None,
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
 
-    The column `weight` has the weight of every row.
+    The column `weight` has the weight of every row, and `groups` names its group.
     """
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.data.weights import weighted_table
 
-    loaded = loaded_data(data, reading, weight)
+    if weight is not None and groups is not None:
+        raise GomeaBnError("--weight and --group both decide how rows count; leave one of them out.")
+    loaded = loaded_data(data, reading, weight, groups)
     names = list(map(str, loaded.frame.columns))
     for name in kinds:
         if name == weight:
@@ -69,12 +72,14 @@ def read_data(
         return weighted_table(table, weights)
 
 
-def loaded_data(data: Path, reading: ReadingOptions, weight: str | None = None) -> Loaded:
+def loaded_data(
+    data: Path, reading: ReadingOptions, weight: str | None = None, groups: str | None = None
+) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-        return load(data, reading, weight)
+        return load(data, reading, weight, groups)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:

@@ -68,6 +68,28 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     Constant columns are the last ones, and change nothing for the others. The columns, (n_rows,), are float64 or
     integers; all NaN are equal.
     """
+    ranks, marks, are_constant, rows = _marked(columns)
+    described = []
+    for v, (values, of_column, mark) in enumerate(zip(columns, ranks, marks, strict=True)):
+        kind = values.dtype.kind != "f"
+        described.append(
+            (are_constant[v], kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum()))
+        )
+    return sorted(range(len(columns)), key=described.__getitem__)
+
+
+def row_marks(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Return a random number for the content of every row, uint64 (n_rows,).
+
+    Neither the order of the rows and columns nor units change it. Columns are as of `column_order`.
+    """
+    return _mix(_marked(columns)[-1])
+
+
+def _marked(
+    columns: Sequence[NDArray[Any]],
+) -> tuple[list[NDArray[np.uint64]], list[Any], list[bool], NDArray[np.uint64]]:
+    """Return the ranks of the values of columns, a hash of each column, whether it is constant, and one of each row."""
     ranks, marks, are_constant = [], [], []
     for values in columns:
         of_column, _ = _ranks(values)
@@ -76,19 +98,13 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
         of_counts = np.arange(len(counts), dtype=np.uint64) * _STEP + counts.astype(np.uint64)
         mark = np.array([_mix(of_counts).sum() + np.uint64(values.dtype.kind == "f")])
         ranks.append(of_column)
-        are_constant.append(np.count_nonzero(counts) <= 1)
+        are_constant.append(bool(np.count_nonzero(counts) <= 1))
         marks.append(_mix(mark)[0])
     rows = np.zeros(len(columns[0]), np.uint64)
     for of_column, mark, is_constant in zip(ranks, marks, are_constant, strict=True):
         if not is_constant:
             rows += _mix(of_column * _STEP + mark)
-    described = []
-    for v, (values, of_column, mark) in enumerate(zip(columns, ranks, marks, strict=True)):
-        kind = values.dtype.kind != "f"
-        described.append(
-            (are_constant[v], kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum()))
-        )
-    return sorted(range(len(columns)), key=described.__getitem__)
+    return ranks, marks, are_constant, rows
 
 
 def in_column_order(table: Table) -> Table:

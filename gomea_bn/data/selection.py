@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.columns import FEW_VALUES, column_positions
@@ -48,27 +48,31 @@ def check_column_count(n_columns: int) -> None:
 
 
 def chosen_columns(
-    frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str], weight: str | None = None
+    frame: pd.DataFrame,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+    apart: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return the columns named in `columns`, or all, without those in `drop`, in their order; some must remain.
 
-    The column `weight` is chosen whatever these say.
+    The columns of `apart`, by the option that names each, are chosen whatever these say.
     """
-    if columns is None and not drop and weight is None:
+    apart = apart or {}
+    if columns is None and not drop and not apart:
         check_column_count(frame.shape[1])
         return frame
     names = list(map(str, frame.columns))
-    of_weights = () if weight is None else (weight,)
-    for option, chosen in (("columns", columns or ()), ("drop", drop), ("sample_weight", of_weights)):
+    of_apart = [(option, (name,)) for option, name in apart.items()]
+    for option, chosen in (("columns", columns or ()), ("drop", drop), *of_apart):
         for name in chosen:
             if name not in names:
                 raise GomeaBnError([Option(option), f": unknown column '{name}'.{nearest(name, names)}"])
     remaining = [
         position
         for position, name in enumerate(names)
-        if name == weight or ((columns is None or name in columns) and name not in drop)
+        if name in apart.values() or ((columns is None or name in columns) and name not in drop)
     ]
-    if all(names[position] == weight for position in remaining):
+    if all(names[position] in apart.values() for position in remaining):
         raise GomeaBnError(["No column remains after ", Option("columns"), " and ", Option("drop"), "."])
     check_column_count(len(remaining))
     return frame.iloc[:, remaining]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
-from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.group_columns import group_codes
+from gomea_bn.data.table import RowGroups, Table, read_table
 from gomea_bn.errors import (
     GomeaBnError,
+    Option,
     Setting,
     check_choice,
+    wrong_option,
 )
 
 if TYPE_CHECKING:
@@ -44,17 +48,28 @@ def source_frame(source: Any) -> pd.DataFrame:
     return frame_of(source)
 
 
-def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int) -> Table:
+def source_table(
+    source: Any,
+    *,
+    kinds: Mapping[str, str] | None,
+    missing: str,
+    max_levels: int,
+    groups: str | None = None,
+) -> Table:
     """Return the table of any source; all sources but a `Table` are read by `read_table`.
 
-    A `Table` must have the kinds that `kinds` names. `missing` is one of `MISSING_CHOICES`; other options are those of
-    `read_table`.
+    A `Table` must have the kinds that `kinds` names, and the groups or a column that `groups` names. `missing` is one
+    of `MISSING_CHOICES`; other options are those of `read_table`.
     """
     check_choice("missing", missing, MISSING_CHOICES)
+    if groups is not None and not isinstance(groups, str):
+        raise wrong_option("groups", f"must be the name of a column or None, got {groups!r:.80}.")
     if not isinstance(source, Table):
         reading = treatment_in_reading(missing)
-        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels)
+        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels, groups=groups)
     check_kinds(source, kinds)
+    if groups is not None:
+        source = _in_groups(source, groups, kinds or {})
     for column in source.columns:
         if column.is_continuous and column.is_constant:
             raise GomeaBnError(
@@ -63,6 +78,21 @@ def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, 
                 ["make the Table by read_table, which makes such columns discrete", "drop the column"],
             )
     return source if missing == AVAILABLE else complete_table(source, missing, "The learner")
+
+
+def _in_groups(table: Table, name: str, kinds: Mapping[str, str]) -> Table:
+    """Return a table with the groups that one of its columns names, which is no variable unless `kinds` names it."""
+    if table.groups is not None and table.groups.column == name:
+        return table
+    if name not in table.names or table.groups is not None:
+        of_table = "" if table.groups is None else f", which has groups by '{table.groups.column}'"
+        raise GomeaBnError(
+            [Option("groups"), f" must be a column of the Table{of_table}, got '{name}'."],
+            [f"make the Table by read_table with groups={name!r}"],
+        )
+    names = [other for other in table.names if other != name or name in kinds]
+    codes = group_codes(table.in_order([name]).to_frame()[name], name)
+    return replace(table.in_order(names), groups=RowGroups(name, codes))
 
 
 def check_kinds(table: Table, kinds: Mapping[str, str] | None) -> None:

@@ -32,6 +32,7 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
+from gomea_bn.data.group_columns import doubts_about_groups, group_codes
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.data.symbols import is_number
 from gomea_bn.errors import (
@@ -60,6 +61,22 @@ class WeightedRows(NamedTuple):
     shares: NDArray[np.float64]
 
 
+class RowGroups(NamedTuple):
+    """The groups of the rows of a table, such as persons who have several rows.
+
+    `column` is the name of the column that names them, and `codes`, int64 (n_rows,), number them. `n_given` is the
+    number of all rows where the table has only those to search, and None where it has all.
+    """
+
+    column: str
+    codes: NDArray[np.int64]
+    n_given: int | None = None
+
+    def of(self, rows: NDArray[np.int64] | slice) -> RowGroups:
+        """Return the groups of some rows."""
+        return self._replace(codes=self.codes[rows])
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
     """Columns of equal length, which may have missing values.
@@ -81,9 +98,12 @@ class Table:
     left_out : mapping of str to str
         Columns of identifiers and free text that were left out, and why.
     weighted : bool
-        Whether weights decided how often every row stands in the table, so that equal rows are no copies by mistake.
+        Whether weights or groups decided how often every row stands in the table, so that equal rows are no copies by
+        mistake.
     all_rows : WeightedRows or None
         Rows that a network of this table counts by their weights, where no row stands in it more than once.
+    groups : RowGroups or None
+        Groups whose rows belong together, as the option `groups` of `read_table` names them.
     """
 
     columns: tuple[Column, ...]
@@ -94,6 +114,7 @@ class Table:
     left_out: Mapping[str, str] = field(default_factory=dict)
     weighted: bool = False
     all_rows: WeightedRows | None = None
+    groups: RowGroups | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,7 +163,10 @@ class Table:
             values = column.values[rows]
             values.flags.writeable = False
             columns.append(replace(column, values=values))
-        return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=(), all_rows=None)
+        groups = None if self.groups is None else self.groups.of(rows)
+        return replace(
+            self, columns=tuple(columns), n_rows=len(rows), dropped_rows=(), all_rows=None, groups=groups
+        )
 
     def in_order(self, names: Sequence[str]) -> Table:
         """Return the table with its columns in the order of some names, each of which must be that of a column."""
@@ -152,7 +176,8 @@ class Table:
     def between(self, first: int, last: int) -> Table:
         """Return the rows from one position to another, whose values share the memory of these columns."""
         columns = tuple(replace(column, values=column.values[first:last]) for column in self.columns)
-        return replace(self, columns=columns, n_rows=last - first, dropped_rows=())
+        groups = None if self.groups is None else self.groups.of(slice(first, last))
+        return replace(self, columns=columns, n_rows=last - first, dropped_rows=(), groups=groups)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame; discrete columns are categoricals with all their levels, and NaN is missing."""
@@ -230,6 +255,7 @@ def read_table(
     sheet: str | int | None = None,
     header: str = "first-line",
     dates: str = "numbers",
+    groups: str | None = None,
 ) -> Table:
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
@@ -289,6 +315,9 @@ def read_table(
         Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01 in
         UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
         that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
+    groups : str, optional
+        Column that names the group of every row, such as a person or a site; see `BayesNetLearner`. It is no variable
+        of the table, unless `kinds` names it.
 
     Returns
     -------
@@ -306,8 +335,8 @@ def read_table(
     -----
     UserWarning
         If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text
-        become missing values, if rows of measurements occur repeatedly, if column names look like data, and if discrete
-        columns have more free probabilities than rows.
+        become missing values, if rows of measurements occur repeatedly, if column names look like data, if discrete
+        columns have more free probabilities than rows, and if a column without `groups` looks as if it named them.
     """
     options = ReadingOptions.of(
         sep=sep,
@@ -321,7 +350,11 @@ def read_table(
         dates=dates,
     )
     return table_of(
-        load(source, options), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
+        load(source, options, groups=groups),
+        kinds=kinds,
+        missing=missing,
+        max_levels=max_levels,
+        min_rows=min_rows,
     )
 
 
@@ -343,6 +376,16 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
+    groups: RowGroups | None = None
+    unnamed: list[Note] = []
+    if loaded.groups is None:
+        unnamed = doubts_about_groups(frame)
+    else:
+        groups = RowGroups(
+            loaded.groups, group_codes(frame.iloc[:, names.index(loaded.groups)], loaded.groups)
+        )
+        if loaded.groups not in overrides:
+            frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
     frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
     wanted = {*overrides, *(options.columns or ()), *new_names.values()}
     frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
@@ -354,7 +397,7 @@ def table_of(
             ["name columns to keep"],
         )
     # before the columns are read, since what they say may explain an error
-    for note in (*loaded.warnings, *doubts):
+    for note in (*loaded.warnings, *doubts, *unnamed):
         give_warning(note)
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
     columns = tuple(
@@ -370,6 +413,7 @@ def table_of(
         notes=(*loaded.notes, *notes),
         reading=options,
         left_out=left_out,
+        groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )
     constant = _constants(columns)
     for note in (*constant, *doubts_about(table)):
@@ -517,7 +561,13 @@ def doubts_about(table: Table) -> list[Note]:
     """Return the warnings about a table."""
     if len(table.columns) < 2:
         return []
-    doubts = (_duplicate_rows(table), _data_as_names(table), _few_values(table), _many_probabilities(table))
+    doubts = (
+        # rows of a group may be equal
+        _duplicate_rows(table) if table.groups is None else None,
+        _data_as_names(table),
+        _few_values(table),
+        _many_probabilities(table),
+    )
     return [note for note in doubts if note is not None]
 
 

@@ -125,7 +125,7 @@ def _drawn(table: Table, scaled: NDArray[np.float64]) -> tuple[NDArray[np.int64]
     The rows are in their content order, and the largest of their weights, (n_rows,), is 1.
     """
     worth = scaled.sum() ** 2 / (scaled @ scaled)
-    extremes = _extremes(table)
+    extremes = extreme_rows(table)
     if len(extremes) > _MOST_EXTREMES * worth:
         extremes = extremes[:0]
     shares = np.ones(len(scaled))
@@ -141,14 +141,20 @@ def _checked(table: Table, given: Table) -> Table:
 
     Raise `GomeaBnError` if it has too few rows, or a column no longer varies.
     """
+    worth = "be worth at least {least} rows, the square of their sum over the sum of their squares"
+    refuse_too_few(table, "sample_weight", f"{worth}, got {table.n_rows}.")
+    verb = "repeat the" if table.all_rows is None else "chose these from"
+    note = Note(f"Weights {verb} {counted(given.n_rows, 'row')} given.")
+    return replace(table, weighted=True, dropped_rows=given.dropped_rows, notes=(*given.notes, note))
+
+
+def refuse_too_few(table: Table, option: str, wanted: str) -> None:
+    """Raise `GomeaBnError` if an option leaves too few rows in a table, or a column that no longer varies.
+
+    `wanted` says what the option must do, with the least number of rows as "{least}".
+    """
     if table.n_rows < _FEWEST_ROWS:
-        raise GomeaBnError(
-            [
-                Option("sample_weight"),
-                f" must be worth at least {_FEWEST_ROWS} rows, the square of their sum over the sum of their squares, "
-                f"got {table.n_rows}.",
-            ]
-        )
+        raise GomeaBnError([Option(option), f" must {wanted.format(least=_FEWEST_ROWS)}"])
     for column in table.columns:
         if len(column.observed) and not (column.is_continuous and column.is_constant):
             continue
@@ -157,10 +163,7 @@ def _checked(table: Table, given: Table) -> Table:
             if len(column.observed)
             else f"no value of column {column.name!r}"
         )
-        raise GomeaBnError([Option("sample_weight"), f" leaves {left}."], ["drop the column"])
-    verb = "repeat the" if table.all_rows is None else "chose these from"
-    note = Note(f"Weights {verb} {counted(given.n_rows, 'row')} given.")
-    return replace(table, weighted=True, dropped_rows=given.dropped_rows, notes=(*given.notes, note))
+        raise GomeaBnError([Option(option), f" leaves {left}."], ["drop the column"])
 
 
 def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:
@@ -172,7 +175,7 @@ def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:
     return chance_of_copies(counted, weights[weights > 0]) > MOST_CHANCE
 
 
-def _extremes(table: Table) -> NDArray[np.int64]:
+def extreme_rows(table: Table) -> NDArray[np.int64]:
     """Return the positions of rows that hold the ends of continuous columns, which are the ends of densities."""
     ends = [
         (int(np.nanargmin(column.values)), int(np.nanargmax(column.values)))

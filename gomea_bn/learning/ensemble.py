@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import (
@@ -42,6 +43,7 @@ from gomea_bn.learning.parameters import declared_options, learner_of_options, p
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.network.recorded import FAMILY_SCORES
+from gomea_bn.network.updates import network_of_all_rows
 from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
@@ -83,7 +85,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
         Rows that a network is learned from. "subsample": 63 % of the rows, drawn without replacement. "bootstrap": as
-        many rows as the table has, drawn with replacement; see Notes.
+        many rows as the table has, drawn with replacement; see Notes. With `groups` of the learner groups are drawn.
     random_state : int, numpy Generator, RandomState or None
         Seed. A larger ensemble with the same seed starts with the same networks, unless a time limit ends a search.
     n_jobs : int or None
@@ -180,7 +182,11 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
         table = table_to_learn(
-            X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
+            X,
+            kinds=options["kinds"],
+            missing=options["missing"],
+            max_levels=options["max_levels"],
+            groups=options["groups"],
         )
         if options["shape"] != "uniform":
             # parts of the rows keep these
@@ -199,6 +205,10 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         rows = ordered if is_sampled else rows_of_search(ordered, options["shape"])
         networks, seconds, stopped_by = self._learned(options, table, rows, seed, section)
         section.close()
+        if table.groups is not None:
+            networks = [network.with_metadata(groups=record_of_groups(table)) for network in networks]
+        if (of_all := table.all_rows) is not None:
+            networks = [network_of_all_rows(network, of_all.table, of_all.weights) for network in networks]
         self.networks_ = [network.in_order(table.names) for network in networks]
         self.n_networks_ = len(networks)
         self.table_ = table
@@ -417,12 +427,20 @@ def _usable_rows(
     """Return the positions, int64 (n,), of randomly drawn rows that a network can be learned from."""
     varying = [column for column in table.columns if not column.is_constant]
     lost = ""
+    # rows of a group are drawn together
+    codes = np.arange(table.n_rows) if table.groups is None else table.groups.codes
+    groups = np.unique(codes, return_inverse=True)[1]
+    n_groups = int(groups.max()) + 1
+    first = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+    order = np.argsort(groups, kind="stable")
     for _ in range(_MOST_DRAWS):
         if resampling == BOOTSTRAP:
-            rows = generator.integers(table.n_rows, size=table.n_rows)
+            drawn = generator.integers(n_groups, size=n_groups)
+            rows = np.concatenate([order[first[group] : first[group + 1]] for group in drawn])
         else:
-            size = max(round(_SHARE * table.n_rows), 1)
-            rows = np.sort(generator.choice(table.n_rows, size=size, replace=False))
+            size = max(round(_SHARE * n_groups), 1)
+            drawn = generator.choice(n_groups, size=size, replace=False)
+            rows = np.flatnonzero(np.isin(groups, drawn))
         lost = next((column.name for column in varying if _is_lost(column, rows, fixed)), "")
         if not lost:
             return rows

@@ -18,12 +18,14 @@ from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.frames import plain_frame
+from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import (
     GomeaBnError,
     GomeaBnWarning,
+    Option,
     Setting,
     check_callable,
     check_choice,
@@ -166,18 +168,28 @@ def table_to_learn(
     kinds: Mapping[str, str] | None,
     missing: str,
     max_levels: int,
+    groups: str | None = None,
 ) -> Table:
-    """Return the table of `source_table`; of one with weights the rows to search, with the point masses of all rows."""
+    """Return the table of `source_table`.
+
+    Of one with weights or groups these are the rows to search, with the point masses of all rows.
+    """
     if is_in_pieces(source):
         raise GomeaBnError(
             "Fronts and ensembles take no table in pieces, since they judge networks by rows in memory.",
             ["give one table, such as pandas.concat(frames) or pandas.read_parquet(folder)"],
         )
-    table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels)
+    table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups)
     if sample_weight is not None:
         from gomea_bn.data.weights import weighted_table
 
+        if table.groups is not None:
+            raise GomeaBnError(
+                [Option("sample_weight"), " and ", Option("groups"), " both decide how rows count."],
+                ["leave one of them out"],
+            )
         table = weighted_table(table, sample_weight)
+    table = rows_to_search_in_groups(table)
     if table.all_rows is None:
         return table
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)

@@ -376,6 +376,14 @@ class LearnerParameters(Parameters):
         panel=READING,
     )
     max_levels: int = option(50, Integer(2), "Largest number of levels of a discrete column.", panel=READING)
+    groups: str | None = option(
+        None,
+        None,
+        "Column that names the person, site or panel of every row: rows of one count and are left out together. It is "
+        "no variable unless --kind names it.",
+        panel=READING,
+        command="group",
+    )
     edge_search: EdgeSearch | None = None
     shape: str = option(
         "auto",

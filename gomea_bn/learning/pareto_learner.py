@@ -213,7 +213,12 @@ class ParetoBayesNetLearner(FrontParameters):
         objectives = objectives_of(self.objectives, expert is not None, self.target)
         began = perf_counter()
         table = table_to_learn(
-            X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
+            X,
+            sample_weight,
+            kinds=self.kinds,
+            missing=self.missing,
+            max_levels=self.max_levels,
+            groups=self.groups,
         )
         check_target(self.target, table)
         shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])

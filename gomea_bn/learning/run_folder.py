@@ -103,7 +103,7 @@ def run_record(
             "n_rows": table.n_rows,
             **{
                 key: learner.network_.metadata[key]
-                for key in ("weights", "copies")
+                for key in ("weights", "copies", "groups")
                 if key in learner.network_.metadata
             },
             "dropped_rows": list(table.dropped_rows),

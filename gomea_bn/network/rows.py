@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import from_numbers, source_name
+from gomea_bn.data.group_columns import group_codes
+from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.sources import source_frame
-from gomea_bn.data.table import Column, Table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.table import Column, RowGroups, Table
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, give_warning
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.known_rows import known_rows
@@ -72,6 +75,34 @@ def table_for(
                 "outside of; give the rows that the network was learned from."
             )
     return table
+
+
+def evidence_for(
+    network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], **options: Any
+) -> Table:
+    """Return the table of `table_for` with the rows that count as independent observations.
+
+    Of rows with the column of groups that the network was learned with these are the rows to search; without it all
+    rows count, with a warning. A `Table` without groups has such rows alone.
+    """
+    groups = network.metadata.get("groups")
+    if isinstance(data, Table):
+        return table_for(network, rows_to_search_in_groups(data), **options)
+    if not isinstance(groups, Mapping):
+        return table_for(network, data, **options)
+    frame, name = source_frame(data), str(groups["column"])
+    table = table_for(network, frame, **options)
+    if name not in map(str, frame.columns):
+        give_warning(
+            GomeaBnWarning(
+                f"The network was learned with groups by '{name}', which is no column of the rows: all of them count "
+                "as independent observations.",
+                ["give the rows with this column"],
+            )
+        )
+        return table
+    codes = group_codes(frame.iloc[:, column_positions(frame, [name])[name]], name)
+    return rows_to_search_in_groups(replace(table, groups=RowGroups(name, codes)))
 
 
 def rows_for(

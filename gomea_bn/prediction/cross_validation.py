@@ -51,6 +51,7 @@ def cross_validate(
     kinds: Mapping[str, str] | None = None,
     random_state: int | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: str | None = None,
 ) -> pd.DataFrame:
     """Return how well networks describe and predict rows that they were not learned from.
 
@@ -79,6 +80,9 @@ def cross_validate(
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows from 0 on, as of `BayesNetLearner.fit`: methods learn with them, and means are weighted by
         them. Rows of weight 0 are left out.
+    groups : str, optional
+        Column that names the group of every row, as of `BayesNetLearner`: rows of a group are in one fold, methods
+        learn from groups, and standard errors are those of means over groups. By default that of the learner.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def cross_validate(
     Raises
     ------
     GomeaBnError
-        For unknown methods or targets, fewer rows than folds, and tables that a method cannot learn from.
+        For unknown methods or targets, fewer rows or groups than folds, and tables that a method cannot learn from.
 
     Examples
     --------
@@ -118,11 +122,21 @@ def cross_validate(
         raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
     options = learner.get_params(deep=False)
     table = source_table(
-        data, kinds=kinds or options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
+        data,
+        kinds=kinds or options["kinds"],
+        missing=options["missing"],
+        max_levels=options["max_levels"],
+        groups=options["groups"] if groups is None else groups,
     )
-    options["kinds"] = None
+    # the table has these
+    options |= {"kinds": None, "groups": None}
     weights = np.ones(table.n_rows)
     if sample_weight is not None:
+        if table.groups is not None:
+            raise GomeaBnError(
+                [Option("sample_weight"), " and ", Option("groups"), " both decide how rows count."],
+                ["leave one of them out"],
+            )
         of_source = checked_weights(sample_weight, table.n_rows + len(table.dropped_rows))
         weights = np.delete(of_source, list(table.dropped_rows))
         table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0]
@@ -132,9 +146,11 @@ def cross_validate(
             hint = nearest(str(target), names)
             raise wrong_option("target", f"must be a column of the table, got {target!r:.80}.{hint}")
         target = names[target]
-    if table.n_rows < folds:
+    of_rows = np.arange(table.n_rows) if table.groups is None else table.groups.codes
+    if (n_units := len(np.unique(of_rows))) < folds:
+        what = "rows" if table.groups is None else "groups"
         raise GomeaBnError(
-            [Option("folds"), f" must be at most the number of rows, {table.n_rows:,}, got {folds:,}."]
+            [Option("folds"), f" must be at most the number of {what}, {n_units:,}, got {folds:,}."]
         )
     seed = seed_of(random_state)
     options |= {"random_state": seed, "max_seconds": max_seconds}
@@ -151,27 +167,37 @@ def cross_validate(
                 # values of held-out rows may lie outside the range of the others
                 warnings.simplefilter("ignore", GomeaBnWarning)
                 parts.append(_judged(_learned(method, kept, options, of_kept), kept, held_out, target))
-        of_rows = np.concatenate([weights[fold_of == fold] for fold in range(folds)])
+        order = np.argsort(fold_of, kind="stable")
         record = {}
         for measure in parts[0]:
             values = np.concatenate([part[measure] for part in parts])
             is_measured = ~np.isnan(values)
-            record[measure], record[f"{measure}_error"] = _mean(values[is_measured], of_rows[is_measured])
+            rows = order[is_measured]
+            record[measure], record[f"{measure}_error"] = _mean(
+                values[is_measured], weights[rows], of_rows[rows]
+            )
         records.append({**record, "seconds": (perf_counter() - began) / folds})
     result = pd.DataFrame(records, index=pd.Index(methods, name="method"))
     result.attrs["seed"] = seed
     return result
 
 
-def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the weighted mean of some values, NaN for none, and its standard error, NaN where it is unknown."""
-    n = len(values)
-    if not n:
+def _mean(
+    values: NDArray[np.float64], weights: NDArray[np.float64], groups: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the weighted mean of some values, NaN for none, and its standard error, NaN where it is unknown.
+
+    Values of a group are no independent ones: their deviations count as one sum (Liang & Zeger, "Longitudinal data
+    analysis using generalized linear models", 1986).
+    """
+    if not len(values):
         return np.nan, np.nan
     mean = float((weights * values).sum() / weights.sum())
+    codes = np.unique(groups, return_inverse=True)[1]
+    n = int(codes.max()) + 1
     if n < 2 or not np.isfinite(mean):
         return mean, np.nan
-    deviations = weights * (values - mean)
+    deviations = np.bincount(codes, weights * (values - mean))
     return mean, float(np.sqrt(n / (n - 1) * (deviations**2).sum()) / weights.sum())
 
 

@@ -63,13 +63,18 @@ def cell_probabilities(
 def folds_of(
     table: Table, target: str | None, n_folds: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return a random fold of every row, int64 (n_rows,); the values of the target are alike in all folds."""
-    keys = [generator.random(table.n_rows)]
+    """Return a random fold of every row, int64 (n_rows,); the values of the target are alike in all folds.
+
+    Rows of a group have one fold, and the means of the target in groups are alike.
+    """
+    codes = np.arange(table.n_rows) if table.groups is None else table.groups.codes
+    groups, sizes = np.unique(codes, return_inverse=True, return_counts=True)[1:]
+    keys = [generator.random(len(sizes))]
     if target is not None:
-        keys.append(table.columns[table.names.index(target)].values)
-    folds = np.empty(table.n_rows, np.int64)
-    folds[np.lexsort(keys)] = np.arange(table.n_rows) % n_folds
-    return folds
+        keys.append(np.bincount(groups, table.columns[table.names.index(target)].values) / sizes)
+    folds = np.empty(len(sizes), np.int64)
+    folds[np.lexsort(keys)] = np.arange(len(sizes)) % n_folds
+    return folds[groups]
 
 
 def crps(

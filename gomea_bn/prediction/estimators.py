@@ -25,6 +25,7 @@ from gomea_bn.errors import (
     check_probabilities,
     give_warning,
     row_list,
+    wrong_option,
 )
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
@@ -162,6 +163,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             )
         seed = seed_of(self.random_state)
         options = plain_options(self.learner or BayesNetLearner())
+        if options["groups"] == target:
+            raise wrong_option("groups", f"must be a column of X, got the target '{target}'.")
         options["kinds"] = {**(options["kinds"] or {}), target: self._kind}
         options["random_state"] = seed
         table = table_to_learn(
@@ -170,9 +173,10 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             kinds=options["kinds"],
             missing=options["missing"],
             max_levels=max(options["max_levels"], n_levels),
+            groups=options["groups"],
         )
-        # the table has these kinds already
-        options["kinds"] = None
+        # the table has these already
+        options |= {"kinds": None, "groups": None}
         usual = max(_SECONDS_OF_CELL * table.n_rows * (len(table.names) - 1), _SECONDS[0])
         if self.learner is None:
             options["curves"] = self._curves
@@ -303,11 +307,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     Parameters
     ----------
     learner : BayesNetLearner, optional
-        Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
-        `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
-        ``curves="none"`` and 5 s for tables of up to 100,000 cells of features, such as 6,000 rows of 16, in proportion
-        for larger ones, and at most 60 s. Columns follow mixtures of lines only with at least four times as many
-        seconds.
+        Learner of the network, with all its options: limits, knowledge, discretizer, shapes, and `groups`, a column of
+        X whose rows are held out together; never changed. Its `max_seconds` is for the whole fit, and its
+        `random_state` is ignored. By default a learner with ``curves="none"`` and 5 s for tables of up to 100,000 cells
+        of features, such as 6,000 rows of 16, in proportion for larger ones, and at most 60 s. Columns follow mixtures
+        of lines only with at least four times as many seconds.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges

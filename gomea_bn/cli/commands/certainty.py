@@ -235,12 +235,12 @@ def certify(
     wrong use, 3 network or data unusable, 130 interrupted before there was a bound.
     """
     from gomea_bn.certainty.certificate import certify as certificate_of
-    from gomea_bn.network.rows import table_for
+    from gomea_bn.network.rows import evidence_for
 
     with failing(UNUSABLE_DATA):
         rows = loaded_rows(data, reading)
         saved = named_network(network, rows)
-        table = table_for(saved, rows, allow_empty_bins=True)
+        table = evidence_for(saved, rows, allow_empty_bins=True)
     with answering("Interrupted before there was a bound."):
         certificate = certificate_of(
             saved,
@@ -273,12 +273,12 @@ def test_graph(
     unusable, 130 interrupted.
     """
     from gomea_bn.certainty import test_graph as result_of
-    from gomea_bn.network.rows import table_for
+    from gomea_bn.network.rows import evidence_for
 
     with failing(UNUSABLE_DATA):
         rows = loaded_rows(data, reading)
         saved = named_network(network, rows)
-        table = table_for(saved, rows, allow_missing=True, allow_empty_bins=True)
+        table = evidence_for(saved, rows, allow_missing=True, allow_empty_bins=True)
     with answering(data_may_be_wrong=True):
         result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
     if as_json:

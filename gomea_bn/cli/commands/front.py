@@ -153,6 +153,7 @@ def _front(
         max_levels=learner.max_levels,
         reading=reading,
         weight=weight,
+        groups=learner.groups,
     )
     sources: dict[str, dict[str, str]] = {
         name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}

@@ -190,6 +190,11 @@ def _read_source(
                 "--weight needs the rows in memory, and those of a folder are counted where they lie.",
                 ["write the rows into one file", "repeat every row as often as it was observed"],
             )
+        if learner.groups is not None:
+            raise GomeaBnError(
+                "--group needs the rows in memory, and those of a folder are counted where they lie.",
+                ["write the rows into one file"],
+            )
         refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop")])
         if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
@@ -211,6 +216,7 @@ def _read_source(
         max_levels=learner.max_levels,
         reading=reading,
         weight=weight,
+        groups=learner.groups,
     )
     digest = file_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))

@@ -10,7 +10,7 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of, read_kinds
-from gomea_bn.cli.options import AsJson, Data, Kind, MaxSeconds, Unknown, reads_table
+from gomea_bn.cli.options import AsJson, Data, Group, Kind, MaxSeconds, Unknown, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
@@ -99,6 +99,7 @@ def cross_validate(
     ] = None,
     out: Annotated[Path | None, opt("CSV file to write.", "--out", "-o")] = None,
     kind: Kind = None,
+    group: Group = None,
     max_seconds: MaxSeconds = 10.0,
     seed: Annotated[int | None, opt("Seed that repeats a run; by default random and printed.", min=0)] = None,
     as_json: AsJson = False,
@@ -125,6 +126,7 @@ def cross_validate(
                 max_seconds=limit(max_seconds),
                 kinds=read_kinds(kind or ()),
                 random_state=seed,
+                groups=group,
             )
     table = result.reset_index()
     if as_json:

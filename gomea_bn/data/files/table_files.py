@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,11 +94,11 @@ def read_frame(
 
 
 def read_file(
-    path: str | os.PathLike[str], options: ReadingOptions, weight: str | None = None
+    path: str | os.PathLike[str], options: ReadingOptions, apart: Mapping[str, str] | None = None
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
 
-    Dates are not converted here. The column `weight` is read whatever the options say.
+    Dates are not converted here. The columns of `apart` are as of `chosen_columns`.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -134,7 +135,7 @@ def read_file(
         frame, notes, doubts = read_sheet(text, ending, options)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
-    chosen = chosen_columns(frame, options.columns, options.drop, weight)
+    chosen = chosen_columns(frame, options.columns, options.drop, apart)
     frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
     return frame, notes + found, doubts + uncertain
 
@@ -323,7 +324,8 @@ class Loaded:
     """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
-    the column that has the weights of the rows, which is no variable.
+    the column that has the weights of the rows, which is no variable, and `groups` a column of the frame whose values
+    name the groups of the rows.
     """
 
     frame: pd.DataFrame
@@ -331,15 +333,24 @@ class Loaded:
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
+    groups: str | None = None
 
 
-def load(source: Any, options: ReadingOptions, weight: str | None = None) -> Loaded:
+def load(
+    source: Any, options: ReadingOptions, weight: str | None = None, groups: str | None = None
+) -> Loaded:
     """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
 
-    The column `weight` has the weights of the rows, whatever the options say.
+    The column `weight` has the weights of the rows, and `groups` names their groups, whatever the options say.
     """
+    named = {"sample_weight": weight, "groups": groups}
+    apart = {option: name for option, name in named.items() if name is not None}
+    if weight is not None and weight == groups:
+        raise GomeaBnError(
+            [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
+        )
     if isinstance(source, (str, os.PathLike)):
-        frame, notes, warnings = read_file(source, options, weight)
+        frame, notes, warnings = read_file(source, options, apart)
     else:
         frame = frame_of(source)
         for name in options.given:
@@ -347,10 +358,10 @@ def load(source: Any, options: ReadingOptions, weight: str | None = None) -> Loa
                 raise GomeaBnError(
                     [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
                 )
-        chosen = chosen_columns(frame, options.columns, options.drop, weight)
+        chosen = chosen_columns(frame, options.columns, options.drop, apart)
         frame, notes, warnings = without_symbols(chosen, options.na_values)
     weights = None
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights)
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups)

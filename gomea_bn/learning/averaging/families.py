@@ -46,7 +46,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
-from gomea_bn.network.rows import table_for
+from gomea_bn.network.rows import evidence_for
 from gomea_bn.network.tables import (
     MOST_SHOWN_CELLS,
     bin_widths,
@@ -166,7 +166,7 @@ def average_families(
     check_choice("line", line, LINES)
     check_choice("prefer", prefer, PREFERENCES)
     generator = np.random.default_rng(seed_of(random_state))
-    table = table_for(network, data, allow_missing=True)
+    table = evidence_for(network, data, allow_missing=True)
     rows = in_row_order(in_column_order(table))
     ordered = network.in_order(rows.names)
     of_tables, table = ordered.of_tables(), rows

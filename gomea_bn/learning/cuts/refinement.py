@@ -218,7 +218,7 @@ def refine_boundaries(
         cuts, after = session.network_cuts, before
     metadata = network.metadata
     # every row counts once, also in the score, and the score of the search is no longer that of the network
-    for name in ("weights", "copies", FAMILY_SCORES):
+    for name in ("weights", "copies", "groups", FAMILY_SCORES):
         metadata.pop(name, None)
     for name in SCORE_FIELDS:
         metadata.pop(name, None)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.columns import Column
+from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable, parts_of
@@ -65,7 +66,9 @@ class FrontNetworks(PooledNetworks):
             "data_sha256": digest,
             "shape": learner.shape,
         }
-        if (given := learner.table_.all_rows) is not None:
+        if learner.table_.groups is not None:
+            origin["groups"] = record_of_groups(learner.table_)
+        elif (given := learner.table_.all_rows) is not None:
             origin["weights"] = {"rows": given.table.n_rows, "searched": learner.table_.n_rows}
 
         found = [member for member in searched.members if isinstance(member, int)]

@@ -90,6 +90,17 @@ def to_text(
 def evidence_text(network: NetworkLike) -> str:
     """Return the sentence on rows that the search did not count as the tables do: by weight, or copies; "" if none."""
     weights, copies = network.metadata.get("weights"), network.metadata.get("copies")
+    groups = network.metadata.get("groups")
+    if isinstance(groups, Mapping) and all(
+        is_integer(groups.get(name)) for name in ("groups", "rows", "searched")
+    ):
+        of_groups = f"{counted(groups['groups'], 'group')} of {groups['rows']:,} rows by {groups['column']!r}"
+        if groups["searched"] == groups["rows"]:
+            return f"The rows of {of_groups} are hardly more alike than others: all are evidence."
+        return (
+            f"Rows of a group are no independent observations: of {of_groups}, {groups['searched']:,} rows drawn at "
+            "random are evidence for edges and cuts."
+        )
     if isinstance(weights, Mapping) and all(is_integer(weights.get(name)) for name in ("rows", "searched")):
         rows = counted(weights["rows"], "row")
         counted_rows = "all by weight" if "sum" in weights else "these"
