@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy
 from numpy.typing import NDArray
-from pricing_examples import curved_column, curves_scorer
+from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
@@ -60,7 +60,7 @@ def log_evidence(
         for function in range(curves.first[parent], min(curves.first[parent + 1], curves.first[parent] + 7))
         if precisions[function] < np.inf
     ]
-    x, codes = logits.functions[:, chosen].astype(float), logits.codes[child]
+    x, codes = functions_of_rows(logits.cells, chosen), logits.codes[child]
     n_levels, shares = int(logits.n_levels[child]), logits.shares[child]
     of_prior = factor * precisions[chosen]
     free = list(range(1, n_levels - 1))
@@ -182,7 +182,7 @@ def test_the_last_rows_count_once() -> None:
 def test_many_rows_are_judged_by_some_of_them() -> None:
     scorer = curves_scorer(chain(2, 45_000))
     logits = scorer.rows.curves.logits
-    assert len(logits.functions) == 6_000
+    assert logits.codes.shape[1] == 6_000
     assert logits.weight == pytest.approx(45_000 / 6_000)
     gains = [
         score(of_rows, 3, 1, 2) - of_rows.rows.curves.logits.alone[3]
