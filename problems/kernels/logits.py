@@ -442,10 +442,9 @@ def logit_gain(
 ) -> float:
     """Return what a logit of `size` functions gains over the shares of the levels, in nats of all rows of the table.
 
-    It is Laplace's approximation of the log marginal likelihood. Functions of a parent follow each other.
-    ``scratch.cells.parameters`` has the first coefficients, and their prior precisions in row 2, ``scratch.levels`` the first
-    constants and positions. The likelihood is that of functions that are constant within cells, the information that
-    within coarse ones.
+    It is Laplace's approximation of the log marginal likelihood. Functions of a parent follow each other. Parameters
+    of the cells have the first coefficients, and prior precisions in row 2; ``scratch.levels`` has the first constants
+    and positions. Functions are constant within cells for the likelihood, and within coarse ones for the information.
     """
     n_levels, m = data.n_levels[child], data.codes.shape[1]
     shares, levels, work = data.shares[child], scratch.levels, scratch.cells
