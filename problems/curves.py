@@ -695,8 +695,8 @@ def _logit_data(
 def cell_data(functions: Sequence[NDArray[np.float64]], n_most: int) -> CellData:
     """Return columns as cells, given the functions of each, float64 (n_rows, n_functions), a line first if it is one.
 
-    Rows with equal functions are in one cell, where at most `n_most` differ; otherwise their lines are in cells of one
-    width. Coarse cells are made in the same way.
+    Rows with equal functions are in one cell; of a line with more than `n_most` values, those in intervals of one width
+    are. Coarse cells are made in the same way.
     """
     fine, coarse = ([_cells(values, most) for values in functions] for most in (n_most, min(n_most, COARSE)))
     return CellData(
@@ -707,13 +707,13 @@ def cell_data(functions: Sequence[NDArray[np.float64]], n_most: int) -> CellData
 
 
 def _cells(functions: NDArray[np.float64], n_most: int) -> NDArray[np.int32]:
-    """Return the cell of every row, below `n_most`, int32 (n_rows,); every cell has rows."""
-    seen = functions[:, :MOST_PER_PARENT]
-    # levels beyond those with functions are equal
+    """Return the cell of every row, int32 (n_rows,); every cell has rows, and a line at most `n_most` cells."""
     is_line = len(np.unique(functions[:, 0])) > MOST_PER_PARENT
-    keys = functions[:, 0] if is_line else seen @ np.sqrt(np.arange(2.0, 2.0 + seen.shape[1]))
+    # of more levels than a family has functions, the first ones alone have any
+    seen = functions if functions.shape[1] <= MOST_TERMS else functions[:, :MOST_PER_PARENT]
+    keys = functions[:, 0] if is_line else np.unique(seen, axis=0, return_inverse=True)[1].ravel()
     cells = np.unique(keys, return_inverse=True)[1]
-    if cells.max(initial=0) >= n_most:
+    if is_line and cells.max(initial=0) >= n_most:
         low, high = keys.min(), keys.max()
         places = np.minimum((keys - low) / (high - low) * n_most, n_most - 1).astype(np.int64)
         cells = np.unique(places, return_inverse=True)[1]
@@ -943,7 +943,7 @@ def new_cell_scratch(cells: CellData, n_further: int) -> CellScratch:
         lanes=zeros_by_pages((n_parents, LANES, n_most), np.float64),
         crossed=np.zeros((n_further, n_parents, cells.of_coarse.shape[1])),
         weights=np.zeros(m),
-        of_pair=np.zeros(COARSE * COARSE),
+        of_pair=np.zeros(cells.of_coarse.shape[1] ** 2),
         product=np.zeros((n_functions, cells.of_coarse.shape[1])),
         system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
         parameters=np.zeros((5, MOST_PARAMETERS)),
