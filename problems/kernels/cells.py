@@ -16,7 +16,7 @@ from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import eliminate
 
 COARSE = 64
-"""Most cells of a column within which functions are constant for the information."""
+"""Most cells of a continuous column within which functions are constant for the information."""
 ITEMS_OF_BLOCK = 128
 """Rows, or combinations of the cells of parents, that are dealt with together."""
 LANES = 4
@@ -32,7 +32,7 @@ _RIDGE = 1e-6
 class CellData(NamedTuple):
     """m rows of N columns with M functions, in random order, as cells within which functions are constant.
 
-    Up to `COARSE` cells of a column are coarse ones as well.
+    Up to `COARSE` cells of a column, and those of levels, are coarse ones as well.
     """
 
     fine: NDArray[np.int32]  # (N, m)
@@ -54,7 +54,7 @@ class CellScratch(NamedTuple):
     lanes: NDArray[np.float64]  # (P, LANES, most cells) sums of derivatives
     crossed: NDArray[np.float64]  # (further parameters, P, most coarse cells) sums of information
     weights: NDArray[np.float64]  # (m,) information of items
-    of_pair: NDArray[np.float64]  # (COARSE * COARSE,) weights by cells of two parents
+    of_pair: NDArray[np.float64]  # (most coarse cells squared,) weights by cells of two parents
     product: NDArray[np.float64]  # (most functions of a parent, most coarse cells)
     system: NDArray[np.float64]  # (most, most + 1) upper part of the information, then its factor; a step
     # (5, most) present parameters and former ones, prior precisions, least pivots, gradient; coefficients come first

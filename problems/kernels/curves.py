@@ -61,7 +61,7 @@ MOST_WITH_PRODUCTS = 128
 
 # nats by which the estimate of a logit of curves, or of lines, is larger without doubt; what is a line for odds is a
 # curve for a regression, so that the former is also a share
-_LEAST_LEAD_OF_CURVES, _LEAST_SHARE_OF_CURVES, _LEAST_LEAD_OF_LINES = 10.0, 0.15, 5.0
+_LEAST_LEAD_OF_CURVES, _LEAST_SHARE_OF_CURVES, _LEAST_LEAD_OF_LINES = 10.0, 0.35, 5.0
 # the same of a count
 _LEAST_LEAD = 30.0
 _LEAST_SHARE = 0.15
@@ -457,14 +457,18 @@ def regress_levels(
 def _estimated_gain(curves: CurveData, scratch: CurveScratch, child: int, size: int) -> float:
     """Return about what the logit that `regress_levels` has started gains, -inf without one.
 
-    It is the gain of the regression of its positions, as if they were normal given the parents.
+    It is the gain of the regression of its positions, as if they were normal given the parents, and at most what levels
+    that are known gain.
     """
     if size < 0:
         return -np.inf
-    logits, gain = curves.logits, 0.0
+    logits, occam, entropy = curves.logits, 0.0, 0.0
     for i in range(size):
-        gain += 0.5 * log(scratch.logits.cells.parameters[2, i + 1] / scratch.system[i, i])
-    return gain - 0.5 * logits.weight * logits.codes.shape[1] * log(scratch.logits.state[1])
+        occam += 0.5 * log(scratch.logits.cells.parameters[2, i + 1] / scratch.system[i, i])
+    for k in range(logits.n_levels[child]):
+        entropy -= logits.shares[child, k] * log(logits.shares[child, k])
+    n_rows = logits.weight * logits.codes.shape[1]
+    return occam + n_rows * min(-0.5 * log(scratch.logits.state[1]), entropy)
 
 
 @kernel
