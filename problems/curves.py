@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.counts import CountData
+from gomea_bn.problems.kernels.cells import COARSE, ITEMS_OF_BLOCK, LANES, CellData, CellScratch
+from gomea_bn.problems.kernels.counts import CountData, CountScratch
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     LINES,
@@ -32,10 +33,9 @@ from gomea_bn.problems.kernels.curves import (
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
+    MOST_PER_PARENT,
     MOST_TERMS,
-    N_OF_ROW,
-    ROWS_AT_ONCE,
-    ROWS_OF_BLOCK,
+    N_OF_ITEM,
     LogitData,
     LogitScratch,
 )
@@ -689,10 +689,51 @@ def _logit_data(
     shares = np.zeros((n, max(int(n_levels.max()), 1)))
     for v in np.flatnonzero(n_levels).tolist():
         shares[v, : n_levels[v]] = np.bincount(codes[v]) / m
-    of_columns = [column.of_rows(0, n_rows)[some].astype(np.float32) for column in functions]
-    return LogitData(
-        np.concatenate(of_columns, axis=1), codes, n_levels, shares, np.zeros(n), n_rows / m
-    ), counts
+    cells = cell_data([column.of_rows(0, n_rows)[some] for column in functions], CELLS)
+    return LogitData(cells, codes, n_levels, shares, np.zeros(n), n_rows / m), counts
+
+
+def cell_data(functions: Sequence[NDArray[np.float64]], n_most: int) -> CellData:
+    """Return columns as cells, given the functions of each, float64 (n_rows, n_functions), a line first if it is one.
+
+    Rows with equal functions are in one cell; of a line with more than `n_most` values, those in intervals of one width
+    are. Coarse cells are made in the same way.
+    """
+    fine, coarse = ([_cells(values, most) for values in functions] for most in (n_most, min(n_most, COARSE)))
+    return CellData(
+        *_cell_means(functions, fine),
+        *_cell_means(functions, coarse),
+        np.repeat(np.arange(len(functions)), [values.shape[1] for values in functions]).astype(np.int64),
+    )
+
+
+def _cells(functions: NDArray[np.float64], n_most: int) -> NDArray[np.int32]:
+    """Return the cell of every row, int32 (n_rows,); every cell has rows, and a line at most `n_most` cells."""
+    is_line = len(np.unique(functions[:, 0])) > MOST_PER_PARENT
+    # of more levels than a family has functions, the first ones alone have any
+    seen = functions if functions.shape[1] <= MOST_TERMS else functions[:, :MOST_PER_PARENT]
+    keys = functions[:, 0] if is_line else np.unique(seen, axis=0, return_inverse=True)[1].ravel()
+    cells = np.unique(keys, return_inverse=True)[1]
+    if is_line and cells.max(initial=0) >= n_most:
+        low, high = keys.min(), keys.max()
+        places = np.minimum((keys - low) / (high - low) * n_most, n_most - 1).astype(np.int64)
+        cells = np.unique(places, return_inverse=True)[1]
+    return cells.astype(np.int32)
+
+
+def _cell_means(
+    functions: Sequence[NDArray[np.float64]], cells: Sequence[NDArray[np.int32]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+    """Return cells by column, (N, m), their numbers, (N,), and the means of functions in cells, (M, most cells)."""
+    n_cells = np.array([of_column.max(initial=0) + 1 for of_column in cells], np.int64)
+    means = np.zeros((sum(values.shape[1] for values in functions), int(n_cells.max(initial=1))))
+    place = 0
+    for values, of_column in zip(functions, cells, strict=True):
+        counts = np.bincount(of_column)
+        for function in values.T:
+            means[place, : len(counts)] = np.bincount(of_column, function) / counts
+            place += 1
+    return np.stack(cells), n_cells, means
 
 
 def _count_data(variables: Sequence[ScoredVariable], some: NDArray[np.int64]) -> CountData:
@@ -754,8 +795,9 @@ def no_counts(n_variables: int) -> CountData:
 
 def no_logits(n_variables: int) -> LogitData:
     """Return data with which no discrete column follows curves."""
+    nothing = np.zeros((n_variables, 0), np.int32), np.zeros(n_variables, np.int64), np.zeros((0, 1))
     return LogitData(
-        np.zeros((0, 0), np.float32),
+        CellData(*nothing, *nothing, np.zeros(0, np.int64)),
         np.zeros((n_variables, 0), np.uint8),
         np.zeros(n_variables, np.int64),
         np.zeros((n_variables, 1)),
@@ -889,18 +931,39 @@ def no_curves() -> CurveData:
     )
 
 
-def new_logit_scratch(n_rows: int, n_levels: int) -> LogitScratch:
-    """Return the work space of one thread for logits of columns with at most `n_levels` levels."""
-    return LogitScratch(
-        rows=zeros_by_pages((n_rows, 1 + MOST_TERMS), np.float32),
-        some=np.zeros((2 * ROWS_AT_ONCE, 1 + MOST_TERMS)),
+def new_cell_scratch(cells: CellData, n_further: int) -> CellScratch:
+    """Return the work space of one thread for sums over cells, with a number of parameters apart from coefficients."""
+    m, n_most = cells.fine.shape[1], max(cells.of_fine.shape[1], cells.of_coarse.shape[1])
+    n_parents = min(len(cells.fine), MOST_TERMS)
+    n_functions = np.bincount(cells.column, minlength=1).max(initial=1)
+    return CellScratch(
+        parents=np.zeros((n_parents + 1, 2), np.int64),
+        combined=zeros_by_pages((n_parents, m), np.int32),
+        joint=np.zeros(m, np.int32),
+        heights=zeros_by_pages((n_parents, n_most), np.float64),
+        lanes=zeros_by_pages((n_parents, LANES, n_most), np.float64),
+        crossed=np.zeros((n_further, n_parents, cells.of_coarse.shape[1])),
+        weights=np.zeros(m),
+        of_pair=np.zeros(cells.of_coarse.shape[1] ** 2),
+        product=np.zeros((n_functions, cells.of_coarse.shape[1])),
         system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
         parameters=np.zeros((5, MOST_PARAMETERS)),
-        crossed=np.zeros((2 * n_levels, 1 + MOST_TERMS)),
-        block=np.zeros((N_OF_ROW + n_levels, ROWS_OF_BLOCK)),
+    )
+
+
+def new_logit_scratch(cells: CellData, n_levels: int) -> LogitScratch:
+    """Return the work space of one thread for logits of columns with at most `n_levels` levels."""
+    n_free = max(n_levels - 2, 0)
+    m = cells.fine.shape[1]
+    return LogitScratch(
+        cells=new_cell_scratch(cells, 2 * n_free),
+        counts=np.zeros((n_levels, m)),
+        totals=np.zeros(m),
+        block=np.zeros((N_OF_ITEM + n_levels, ITEMS_OF_BLOCK)),
+        sums=np.zeros((1 + 2 * n_free + 3 * n_free * (n_free + 1) // 2, ITEMS_OF_BLOCK)),
         levels=np.zeros((4, n_levels)),
         between=np.zeros((n_levels, n_levels + 1)),
-        state=np.zeros(5),
+        state=np.zeros(2),
     )
 
 
@@ -918,8 +981,15 @@ def new_transform_scratch() -> TransformScratch:
 def new_curve_scratch(curves: CurveData) -> CurveScratch:
     """Return the work space of one thread for curves."""
     size = min(len(curves.products), MOST_FUNCTIONS)
-    n_rows, n_levels = len(curves.logits.functions), curves.logits.shares.shape[1]
-    logits = new_logit_scratch(n_rows, n_levels)
+    cells, n_levels = curves.logits.cells, curves.logits.shares.shape[1]
+    logits, n_counted = new_logit_scratch(cells, n_levels), curves.counts.values.shape[1]
+    counts = CountScratch(
+        logits.cells,
+        np.zeros(n_counted),
+        np.zeros((2, ITEMS_OF_BLOCK)),
+        np.zeros(len(curves.counts.sizes)),
+        np.zeros(3),
+    )
     residuals, squares, scores, work = np.zeros((4, curves.tails.cells.shape[1]), np.float32)
     tails = TailScratch(
         residuals,
@@ -963,6 +1033,7 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
             np.zeros(MOST_WITH_PRODUCTS),
             np.zeros(2, np.int64),
         ),
+        counts,
         np.zeros(1, np.int64),
         np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM),
         np.zeros(2, np.int64),

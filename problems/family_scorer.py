@@ -31,6 +31,7 @@ from gomea_bn.problems.kernels.score import (
     MOST_MEMBERS,
     FamilyCache,
     RowData,
+    ScoreCache,
     ScoreRule,
     ScoreScratch,
     cache_merge,
@@ -161,6 +162,11 @@ def new_cache(capacity: int) -> FamilyCache:
     )
 
 
+def new_score_cache(capacity: int) -> ScoreCache:
+    """Return empty tables for scores; `capacity`, of each, is a power of two."""
+    return ScoreCache(new_cache(capacity), new_cache(capacity))
+
+
 class ThreadCaches:
     """A cache of limited bytes that is only read while threads run; their new scores are merged afterwards."""
 
@@ -282,6 +288,7 @@ class FamilyScorer:
     `cache_bytes` limits the shared score cache, and `growth` is room for policies that enter later. `completion` says
     which values are completed; only for discrete columns, and not for the score of misfits. `curves`
     (`curves.curve_data`) make the score of a family that of its table or of curves of its parents, whichever is better.
+    `curve_caches` are those of another scorer with the same curves, whose scores by curves both share.
 
     Variable i under a policy is the row ``view_offset[i] + policy`` of ``rows.codes``; the cardinality of a free index
     in a library is 0. `constant_score` is the part of the score of every network in nats which scores of families leave
@@ -299,6 +306,7 @@ class FamilyScorer:
         cache_bytes: int = 1 << 26,
         growth: LibraryGrowth | None = None,
         curves: CurveData | None = None,
+        curve_caches: ThreadCaches | None = None,
         completion: Completion | None = None,
     ) -> None:
         self.variables = tuple(variables)
@@ -335,6 +343,7 @@ class FamilyScorer:
         )
         self.n_rows = self.rows.codes.shape[1]
         self.caches = ThreadCaches(cache_bytes)
+        self.curve_caches = ThreadCaches(cache_bytes) if curve_caches is None else curve_caches
         self._scratch = self.new_scratch()
         # of spare threads
         self._more_scratch: list[ScoreScratch] = []
@@ -554,7 +563,8 @@ class FamilyScorer:
 
         def score_part(part: int) -> None:
             some = slice(ends[part], ends[part + 1])
-            shared, writable = self.caches.pair(part, n_parts) if use_cache else (new_cache(2), new_cache(0))
+            nothing = new_score_cache(2), new_score_cache(0)
+            shared, writable = self.cache_pair(part, n_parts) if use_cache else nothing
             score_families(
                 self.rows,
                 self.rule,
@@ -568,7 +578,7 @@ class FamilyScorer:
 
         in_spare_threads(score_part, range(n_parts))
         if use_cache and n_parts > 1:
-            self.caches.merge()
+            self.merge_caches()
         return scores
 
     def table_scores(self, families: Iterable[Family]) -> NDArray[np.float64]:
@@ -576,9 +586,30 @@ class FamilyScorer:
         rows = self.rows._replace(curves=no_curves())
         offsets, views = self.encode(families)
         scores = np.empty(len(offsets) - 1)
-        score_families(rows, self.rule, self._scratch, new_cache(2), new_cache(0), offsets, views, scores)
+        caches = new_score_cache(2), new_score_cache(0)
+        score_families(rows, self.rule, self._scratch, *caches, offsets, views, scores)
         return scores
 
+    def cache_pair(self, thread: int, n_threads: int) -> tuple[ScoreCache, ScoreCache]:
+        """Return the tables that a thread reads, and those that it also writes, see `ThreadCaches.pair`."""
+        of_families = self.caches.pair(thread, n_threads)
+        of_curves = self.curve_caches.pair(thread, n_threads)
+        return ScoreCache(of_families[0], of_curves[0]), ScoreCache(of_families[1], of_curves[1])
+
+    def grown_cache(self, thread: int, cache: ScoreCache) -> ScoreCache:
+        """Return a thread's tables with room for further scores; called by that thread between its kernels."""
+        return ScoreCache(
+            self.caches.grown(thread, cache.families), self.curve_caches.grown(thread, cache.curves)
+        )
+
+    def merge_caches(self) -> None:
+        """Move the threads' new scores into the shared tables, in thread order."""
+        self.caches.merge()
+        self.curve_caches.merge()
+
     def reserve(self, n_more: int) -> None:
-        """Make room in the cache for `n_more` entries, up to its limit."""
+        """Make room in the caches for `n_more` families, up to their limits."""
         self.caches.reserve(n_more)
+        if has_curves(self.rows.curves):
+            # a family enters with its score and its number of parameters
+            self.curve_caches.reserve(2 * n_more)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import no_curves
-from gomea_bn.problems.family_scorer import FamilyScorer, new_cache, new_scratch
+from gomea_bn.problems.family_scorer import FamilyScorer, new_score_cache, new_scratch
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, move_chain, reinsert
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
@@ -202,7 +202,7 @@ class Screening:
         # gains on few rows must not count more than their rows
         self._rule = bic._replace(weight=0.0, extrapolates=False)
         self._scratch = new_scratch(n_rows, scorer.max_cardinality)
-        self._caches = (new_cache(2), new_cache(0))
+        self._caches = (new_score_cache(2), new_score_cache(0))
 
     def _log_likelihood(self, families: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return log likelihoods of children, whose views come last in `families`, shape (n, members)."""

@@ -163,7 +163,13 @@ class StructureProblem(DiscreteDefaults):
             for v, variable in enumerate(scorer.variables)
         ]
         return StructureProblem(
-            FamilyScorer(variables, scorer.method, scorer.rule, curves=scorer.rows.curves),
+            FamilyScorer(
+                variables,
+                scorer.method,
+                scorer.rule,
+                curves=scorer.rows.curves,
+                curve_caches=scorer.curve_caches,
+            ),
             self.edge_rules,
             random_repair=self.rules.random_order,
             initial_indegree=self.initial_indegree,
@@ -305,7 +311,7 @@ class StructureProblem(DiscreteDefaults):
         """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
         scorer = self.scorer
         while len(self._data) < n_threads:
-            shared, writable = scorer.caches.pair(len(self._data), n_threads)
+            shared, writable = scorer.cache_pair(len(self._data), n_threads)
             self._data.append(
                 StructureData(
                     rules=self.rules,
@@ -317,7 +323,7 @@ class StructureProblem(DiscreteDefaults):
                     work=self._work(),
                 )
             )
-        pairs = [scorer.caches.pair(thread, n_threads) for thread in range(n_threads)]
+        pairs = [scorer.cache_pair(thread, n_threads) for thread in range(n_threads)]
         return [
             data._replace(shared=shared, writable=writable)
             for data, (shared, writable) in zip(self._data[:n_threads], pairs, strict=True)
@@ -325,11 +331,11 @@ class StructureProblem(DiscreteDefaults):
 
     def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
         """Return the data with room in the thread's cache; called by that thread between its kernels."""
-        return data._replace(writable=self.scorer.caches.grown(thread, data.writable))
+        return data._replace(writable=self.scorer.grown_cache(thread, data.writable))
 
     def generation_ended(self) -> None:
         """Merge the threads' new scores into the shared cache, in thread order."""
-        self.scorer.caches.merge()
+        self.scorer.merge_caches()
 
     def statistics(self) -> dict[str, int]:
         """Return the numbers of families scored by counting and found in a cache, and those of the pricer."""

@@ -247,13 +247,13 @@ def _search_front_once(n_threads: int, is_wide: bool) -> None:
 
 def _fit_logit() -> None:
     """Call the kernels of networks whose target follows a logit."""
-    from gomea_bn.problems.curves import new_logit_scratch
-    from gomea_bn.problems.kernels.logits import WHOLE, LogitData, logit_gain, start_logit
+    from gomea_bn.problems.curves import cell_data, new_logit_scratch
+    from gomea_bn.problems.kernels.logits import LogitData, logit_gain, start_logit
 
-    scratch = new_logit_scratch(4, 2)
-    scratch.rows[:, :2] = np.array([[1, -1], [1, 1], [1, -1], [1, 1]])
-    scratch.parameters[2, 1] = 1.0
+    cells = cell_data([np.array([[-1.0], [1.0], [-1.0], [1.0]])], 2)
+    scratch = new_logit_scratch(cells, 2)
+    scratch.cells.parameters[2, 1] = 1.0
     codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
-    data = LogitData(scratch.rows[:, :1].copy(), codes, levels, shares, np.zeros(1), 1.0)
+    data = LogitData(cells, codes, levels, shares, np.zeros(1), 1.0)
     start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4)
-    logit_gain(data, scratch, 0, 1, WHOLE)
+    logit_gain(data, scratch, np.zeros(1, np.int64), 0, 1)

@@ -8,22 +8,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.logits import (
-    CONTINUED,
-    ESTIMATED,
-    MOST_TERMS,
-    ROWS_AT_ONCE,
-    ROWS_OF_BLOCK,
-    LogitScratch,
-    add_products,
-    add_residuals,
+from gomea_bn.problems.kernels.cells import (
+    ITEMS_OF_BLOCK,
+    CellData,
+    CellScratch,
+    Items,
+    add_derivatives,
+    list_parents,
     newton_step,
+    set_gradient,
+    set_information,
     set_sums,
+    start_sums,
 )
 from gomea_bn.runtime.jit import kernel, separate_kernel
 
 MOST_CURVES = 5
 """Most functions of a parent of a count next to its values in its own units, the smoothest ones."""
+
+WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
+"""A count is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 
 # a part of the rows is enough for the information, of a fewest number of rows per parameter
 _PART = 8
@@ -41,7 +45,7 @@ _LEAST_LOG, _MOST_LOG = -30.0, 20.0
 
 
 class CountData(NamedTuple):
-    """Columns of counts, in the rows of `LogitData`; without such columns there are no rows.
+    """Columns of counts, in the rows of `CellData`; without such columns there are no rows.
 
     A count with the mean exp(f) has a negative binomial distribution, whose variance is exp(f) + exp(2 f) / size; it is
     a Poisson distribution where the size is infinite. f is a constant and a sum of functions of the parents.
@@ -59,65 +63,78 @@ class CountData(NamedTuple):
     ]  # (S, most + 1) part of the log probability of every number that f leaves alone
 
 
+class CountScratch(NamedTuple):
+    """One thread's work space; mutated."""
+
+    cells: CellScratch
+    means: NDArray[np.float64]  # (m,)
+    block: NDArray[np.float64]  # (2, ITEMS_OF_BLOCK) sums of functions, and derivatives
+    totals: NDArray[np.float64]  # (S,) log likelihoods by size
+    state: NDArray[np.float64]  # (3,) number of the size, factor of the precisions, determinant
+
+
 @kernel
 def _log_likelihood(
-    counts: CountData, scratch: LogitScratch, child: int, n_all: int, n_rows: int, number: int, is_whole: bool
+    counts: CountData,
+    data: CellData,
+    scratch: CountScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    items: Items,
+    number: int,
+    is_whole: bool,
 ) -> float:
     """Return the log likelihood of the first rows, and fill its gradient; as a whole also the expected information.
 
-    All are multiplied by the number of all rows over that of the first ones. `number` is that of the size. The last
-    column of ``scratch.rows`` gets the means.
+    All are multiplied by the number of all rows over that of the first ones. `number` is that of the size. Means of
+    these rows are set.
     """
     values, constants, size = counts.values[child], counts.constants[number], counts.sizes[number]
-    system, gradient = scratch.system, scratch.parameters[4]
-    f, residual, weight = scratch.block[0], scratch.block[4], scratch.block[5]
-    gradient[:n_all] = 0.0
-    if is_whole:
-        for i in range(n_all):
-            system[i, :n_all] = 0.0
-    total = 0.0
-    for start in range(0, n_rows, ROWS_OF_BLOCK):
-        set_sums(scratch, n_all, start, n_rows)
-        n_block = min(ROWS_OF_BLOCK, n_rows - start)
+    work, n_all, value, of_constant = scratch.cells, functions.shape[0] + 1, 0.0, 0.0
+    start_sums(data, work, items, functions, 0)
+    for start in range(0, items.number, ITEMS_OF_BLOCK):
+        n_block = min(ITEMS_OF_BLOCK, items.number - start)
+        f, derivatives = scratch.block[0, :n_block], scratch.block[1, :n_block]
+        set_sums(data, work, items, start, f)
         for r in range(n_block):
             of_row = min(max(f[r], _LEAST_LOG), _MOST_LOG)
-            value, mean, share = values[start + r], exp(of_row), 1.0
+            count, mean, share = values[start + r], exp(of_row), 1.0
             if number == 0:
-                total += value * of_row - mean
+                value += count * of_row - mean
             else:
                 share = size / (size + mean)
-                total += value * of_row + (value + size) * log(share)
-            total += constants[value]
-            residual[r] = (value - mean) * share
-            scratch.rows[start + r, MOST_TERMS] = mean
-            weight[r] = mean * share
-        residual[n_block:] = 0.0
-        weight[n_block:] = 0.0
-        add_residuals(scratch, n_all, start, n_block, n_rows)
-        if is_whole:
-            for first in range(0, n_block, ROWS_AT_ONCE):
-                add_products(scratch, n_all, start, first, n_block)
-    more = values.shape[0] / n_rows
+                value += count * of_row + (count + size) * log(share)
+            value += constants[count]
+            derivatives[r] = (count - mean) * share
+            of_constant += derivatives[r]
+            scratch.means[start + r] = mean
+            work.weights[start + r] = mean * share
+        add_derivatives(data, work, items, start, derivatives)
+    work.parameters[4, 0] = of_constant
+    set_gradient(data, work, items, functions)
+    if is_whole:
+        set_information(data, work, items, functions, 0)
+    more = values.shape[0] / items.number
     for i in range(n_all):
-        gradient[i] *= more
+        work.parameters[4, i] *= more
         if is_whole:
             for j in range(i, n_all):
-                system[i, j] *= more
-    return total * more
+                work.system[i, j] *= more
+    return value * more
 
 
 @kernel
 def _likeliest_size(
-    counts: CountData, scratch: LogitScratch, child: int, n_rows: int, first: int, last: int
+    counts: CountData, scratch: CountScratch, child: int, n_rows: int, first: int, last: int
 ) -> int:
     """Return the number of the size, from `first` to `last`, under which the first rows are likeliest.
 
     Means are those of `_log_likelihood`.
     """
-    values, totals = counts.values[child], scratch.parameters[3]
+    values, totals = counts.values[child], scratch.totals
     totals[first : last + 1] = 0.0
     for row in range(n_rows):
-        value, mean = values[row], np.float64(scratch.rows[row, MOST_TERMS])
+        value, mean = values[row], scratch.means[row]
         for s in range(first, last + 1):
             size = counts.sizes[s]
             of_mean = -mean if s == 0 else (value + size) * log(size / (size + mean))
@@ -136,36 +153,31 @@ def _n_of_estimate(m: int, n_all: int) -> int:
     return m if 2 * n_some > m else n_some
 
 
-@kernel
-def gather_counted(
-    all_functions: NDArray[np.float32],
-    scratch: LogitScratch,
-    functions: NDArray[np.int64],
-    size: int,
-    how: int,
-) -> None:
-    """Fill ``scratch.rows`` with ones and the first `size` functions, for the rows that `count_gain` needs."""
-    m = all_functions.shape[0]
-    n_some = _n_of_estimate(m, size + 1)
-    for row in range(n_some if how == CONTINUED else 0, n_some if how == ESTIMATED else m):
-        of_row, values = all_functions[row], scratch.rows[row]
-        values[0] = 1.0
-        for i in range(size):
-            values[i + 1] = of_row[functions[i]]
-
-
 @separate_kernel
-def count_gain(counts: CountData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
+def count_gain(
+    counts: CountData,
+    data: CellData,
+    scratch: CountScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    how: int,
+) -> float:
     """Return how much a column of counts gains over itself without parents, in nats of the rows here.
 
     It is Laplace's approximation of the log marginal likelihood, with the expected information, which some rows give.
-    ``scratch.rows`` has ones and the functions of the parents, and ``scratch.parameters`` their prior precisions, in
-    rows, in row 2, from the second place on. It gets the coefficients in row 0. `how` is `WHOLE`, `ESTIMATED`, by some
+    ``scratch.cells.parameters`` has the prior precisions of the functions, in rows, in row 2, from the second place on.
+    It gets the coefficients in row 0. Functions of a parent follow each other. `how` is `WHOLE`, `ESTIMATED`, by some
     rows, or `CONTINUED` right after an estimate.
     """
-    m, n_all, mean = counts.values.shape[1], size + 1, counts.means[child]
-    system, state = scratch.system, scratch.state
-    present, before, precisions = scratch.parameters[0], scratch.parameters[1], scratch.parameters[2]
+    m, n_all, mean = counts.values.shape[1], functions.shape[0] + 1, counts.means[child]
+    work, state = scratch.cells, scratch.state
+    system, present, before, precisions = (
+        work.system,
+        work.parameters[0],
+        work.parameters[1],
+        work.parameters[2],
+    )
+    n_parents = list_parents(data, work, functions, False).n_parents
     # what a row says of the logarithm of the mean, without parents
     of_row = mean / (1.0 + mean / counts.sizes[counts.first_size[child]])
     n_some = _n_of_estimate(m, n_all)
@@ -182,7 +194,8 @@ def count_gain(counts: CountData, scratch: LogitScratch, child: int, size: int, 
             precisions[j] *= of_row
     n_halvings, n_steps = 0, 0
     for _ in range(_MOST_STEPS):
-        objective = _log_likelihood(counts, scratch, child, n_all, n_rows, number, is_whole)
+        items = Items(n_rows, n_parents, False)
+        objective = _log_likelihood(counts, data, scratch, functions, child, items, number, is_whole)
         squares = 0.0
         for j in range(1, n_all):
             squares += precisions[j] * present[j] * present[j]
@@ -206,7 +219,7 @@ def count_gain(counts: CountData, scratch: LogitScratch, child: int, size: int, 
         if is_whole:
             for j in range(1, n_all):
                 effective += system[j, j] / (system[j, j] + factor * precisions[j])
-        promise = newton_step(scratch, n_all, n_all, factor, is_whole)
+        promise = newton_step(work, n_all, n_all, n_all, factor, is_whole)
         if is_whole:
             determinant = 0.0
             for j in range(n_all):

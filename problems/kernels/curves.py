@@ -13,16 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.counts import MOST_CURVES, CountData, count_gain, gather_counted
-from gomea_bn.problems.kernels.logits import (
+from gomea_bn.problems.kernels.counts import (
     CONTINUED,
     ESTIMATED,
+    MOST_CURVES,
+    WHOLE,
+    CountData,
+    CountScratch,
+    count_gain,
+)
+from gomea_bn.problems.kernels.logits import (
     MOST_PER_PARENT,
     MOST_TERMS,
-    WHOLE,
     LogitData,
     LogitScratch,
-    gather_rows,
     logit_gain,
     start_logit,
 )
@@ -55,9 +59,11 @@ MOST_FUNCTIONS = 256
 MOST_WITH_PRODUCTS = 128
 """Largest number of functions of all parents of a column together with products; a family with more has no products."""
 
-# estimated nats by which a logit of lines or of curves is better without doubt
+# nats by which the estimate of a logit of curves, or of lines, is larger without doubt; what is a line for odds is a
+# curve for a regression, so that the former is also a share
+_LEAST_LEAD_OF_CURVES, _LEAST_SHARE_OF_CURVES, _LEAST_LEAD_OF_LINES = 10.0, 0.35, 5.0
+# the same of a count
 _LEAST_LEAD = 30.0
-# the same of a count, as a share of the gain
 _LEAST_SHARE = 0.15
 SCORE, TARGET, PRIOR, SOLVED, COEFFICIENTS = range(5)
 """Places of a candidate: its score in nats, target, prior, number of functions, and those of its transformation."""
@@ -140,6 +146,7 @@ class CurveScratch(NamedTuple):
     tails: TailScratch
     widths: WidthScratch
     products: ProductScratch
+    counts: CountScratch
     n_parameters: NDArray[np.int64]  # (1,) of the model that was scored last
     best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last, with its noise
     solved: NDArray[np.int64]  # (2,) prior of the system, and its number of functions
@@ -439,48 +446,58 @@ def regress_levels(
         system[i, i] += curves.precisions[prior, functions[i]]
         for k in range(n_levels):
             system[i, size + k] = curves.products[functions[i], curves.first[child] + k]
-        work.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
-    eliminate(system, size, size + n_levels, work.parameters[2, 1:])
-    n_rows = logits.weight * logits.functions.shape[0]
+        work.cells.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
+    eliminate(system, size, size + n_levels, work.cells.parameters[2, 1:])
+    n_rows = logits.weight * logits.codes.shape[1]
     start_logit(logits, work, system, child, size, n_rows)
     return size
 
 
 @kernel
-def _gain(curves: CurveData, scratch: CurveScratch, child: int, size: int, how: int) -> float:
-    """Return the gain of the logit that `regress_levels` has started, -inf without one; `how` as of `logit_gain`."""
+def _estimated_gain(curves: CurveData, scratch: CurveScratch, child: int, size: int) -> float:
+    """Return about what the logit that `regress_levels` has started gains, -inf without one.
+
+    It is the gain of the regression of its positions, as if they were normal given the parents, and at most what levels
+    that are known gain.
+    """
     if size < 0:
         return -np.inf
-    gather_rows(curves.logits, scratch.logits, scratch.functions, child, size, how)
-    return logit_gain(curves.logits, scratch.logits, child, size, how)
+    logits, occam, entropy = curves.logits, 0.0, 0.0
+    for i in range(size):
+        occam += 0.5 * log(scratch.logits.cells.parameters[2, i + 1] / scratch.system[i, i])
+    for k in range(logits.n_levels[child]):
+        entropy -= logits.shares[child, k] * log(logits.shares[child, k])
+    n_rows = logits.weight * logits.codes.shape[1]
+    return occam + n_rows * min(-0.5 * log(scratch.logits.state[1]), entropy)
 
 
 @kernel
 def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
 
-    The better one of lines and curves counts. Of a single discrete parent a table says all.
+    The better one of lines and curves counts; a regression of positions of the levels chooses between them, unless it
+    leaves it open. Of a single discrete parent a table says all.
     """
     child = curves.variable[views[n_views - 1]]
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
         return -np.inf
-    n_odds = curves.logits.n_levels[child] - 1
-    # some of the rows choose, unless they leave it open
-    size = regress_levels(curves, scratch, views, n_views, LINES)
-    of_lines = _gain(curves, scratch, child, size, ESTIMATED)
+    n_odds, functions = curves.logits.n_levels[child] - 1, scratch.functions
+    n_lines = regress_levels(curves, scratch, views, n_views, LINES)
+    of_lines = _estimated_gain(curves, scratch, child, n_lines)
     size = regress_levels(curves, scratch, views, n_views, SMOOTH)
-    of_curves = _gain(curves, scratch, child, size, ESTIMATED)
-    best = -np.inf
-    if of_curves > of_lines - _LEAST_LEAD:
-        best = _gain(curves, scratch, child, size, CONTINUED)
+    of_curves = _estimated_gain(curves, scratch, child, size)
+    lead, best = _LEAST_LEAD_OF_CURVES + _LEAST_SHARE_OF_CURVES * max(of_curves, 0.0), -np.inf
+    if size >= 0 and of_curves > of_lines - _LEAST_LEAD_OF_LINES:
+        best = logit_gain(curves.logits, scratch.logits, functions, child, size)
         scratch.n_parameters[0] = (size + 1) * n_odds
         scratch.best[PRIOR] = SMOOTH
-    if of_lines > of_curves - _LEAST_LEAD:
-        size = regress_levels(curves, scratch, views, n_views, LINES)
-        whole = _gain(curves, scratch, child, size, WHOLE)
-        if whole > best:
-            best = whole
-            scratch.n_parameters[0] = (size + 1) * n_odds
+    # without curves both are the same
+    if n_lines >= 0 and n_lines != size and of_lines > of_curves - lead:
+        regress_levels(curves, scratch, views, n_views, LINES)
+        gain = logit_gain(curves.logits, scratch.logits, functions, child, n_lines)
+        if gain > best:
+            best = gain
+            scratch.n_parameters[0] = (n_lines + 1) * n_odds
             scratch.best[PRIOR] = LINES
     return curves.logits.alone[child] + best
 
@@ -854,7 +871,7 @@ def start_count(
                     return -1
                 scratch.functions[size] = function
                 size += 1
-                scratch.logits.parameters[2, size] = precision
+                scratch.counts.cells.parameters[2, size] = precision
     return size
 
 
@@ -863,8 +880,8 @@ def _count_gain(curves: CurveData, scratch: CurveScratch, child: int, size: int,
     """Return the gain of the count that `start_count` has started, -inf without one; `how` as of `count_gain`."""
     if size < 0:
         return -np.inf
-    gather_counted(curves.logits.functions, scratch.logits, scratch.functions, size, how)
-    return curves.logits.weight * count_gain(curves.counts, scratch.logits, child, size, how)
+    functions, cells = scratch.functions[:size], curves.logits.cells
+    return curves.logits.weight * count_gain(curves.counts, cells, scratch.counts, functions, child, how)
 
 
 @kernel

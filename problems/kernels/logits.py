@@ -8,6 +8,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.cells import (
+    FAR,
+    ITEMS_OF_BLOCK,
+    CellData,
+    CellScratch,
+    Items,
+    add_derivatives,
+    list_parents,
+    newton_step,
+    set_gradient,
+    set_information,
+    set_sums,
+    start_sums,
+    total,
+)
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import eliminate, solve_back
 
@@ -20,28 +35,21 @@ MOST_LEVELS = 8
 MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 """Most parameters of a logit: a constant, one per function, and two per level beyond two."""
 
-WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
-"""A logit is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
-ROWS_AT_ONCE = 4
-"""Rows whose moments are added together."""
-ROWS_OF_BLOCK = 64
-"""Rows whose probabilities are found together; a multiple of `ROWS_AT_ONCE`."""
-N_OF_ROW = 6
-"""Numbers of a row apart from the probabilities of the levels."""
-# a part of the rows is enough for the information, of a fewest number of rows per parameter
-_PART = 8
-_FEWEST_ROWS = 40
-_MOST_STEPS, _STEPS_OF_SOME = 20, 4
-# a step that promises fewer nats on all rows is the last one of a part
-_LEAST_PROMISE = 1.0
+N_OF_ITEM = 9
+"""Numbers of an item apart from the probabilities of the levels."""
+_MOST_STEPS = 20
+# a step that promises fewer nats is the last one
+_LEAST_PROMISE = 0.1
+# share of the promise of the last step from which the information is found anew
+_SLOW = 0.2
+# nats of steps after which the information of the evidence is found anew
+_NEAR = 1.0
 _MOST_HALVINGS = 4
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
 _LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 1.0
 # a smaller change of the factor changes nothing else
 _LEAST_CHANGE = 1.5
 _STEPS_OF_POSITIONS = 20
-# a share of the rows that keeps moments of levels regular
-_RIDGE = 1e-6
 # the least share of the positions that a regression leaves unexplained
 _LEAST_LEFT = 1e-2
 # positions that are not explained at all
@@ -55,7 +63,7 @@ class LogitData(NamedTuple):
     sum of functions of the parents, and the positions b of the levels have the mean 0 and the variance 1 over the rows.
     """
 
-    functions: NDArray[np.float32]  # (m, M) of all columns
+    cells: CellData
     codes: NDArray[np.uint8]  # (N, m) numbers of the levels that occur
     n_levels: NDArray[np.int64]  # (N,) levels that occur, 0 for a column that follows no curves
     shares: NDArray[np.float64]  # (N, most levels) of the rows
@@ -66,22 +74,19 @@ class LogitData(NamedTuple):
 class LogitScratch(NamedTuple):
     """One thread's work space; mutated. A logit has at most `MOST_PARAMETERS`: its coefficients come first."""
 
-    rows: NDArray[np.float32]  # (m, 1 + MOST_TERMS) ones, and the functions of a family
-    some: NDArray[np.float64]  # (2 * ROWS_AT_ONCE, 1 + MOST_TERMS) rows, and the same times their weights
-    system: NDArray[np.float64]  # (most, most + 1) upper part of the information, then its factor; a step
-    parameters: NDArray[
-        np.float64
-    ]  # (5, most) present and former ones, prior precisions, least pivots, gradient
-    crossed: NDArray[
-        np.float64
-    ]  # (2 * most levels, 1 + MOST_TERMS) information on coefficients and levels together
-    # (N_OF_ROW + most levels, ROWS_OF_BLOCK) sums of functions, greatest exponents, norms, means, residuals and
-    # variances of positions, and the probabilities of the levels
+    cells: CellScratch
+    counts: NDArray[np.float64]  # (most levels, m) rows of a level by item
+    totals: NDArray[np.float64]  # (m,) rows by item
+    # (N_OF_ITEM + most levels, ITEMS_OF_BLOCK) sums of functions, greatest exponents, norms, means, derivatives and
+    # variances of positions, log likelihoods, two further numbers, and the probabilities of the levels
     block: NDArray[np.float64]
+    # (1 + further sums, ITEMS_OF_BLOCK) of derivatives, and of the information on levels
+    sums: NDArray[np.float64]
     levels: NDArray[np.float64]  # (4, most levels) constants, positions, and further numbers
     between: NDArray[np.float64]  # (most levels, most levels + 1)
-    # (5,) two levels without parameters, determinant without parents, factor of the precisions, determinant
-    state: NDArray[np.float64]
+    state: NDArray[
+        np.float64
+    ]  # (2,) factor of the precisions, and share of the positions that a regression leaves
 
 
 @kernel
@@ -92,13 +97,12 @@ def _is_free(k: int, n_levels: int, ends: tuple[int, int]) -> bool:
 
 @kernel
 def _set_levels(scratch: LogitScratch, n_all: int, n_levels: int, ends: tuple[int, int]) -> None:
-    """Set constants and positions of levels to the parameters that follow the `n_all` coefficients."""
-    place = n_all
+    """Set constants, and then positions, of levels to the parameters that follow the `n_all` coefficients."""
+    present, place = scratch.cells.parameters[0], n_all
     for k in range(n_levels):
         if _is_free(k, n_levels, ends):
-            scratch.levels[0, k] = scratch.parameters[0, place]
-            scratch.levels[1, k] = scratch.parameters[0, place + 1]
-            place += 2
+            scratch.levels[0, k], scratch.levels[1, k] = present[place], present[place + n_levels - 2]
+            place += 1
 
 
 @kernel
@@ -128,206 +132,194 @@ def _exponentials(values: NDArray[np.float64]) -> None:
 
 
 @kernel
-def set_sums(scratch: LogitScratch, n_all: int, start: int, n_rows: int) -> None:
-    """Fill row 0 of the block with the sums of the first `n_all` functions for rows from `start` on, of `n_rows`."""
-    beta, f, last = scratch.parameters[0, :n_all], scratch.block[0], n_rows - 1
-    for r in range(0, ROWS_OF_BLOCK, ROWS_AT_ONCE):
-        x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
-        x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
-        f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
-        for j in range(n_all):
-            f0 += beta[j] * x0[j]
-            f1 += beta[j] * x1[j]
-            f2 += beta[j] * x2[j]
-            f3 += beta[j] * x3[j]
-        f[r], f[r + 1], f[r + 2], f[r + 3] = f0, f1, f2, f3
-
-
-@kernel
-def add_residuals(scratch: LogitScratch, n_all: int, start: int, n_block: int, n_rows: int) -> None:
-    """Add the products of functions and residuals, row 4 of the block, to the gradient of the coefficients."""
-    of_beta, residual, last = scratch.parameters[4, :n_all], scratch.block[4], n_rows - 1
-    for r in range(0, n_block, ROWS_AT_ONCE):
-        x0, x1 = scratch.rows[min(start + r, last)], scratch.rows[min(start + r + 1, last)]
-        x2, x3 = scratch.rows[min(start + r + 2, last)], scratch.rows[min(start + r + 3, last)]
-        e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
-        for j in range(n_all):
-            of_beta[j] += e0 * x0[j] + e1 * x1[j] + e2 * x2[j] + e3 * x3[j]
-
-
-@kernel
-def add_products(scratch: LogitScratch, n_all: int, start: int, first: int, n_block: int) -> None:
-    """Add the products of functions, weighted by row 5 of the block, to the information of the coefficients.
-
-    They are those of `ROWS_AT_ONCE` rows from `first` on of the block that starts at row `start`.
-    """
-    system, some, weighted = scratch.system, scratch.some[:ROWS_AT_ONCE], scratch.some[ROWS_AT_ONCE:]
-    for r in range(ROWS_AT_ONCE):
-        # rows after the last one have no weight
-        of_row, weight = scratch.rows[start + min(first + r, n_block - 1)], scratch.block[5, first + r]
-        values, of_weights = some[r], weighted[r]
-        for j in range(n_all):
-            values[j] = of_row[j]
-        for j in range(n_all):
-            of_weights[j] = weight * values[j]
-    for i in range(n_all):
-        w0, w1, w2, w3 = weighted[0, i], weighted[1, i], weighted[2, i], weighted[3, i]
-        below = system[i, i:n_all]
-        x0, x1, x2, x3 = some[0, i:n_all], some[1, i:n_all], some[2, i:n_all], some[3, i:n_all]
-        for j in range(below.shape[0]):
-            below[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
+def _count_items(data: LogitData, scratch: LogitScratch, child: int, items: Items) -> None:
+    """Count the rows of every item by level."""
+    n_levels, codes, counts, totals = data.n_levels[child], data.codes[child], scratch.counts, scratch.totals
+    if not items.are_combined:
+        for k in range(n_levels):
+            of_level, level = counts[k], np.uint8(k)
+            for r in range(items.number):
+                of_level[r] = 1.0 if codes[r] == level else 0.0
+        for r in range(items.number):
+            totals[r] = 1.0
+        return
+    joint = scratch.cells.joint
+    for k in range(n_levels):
+        counts[k, : items.number] = 0.0
+    for r in range(codes.shape[0]):
+        counts[codes[r], joint[r]] += 1.0
+    for item in range(items.number):
+        totals[item] = 0.0
+        for k in range(n_levels):
+            totals[item] += counts[k, item]
 
 
 @kernel
 def _set_probabilities(
-    data: LogitData, scratch: LogitScratch, child: int, n_all: int, start: int, n_rows: int
+    scratch: LogitScratch, n_levels: int, start: int, n_block: int, are_combined: bool
 ) -> float:
-    """Fill the sums of functions, the probabilities of the levels and their moments for rows from `start` on.
+    """Fill probabilities of levels and their moments for a block of items, whose sums of functions are set.
 
-    Of `n_rows` rows those of one block count. Return their log likelihood. Residuals of positions, and their variances,
-    are 0 after the last row.
+    Return a part of the log likelihood; the other part enters the sums of the block.
     """
-    n_levels, codes = data.n_levels[child], data.codes[child]
     a, b = scratch.levels[0], scratch.levels[1]
-    block, p = scratch.block, scratch.block[N_OF_ROW:]
-    f, greatest, norm, mean, residual, variance = block[0], block[1], block[2], block[3], block[4], block[5]
-    set_sums(scratch, n_all, start, n_rows)
-    greatest[:] = -np.inf
-    for k in range(n_levels):
-        of_level = p[k]
-        for r in range(ROWS_OF_BLOCK):
-            of_level[r] = a[k] + b[k] * f[r]
-            greatest[r] = max(greatest[r], of_level[r])
-    n_block = min(ROWS_OF_BLOCK, n_rows - start)
-    total = 0.0
+    block, p, totals = scratch.block, scratch.block[N_OF_ITEM:], scratch.totals[start : start + n_block]
+    f, greatest, norm, mean = block[0, :n_block], block[1, :n_block], block[2, :n_block], block[3, :n_block]
+    residual, variance, likelihood = block[4, :n_block], block[5, :n_block], block[6, :n_block]
     for r in range(n_block):
-        total += p[codes[start + r], r] - greatest[r]
-    norm[:] = 0.0
+        greatest[r] = -np.inf
+        norm[r], mean[r], residual[r], variance[r] = 0.0, 0.0, 0.0, 0.0
     for k in range(n_levels):
-        of_level = p[k]
-        for r in range(ROWS_OF_BLOCK):
+        of_level, constant, position = p[k, :n_block], a[k], b[k]
+        counts = scratch.counts[k, start : start + n_block]
+        for r in range(n_block):
+            of_level[r] = constant + position * f[r]
+            greatest[r] = max(greatest[r], of_level[r])
+            likelihood[r] += counts[r] * of_level[r]
+            residual[r] += counts[r] * position
+    for r in range(n_block):
+        likelihood[r] -= totals[r] * greatest[r]
+    for k in range(n_levels):
+        of_level = p[k, :n_block]
+        for r in range(n_block):
             of_level[r] -= greatest[r]
         _exponentials(of_level)
-        for r in range(ROWS_OF_BLOCK):
+        for r in range(n_block):
             norm[r] += of_level[r]
-    product = 1.0
+    value = 0.0
+    if are_combined:
+        for r in range(n_block):
+            value -= totals[r] * log(norm[r])
+    else:
+        product = 1.0
+        for r in range(n_block):
+            product *= norm[r]
+        value = -log(product)
     for r in range(n_block):
-        product *= norm[r]
-    mean[:] = 0.0
-    variance[:] = 0.0
+        norm[r] = 1.0 / norm[r]
     for k in range(n_levels):
-        of_level = p[k]
-        for r in range(ROWS_OF_BLOCK):
-            of_level[r] /= norm[r]
-            mean[r] += of_level[r] * b[k]
-            variance[r] += of_level[r] * b[k] * b[k]
-    for r in range(ROWS_OF_BLOCK):
-        variance[r] -= mean[r] * mean[r]
+        of_level, position = p[k, :n_block], b[k]
+        for r in range(n_block):
+            of_level[r] *= norm[r]
+            mean[r] += of_level[r] * position
+            variance[r] += of_level[r] * position * position
     for r in range(n_block):
-        residual[r] = b[codes[start + r]] - mean[r]
-    residual[n_block:] = 0.0
-    variance[n_block:] = 0.0
-    return total - log(product)
+        residual[r] -= totals[r] * mean[r]
+        variance[r] = totals[r] * (variance[r] - mean[r] * mean[r])
+    return value
 
 
 @kernel
 def _log_likelihood(
     data: LogitData,
     scratch: LogitScratch,
+    functions: NDArray[np.int64],
     child: int,
-    size: int,
-    n_rows: int,
+    items: Items,
     ends: tuple[int, int],
     is_whole: bool,
 ) -> float:
-    """Return the log likelihood of the first rows, and fill its gradient; as a whole also the information.
-
-    All are multiplied by the number of all rows over that of the first ones.
-    """
-    n_levels = data.n_levels[child]
-    system, crossed, gradient = scratch.system, scratch.crossed, scratch.parameters[4]
-    codes = data.codes[child]
-    n_all = size + 1
-    n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
-    gradient[:n_parameters] = 0.0
-    if is_whole:
-        for i in range(n_parameters):
-            system[i, :n_parameters] = 0.0
-        for i in range(n_parameters - n_all):
-            crossed[i, :n_all] = 0.0
-    f, p = scratch.block[0], scratch.block[N_OF_ROW:]
-    total = 0.0
-    for start in range(0, n_rows, ROWS_OF_BLOCK):
-        total += _set_probabilities(data, scratch, child, n_all, start, n_rows)
-        n_block = min(ROWS_OF_BLOCK, n_rows - start)
-        add_residuals(scratch, n_all, start, n_block, n_rows)
-        place = n_all
+    """Return the log likelihood of the items, and fill its gradient; as a whole also the information."""
+    n_levels, cells, work = data.n_levels[child], data.cells, scratch.cells
+    gradient, n_all = work.parameters[4], functions.shape[0] + 1
+    block, p, sums = scratch.block, scratch.block[N_OF_ITEM:], scratch.sums
+    n_further = 2 * max(n_levels - 2, 0)
+    start_sums(cells, work, items, functions, n_further if is_whole else 0)
+    n_sums = 1 + n_further + (3 * (n_further // 2) * (n_further // 2 + 1) // 2 if is_whole else 0)
+    for place in range(n_sums):
+        sums[place, :] = 0.0
+    block[6, :] = 0.0
+    value = 0.0
+    for start in range(0, items.number, ITEMS_OF_BLOCK):
+        n_block = min(ITEMS_OF_BLOCK, items.number - start)
+        f, derivatives, of_derivatives = block[0, :n_block], block[4, :n_block], sums[0]
+        set_sums(cells, work, items, start, f)
+        value += _set_probabilities(scratch, n_levels, start, n_block, items.are_combined)
+        add_derivatives(cells, work, items, start, derivatives)
+        for r in range(n_block):
+            of_derivatives[r] += derivatives[r]
+        totals, place = scratch.totals[start : start + n_block], 1
         for k in range(n_levels):
             if _is_free(k, n_levels, ends):
-                of_constant, of_position = 0.0, 0.0
+                counts, of_level = scratch.counts[k, start : start + n_block], p[k]
+                of_constant, of_position = sums[place], sums[place + n_levels - 2]
                 for r in range(n_block):
-                    left = 1.0 - p[k, r] if k == codes[start + r] else -p[k, r]
-                    of_constant += left
-                    of_position += f[r] * left
-                gradient[place] += of_constant
-                gradient[place + 1] += of_position
-                place += 2
+                    left = counts[r] - totals[r] * of_level[r]
+                    of_constant[r] += left
+                    of_position[r] += f[r] * left
+                place += 1
         if is_whole:
-            _add_information(scratch, n_levels, n_all, start, n_block, ends)
-    more = data.functions.shape[0] / n_rows
-    for i in range(n_parameters):
-        gradient[i] *= more
-        if is_whole:
-            for j in range(i, n_parameters):
-                if i < n_all <= j:
-                    system[i, j] = crossed[j - n_all, i]
-                system[i, j] *= more
-    return total * more
+            weights, variances = work.weights[start : start + n_block], block[5]
+            for r in range(n_block):
+                weights[r] = variances[r]
+            _add_information_of_levels(data, scratch, n_levels, items, start, n_block, ends)
+    set_gradient(cells, work, items, functions)
+    gradient[0] = total(sums[0])
+    for place in range(n_further):
+        gradient[n_all + place] = total(sums[1 + place])
+    if is_whole:
+        set_information(cells, work, items, functions, n_further)
+        _set_information_of_levels(scratch, n_all, n_further)
+    return value + total(block[6])
 
 
 @kernel
-def _add_information(
-    scratch: LogitScratch, n_levels: int, n_all: int, start: int, n_block: int, ends: tuple[int, int]
+def _add_information_of_levels(
+    data: LogitData,
+    scratch: LogitScratch,
+    n_levels: int,
+    items: Items,
+    start: int,
+    n_block: int,
+    ends: tuple[int, int],
 ) -> None:
-    """Add the information of the rows of a block to that of coefficients, levels, and both together."""
-    system, crossed, b = scratch.system, scratch.crossed, scratch.levels[1]
-    some, f, mean, p = scratch.some, scratch.block[0], scratch.block[3], scratch.block[N_OF_ROW:]
-    for first in range(0, n_block, ROWS_AT_ONCE):
-        add_products(scratch, n_all, start, first, n_block)
-        place = 0
-        for k in range(n_levels):
-            if not _is_free(k, n_levels, ends):
-                continue
-            of_constant, of_position = crossed[place, :n_all], crossed[place + 1, :n_all]
-            place += 2
-            for r in range(min(ROWS_AT_ONCE, n_block - first)):
-                values, row = some[r], first + r
-                share = p[k, row] * (b[k] - mean[row])
-                of_f = f[row] * share
-                for j in range(n_all):
-                    of_constant[j] += share * values[j]
-                    of_position[j] += of_f * values[j]
-    place = n_all
+    """Add the information of a block of items on free levels, and on these and coefficients together, by cell."""
+    work, p, b = scratch.cells, scratch.block[N_OF_ITEM:], scratch.levels[1]
+    f, mean, share, of_f = scratch.block[0], scratch.block[3], scratch.block[7], scratch.block[8]
+    totals, place, first = scratch.totals[start : start + n_block], 0, 1 + 2 * (n_levels - 2)
     for k in range(n_levels):
         if not _is_free(k, n_levels, ends):
             continue
-        other = n_all
-        for m in range(k + 1):
-            if not _is_free(m, n_levels, ends):
-                continue
-            zeroth, first_moment, second_moment = 0.0, 0.0, 0.0
+        of_level = p[k]
+        for r in range(n_block):
+            share[r] = totals[r] * of_level[r] * (b[k] - mean[r])
+            of_f[r] = f[r] * share[r]
+        for q in range(items.n_parents):
+            of_parent = work.combined[q] if items.are_combined else data.cells.coarse[work.parents[q, 0]]
+            cells = of_parent[start : start + n_block]
+            of_constant, of_position = work.crossed[place, q], work.crossed[place + n_levels - 2, q]
             for r in range(n_block):
-                product = p[k, r] - p[k, r] * p[k, r] if m == k else -p[k, r] * p[m, r]
-                zeroth += product
-                first_moment += f[r] * product
-                second_moment += f[r] * f[r] * product
-            system[other, place] += zeroth
-            system[other, place + 1] += first_moment
-            system[other + 1, place + 1] += second_moment
-            if m < k:
-                system[other + 1, place] += first_moment
-            other += 2
-        place += 2
+                of_constant[cells[r]] += share[r]
+                of_position[cells[r]] += of_f[r]
+        place += 1
+        for other in range(k + 1):
+            if not _is_free(other, n_levels, ends):
+                continue
+            of_other, is_same = p[other], 1.0 if other == k else 0.0
+            zeroth, first_moment, second_moment = (
+                scratch.sums[first],
+                scratch.sums[first + 1],
+                scratch.sums[first + 2],
+            )
+            for r in range(n_block):
+                product = totals[r] * of_level[r] * (is_same - of_other[r])
+                zeroth[r] += product
+                first_moment[r] += f[r] * product
+                second_moment[r] += f[r] * f[r] * product
+            first += 3
+
+
+@kernel
+def _set_information_of_levels(scratch: LogitScratch, n_all: int, n_further: int) -> None:
+    """Fill the information on constants and positions of free levels."""
+    system, first, n_free = scratch.cells.system, 1 + n_further, n_further // 2
+    for k in range(n_all, n_all + n_free):
+        for other in range(n_all, k + 1):
+            first_moment = total(scratch.sums[first + 1])
+            system[other, k] = total(scratch.sums[first])
+            system[other, k + n_free] = system[k, other + n_free] = first_moment
+            system[other + n_free, k + n_free] = total(scratch.sums[first + 2])
+            first += 3
 
 
 @kernel
@@ -358,7 +350,7 @@ def start_logit(
     """
     n_levels, shares = data.n_levels[child], data.shares[child]
     _first_positions(system, size, n_levels, shares, scratch)
-    b, parameters = scratch.levels[1], scratch.parameters
+    b, parameters = scratch.levels[1], scratch.cells.parameters
     explained = 0.0
     for i in range(size):
         of_position = 0.0
@@ -367,6 +359,7 @@ def start_logit(
         system[i, size] = of_position
         explained += of_position * of_position / n_rows
     left = max(1.0 - explained, _LEAST_LEFT)
+    scratch.state[1] = left
     solve_back(system, size)
     parameters[0, 0] = 0.0
     for i in range(size):
@@ -443,122 +436,57 @@ def _root_determinant(data: LogitData, scratch: LogitScratch, child: int, ends: 
     return determinant
 
 
-@kernel
-def newton_step(scratch: LogitScratch, n_parameters: int, n_all: int, factor: float, is_whole: bool) -> float:
-    """Take Newton's step, and return twice the rise that it promises in nats.
-
-    A whole information is factorised first; otherwise the factor of the last one counts.
-    """
-    system = scratch.system
-    present, before, precisions, least, gradient = (
-        scratch.parameters[0],
-        scratch.parameters[1],
-        scratch.parameters[2],
-        scratch.parameters[3],
-        scratch.parameters[4],
-    )
-    for j in range(n_parameters):
-        precision = factor * precisions[j] if j < n_all else precisions[j]
-        system[j, n_parameters] = gradient[j]
-        # positions of levels are free, and their prior keeps steps small
-        if j < n_all:
-            system[j, n_parameters] -= precision * present[j]
-        if is_whole:
-            least[j] = max(precision, _RIDGE * system[j, j])
-            system[j, j] += least[j]
-    if is_whole:
-        eliminate(system, n_parameters, n_parameters + 1, least)
-    else:
-        for k in range(n_parameters):
-            system[k, n_parameters] /= sqrt(system[k, k])
-            for i in range(k + 1, n_parameters):
-                system[i, n_parameters] -= system[k, i] * system[k, n_parameters]
-    promise = solve_back(system, n_parameters)
-    for j in range(n_parameters):
-        before[j] = present[j]
-        present[j] += system[j, n_parameters]
-    return promise
-
-
-@kernel
-def _n_of_estimate(data: LogitData, child: int, n_all: int) -> int:
-    """Return the number of rows that give the information of a logit with `n_all` coefficients, and its estimate."""
-    m, n_levels = data.functions.shape[0], data.n_levels[child]
-    n_parameters = n_all if n_levels == 2 else n_all + 2 * (n_levels - 2)
-    n_some = max(m // _PART, _FEWEST_ROWS * n_parameters)
-    return m if 2 * n_some > m else n_some
-
-
-@kernel
-def gather_rows(
-    data: LogitData,
-    scratch: LogitScratch,
-    functions: NDArray[np.int64],
-    child: int,
-    size: int,
-    how: int,
-) -> None:
-    """Fill ``scratch.rows`` with ones and the first `size` functions, for the rows that `logit_gain` needs."""
-    n_some = _n_of_estimate(data, child, size + 1)
-    first = n_some if how == CONTINUED else 0
-    last = n_some if how == ESTIMATED else data.functions.shape[0]
-    for row in range(first, last):
-        of_row, values = data.functions[row], scratch.rows[row]
-        values[0] = 1.0
-        for i in range(size):
-            values[i + 1] = of_row[functions[i]]
-
-
 @separate_kernel
-def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
-    """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
+def logit_gain(
+    data: LogitData, scratch: LogitScratch, functions: NDArray[np.int64], child: int, size: int
+) -> float:
+    """Return what a logit of `size` functions gains over the shares of the levels, in nats of all rows of the table.
 
-    It is Laplace's approximation of the log marginal likelihood. ``scratch.rows`` has ones and the functions of the
-    parents, ``scratch.parameters`` the first coefficients, and their prior precisions in row 2, ``scratch.levels`` the
-    first constants and positions. Some rows give the information, and all rows the likelihood. `how` is `WHOLE`,
-    `ESTIMATED`, or `CONTINUED` right after an estimate.
+    It is Laplace's approximation of the log marginal likelihood. Functions of a parent follow each other. Parameters
+    of the cells have the first coefficients, and prior precisions in row 2; ``scratch.levels`` has the first constants
+    and positions. Functions are constant within cells for the likelihood, and within coarse ones for the information.
     """
-    n_levels, m = data.n_levels[child], data.functions.shape[0]
-    shares, levels, system = data.shares[child], scratch.levels, scratch.system
-    present, before, precisions = scratch.parameters[0], scratch.parameters[1], scratch.parameters[2]
+    n_levels, m = data.n_levels[child], data.codes.shape[1]
+    shares, levels, work = data.shares[child], scratch.levels, scratch.cells
+    system = work.system
+    present, before, precisions = (
+        scratch.cells.parameters[0],
+        scratch.cells.parameters[1],
+        scratch.cells.parameters[2],
+    )
     n_all = size + 1
-    state = scratch.state
-    if how != CONTINUED:
-        low, high = 0, 0
-        for k in range(n_levels):
-            if levels[1, k] < levels[1, low]:
-                low = k
-            if levels[1, k] > levels[1, high]:
-                high = k
-        state[0], state[1] = low, high
-        state[2] = _root_determinant(data, scratch, child, (low, high))
-        precisions[0] = 0.0
-    ends, of_root = (int(state[0]), int(state[1])), state[2]
-    root = 0.0
-    n_parameters = n_all
+    low, high = 0, 0
+    for k in range(n_levels):
+        if levels[1, k] < levels[1, low]:
+            low = k
+        if levels[1, k] > levels[1, high]:
+            high = k
+    ends = (low, high)
+    of_root = _root_determinant(data, scratch, child, ends)
+    precisions[0] = 0.0
+    root, n_free, place = 0.0, max(n_levels - 2, 0), n_all
+    n_parameters = n_all + 2 * n_free
     for k in range(n_levels):
         root += m * shares[k] * log(shares[k])
         if _is_free(k, n_levels, ends):
-            present[n_parameters], present[n_parameters + 1] = levels[0, k], levels[1, k]
-            precisions[n_parameters], precisions[n_parameters + 1] = 0.0, 1.0
-            n_parameters += 2
-    n_some = _n_of_estimate(data, child, n_all)
-    factor, wanted = 1.0, 1.0
-    objective, known, promise, determinant = 0.0, -np.inf, 0.0, 0.0
-    n_rows, n_halvings, n_factors, n_steps = n_some, 0, 0, 0
-    is_whole = True
-    if how == CONTINUED:
-        factor, determinant, n_factors = state[3], state[4], 2
-        n_rows, is_whole = m, n_some == m
+            present[place], present[place + n_free] = levels[0, k], levels[1, k]
+            precisions[place], precisions[place + n_free] = 0.0, 1.0
+            place += 1
+    functions = functions[:size]
+    items = list_parents(data.cells, work, functions, True)
+    _count_items(data, scratch, child, items)
+    factor, effective, n_factors = 1.0, 0.0, 0
+    objective, known, promise, determinant, moved = 0.0, -np.inf, 0.0, 0.0, 0.0
+    n_halvings, n_steps, is_whole, last = 0, 0, True, np.inf
     for _ in range(_MOST_STEPS):
         _set_levels(scratch, n_all, n_levels, ends)
-        objective = _log_likelihood(data, scratch, child, size, n_rows, ends, is_whole)
+        objective = _log_likelihood(data, scratch, functions, child, items, ends, is_whole)
         squares = 0.0
         for j in range(1, n_all):
             squares += precisions[j] * present[j] * present[j]
         promise = 0.0
         if objective - 0.5 * factor * squares < known:
-            # a step that went too far; with the information of all rows the next ones go less far
+            # a step that went too far; with the information there the next ones go less far
             n_halvings += 1
             is_whole = True
             nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
@@ -570,38 +498,44 @@ def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, ho
             break
         n_halvings = 0
         if is_whole:
-            effective = 0.0
+            moved, effective = 0.0, 0.0
             for j in range(1, n_all):
                 effective += system[j, j] / (system[j, j] + factor * precisions[j])
-            wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
             if n_factors == 0:
-                factor, n_factors = wanted, 1
+                factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
+                n_factors = 1
         objective -= 0.5 * factor * squares
         known = objective
-        promise = newton_step(scratch, n_parameters, n_all, factor, is_whole)
+        # positions follow once the others are near
+        n_first = n_all + n_free if n_steps == 0 else n_parameters
+        promise = newton_step(work, n_parameters, n_all, n_first, factor, is_whole)
+        n_steps += 1
         if is_whole:
             determinant = 0.0
             for j in range(n_parameters):
                 determinant += log(system[j, j])
-        # some rows need not be fitted well
-        n_steps += 1
-        if promise * n_rows >= 2.0 * _LEAST_PROMISE * m and (n_rows == m or n_steps < _STEPS_OF_SOME):
+        moved += promise
+        if promise >= 2.0 * _LEAST_PROMISE:
+            # steps by the same information that hardly come nearer end
+            is_whole = promise >= _SLOW * last or promise >= 2.0 * FAR
+            last = promise
             continue
-        if is_whole and n_factors == 1:
+        if n_factors == 1:
             # coefficients are settled, and so are their sizes
             n_factors = 2
+            wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
             if max(factor, wanted) > _LEAST_CHANGE * min(factor, wanted):
-                factor, known = wanted, -np.inf
+                factor, known, is_whole = wanted, -np.inf, True
                 continue
-        if n_rows == m or how == ESTIMATED:
+        if is_whole or moved < 2.0 * _NEAR:
             break
-        n_rows, known, is_whole = m, -np.inf, False
+        # the information is that of coefficients too far from the present ones
+        known, is_whole = -np.inf, True
     _set_levels(scratch, n_all, n_levels, ends)
-    state[3], state[4] = factor, determinant
+    scratch.state[0] = factor
     promise = min(promise, 2.0 * _LEAST_PROMISE)
     prior = 0.0
     for j in range(1, n_all):
         prior += log(factor * precisions[j])
-    n_of_root = 1 + (n_parameters - n_all) // 2
-    occam = 0.5 * (prior - determinant + of_root + n_of_root * log(m))
+    occam = 0.5 * (prior - determinant + of_root + (1 + n_free) * log(m))
     return (objective + 0.5 * promise - root + occam) * data.weight

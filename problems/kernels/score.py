@@ -490,6 +490,13 @@ class FamilyCache(NamedTuple):
     used: NDArray[np.int64]  # (1,)
 
 
+class ScoreCache(NamedTuple):
+    """Scores of families under their bins, and those by curves, which are the same for all bins."""
+
+    families: FamilyCache
+    curves: FamilyCache
+
+
 @kernel
 def cache_slot(cache: FamilyCache, key: np.uint64) -> int:
     """Return the slot that holds `key`, or the empty one where it belongs, or -1 if neither is found."""
@@ -878,7 +885,7 @@ def _cached_curve_score(
     views: NDArray[np.int64],
     n_views: int,
 ) -> float:
-    """Return the score by curves from the shared or the `writable` cache, where it is the same for all bins."""
+    """Return the score by curves from the shared or the `writable` cache of scores by curves."""
     key = curve_key(rows.curves, views, n_views)
     known = known_value(shared, writable, key)
     if not isnan(known):
@@ -894,8 +901,8 @@ def n_parameters(
     rows: RowData,
     rule: ScoreRule,
     scratch: ScoreScratch,
-    shared: FamilyCache,
-    writable: FamilyCache,
+    shared: ScoreCache,
+    writable: ScoreCache,
     views: NDArray[np.int64],
     n_views: int,
 ) -> float:
@@ -906,9 +913,9 @@ def n_parameters(
     child = views[n_views - 1]
     if has_curves(rows.curves) and n_views > 1:
         score = cached_family_score(rows, rule, scratch, shared, writable, views, n_views)
-        of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
+        of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
         if of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[child] >= score:
-            known = known_value(shared, writable, ~curve_key(rows.curves, views, n_views))
+            known = known_value(shared.curves, writable.curves, ~curve_key(rows.curves, views, n_views))
             if not isnan(known):
                 return known
             curve_score(rows.curves, scratch.curves, views, n_views)
@@ -921,8 +928,8 @@ def cached_family_score(
     rows: RowData,
     rule: ScoreRule,
     scratch: ScoreScratch,
-    shared: FamilyCache,
-    writable: FamilyCache,
+    shared: ScoreCache,
+    writable: ScoreCache,
     views: NDArray[np.int64],
     n_views: int,
 ) -> float:
@@ -931,15 +938,15 @@ def cached_family_score(
     A new score is computed and enters the latter.
     """
     key = family_key(rows, views, n_views)
-    known = known_value(shared, writable, key)
+    known = known_value(shared.families, writable.families, key)
     if not isnan(known):
         scratch.statistics[CACHE_HITS] += 1
         return known
     score = family_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
-        of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
+        of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
         score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
-    cache_insert(writable, key, score)
+    cache_insert(writable.families, key, score)
     return score
 
 
@@ -948,19 +955,19 @@ def score_families(
     rows: RowData,
     rule: ScoreRule,
     scratch: ScoreScratch,
-    shared: FamilyCache,
-    writable: FamilyCache,
+    shared: ScoreCache,
+    writable: ScoreCache,
     offsets: NDArray[np.int64],
     views: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
     """Fill `scores` (n_families,) for families in compressed rows: ``views[offsets[f]:offsets[f + 1]]``, child last.
 
-    With an empty `writable` table (capacity 0) every family is counted, and nothing is cached.
+    With empty `writable` tables (capacity 0) every family is counted, and nothing is cached.
     """
     for f in range(scores.shape[0]):
         family = views[offsets[f] : offsets[f + 1]]
-        if writable.keys.shape[0] == 0:
+        if writable.families.keys.shape[0] == 0:
             scores[f] = best_score(rows, rule, scratch, family, family.shape[0])
         else:
             scores[f] = cached_family_score(rows, rule, scratch, shared, writable, family, family.shape[0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
-from gomea_bn.problems.kernels.score import FamilyCache, RowData, ScoreRule, ScoreScratch, cached_family_score
+from gomea_bn.problems.kernels.score import RowData, ScoreCache, ScoreRule, ScoreScratch, cached_family_score
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count, lowest_bit, random_below, shuffle
 
@@ -53,8 +53,8 @@ class StructureData(NamedTuple):
     rows: RowData
     score: ScoreRule
     scratch: ScoreScratch
-    shared: FamilyCache
-    writable: FamilyCache
+    shared: ScoreCache
+    writable: ScoreCache
     work: StructureWork
 
 

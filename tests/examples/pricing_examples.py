@@ -18,6 +18,7 @@ from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
+from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
@@ -190,3 +191,8 @@ def all_cuts(values: NDArray[Any], limits: CutLimits) -> list[NDArray[np.float64
     middles = [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]
     sets = (np.array(c) for k in range(len(distinct)) for c in itertools.combinations(middles, k))
     return [cuts for cuts in sets if keeps_limits(values, cuts, limits)]
+
+
+def functions_of_rows(cells: CellData, functions: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return functions of the rows of cells, float64 (n_rows, n_functions)."""
+    return np.column_stack([cells.of_fine[k][cells.fine[cells.column[k]]] for k in functions])

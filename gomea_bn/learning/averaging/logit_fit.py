@@ -13,10 +13,10 @@ from gomea_bn.learning.averaging.effects_fit import Design
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.problems.curves import new_logit_scratch
+from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_TERMS,
-    WHOLE,
     LogitData,
     logit_gain,
     start_logit,
@@ -73,35 +73,40 @@ class _Fit:
         self._present, codes, counts = np.unique(levels, return_inverse=True, return_counts=True)
         self._n_levels, size = rows.n_levels, design.shape[1]
         shares = counts / len(codes)
-        scratch = new_logit_scratch(len(codes), len(counts))
-        scratch.rows[:, 0] = 1.0
-        scratch.rows[:, 1 : size + 1] = design / self._deviations
-        scratch.parameters[2, 1 : size + 1] = rows.design.precisions
+        terms = design / self._deviations
+        # every row is a cell, so that nothing is rounded
+        by_row = (
+            np.arange(len(codes), dtype=np.int32)[None],
+            np.array([len(codes)]),
+            np.ascontiguousarray(terms.T),
+        )
         data = LogitData(
-            np.ascontiguousarray(scratch.rows[:, :size]),
+            CellData(*by_row, *by_row, np.zeros(size, np.int64)),
             codes[None].astype(np.uint8),
             np.array([len(counts)]),
             shares[None],
             np.zeros(1),
             1.0,
         )
+        scratch = new_logit_scratch(data.cells, len(counts))
+        scratch.cells.parameters[2, 1 : size + 1] = rows.design.precisions
         start_logit(
             data,
             scratch,
-            _eliminated(scratch.rows[:, 1 : size + 1], codes, shares, rows.design.precisions),
+            _eliminated(terms, codes, shares, rows.design.precisions),
             0,
             size,
             len(codes),
         )
-        self.gain = float(logit_gain(data, scratch, 0, size, WHOLE))
+        self.gain = float(logit_gain(data, scratch, np.arange(size), 0, size))
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
         positions -= shares @ positions
         scale = float(np.sqrt(shares @ positions**2))
         self._positions = positions / scale
-        self._intercept = scale * scratch.parameters[0, 0]
-        self._coefficients = scale * scratch.parameters[0, 1 : size + 1]
-        self._precisions = rows.design.precisions * scratch.state[3] / scale**2
+        self._intercept = scale * scratch.cells.parameters[0, 0]
+        self._coefficients = scale * scratch.cells.parameters[0, 1 : size + 1]
+        self._precisions = rows.design.precisions * scratch.state[0] / scale**2
 
     def fitted(
         self,
@@ -146,15 +151,14 @@ class _Fit:
 
 
 def _eliminated(
-    functions: NDArray[np.float32],
+    functions: NDArray[np.float64],
     codes: NDArray[np.int64],
     shares: NDArray[np.float64],
     precisions: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return products of functions and of indicators of levels in the form that `start_logit` takes."""
-    x = functions.astype(np.float64)
     indicators = ((codes[:, None] == np.arange(len(shares))) - shares) / np.sqrt(shares * (1 - shares))
-    factor = scipy.linalg.cholesky(x.T @ x + np.diag(precisions))
-    explained = scipy.linalg.solve_triangular(factor, x.T @ indicators, trans="T")
+    factor = scipy.linalg.cholesky(functions.T @ functions + np.diag(precisions))
+    explained = scipy.linalg.solve_triangular(factor, functions.T @ indicators, trans="T")
     np.fill_diagonal(factor, np.diag(factor) ** 2)
     return np.ascontiguousarray(np.column_stack([factor, explained]))

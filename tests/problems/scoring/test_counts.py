@@ -9,15 +9,14 @@ import pytest
 import scipy
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from pricing_examples import curved_column, curves_scorer
+from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
 from gomea_bn.problems.counts import COUNT_SIZES, are_counts, log_probabilities_of_counts
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import ScoredVariable, family_curve_data, new_curve_scratch, sizes_and_functions
 from gomea_bn.problems.family_scorer import Family
-from gomea_bn.problems.kernels.counts import count_gain, gather_counted
+from gomea_bn.problems.kernels.counts import WHOLE, count_gain
 from gomea_bn.problems.kernels.curves import UNITS, start_count
-from gomea_bn.problems.kernels.logits import WHOLE
 
 Values = NDArray[np.float64]
 
@@ -91,13 +90,13 @@ def test_the_gain_is_that_of_a_slow_optimum(size: float, n_rows: int) -> None:
     curves = family_curve_data(members, sizes)._replace(variable=views)
     scratch, counts = new_curve_scratch(curves), curves.counts
     n = start_count(curves, scratch, views, 3, UNITS)
-    gather_counted(curves.logits.functions, scratch.logits, scratch.functions, n, WHOLE)
-    before = scratch.logits.parameters[2, 1 : n + 1].copy()
-    gain = count_gain(counts, scratch.logits, 2, n, WHOLE)
-    number, factor = int(scratch.logits.state[0]), float(scratch.logits.state[1])
+    work, cells = scratch.counts, curves.logits.cells
+    before = work.cells.parameters[2, 1 : n + 1].copy()
+    gain = count_gain(counts, cells, work, scratch.functions[:n], 2, WHOLE)
+    number, factor = int(work.state[0]), float(work.state[1])
     mean = float(counts.means[2])
     of_row = mean / (1 + mean / COUNT_SIZES[counts.first_size[2]])
-    functions = curves.logits.functions[:, scratch.functions[:n]].astype(float)
+    functions = functions_of_rows(cells, scratch.functions[:n])
     evidence, beta = log_evidence(
         functions,
         counts.values[2].astype(float),
@@ -107,7 +106,7 @@ def test_the_gain_is_that_of_a_slow_optimum(size: float, n_rows: int) -> None:
     )
     # some of many rows give the information
     assert gain == pytest.approx(evidence - counts.reference[2], abs=0.05 if n_rows == 80 else 1.0)
-    coefficients = scratch.logits.parameters[0, : n + 1]
+    coefficients = work.cells.parameters[0, : n + 1]
     assert_allclose(functions @ coefficients[1:], functions @ beta[1:], atol=0.02 if n_rows == 80 else 0.1)
     # without parents a shape, or a distribution of counts, whichever is likelier
     values, numbers = counts.values[2], np.arange(int(counts.values[2].max()) + 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pricing_examples import curved_column, curves_scorer
+from pricing_examples import curved_column, curves_scorer, functions_of_rows
 from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
@@ -22,6 +22,7 @@ from gomea_bn.problems.curves import (
     ScoredVariable,
     SmoothFunctions,
     UnitFunction,
+    cell_data,
     curve_data,
     no_tails,
     normal_scores,
@@ -225,6 +226,54 @@ def test_policies_of_parents_have_no_influence_on_curves() -> None:
     assert np.ptp(scorer.table_scores(several)) > 1
     assert (scores > scorer.table_scores(several)).all()
     np.testing.assert_array_equal(scores, scores[0])
+
+
+def test_scores_by_curves_are_kept_when_cuts_change() -> None:
+    variables = [*some_variables()]
+    first = curves_scorer(variables)
+    families = [Family((2, 0), ((1, 0), (3, 0))), Family((3, 0), ((0, 0), (1, 0)))]
+    first.score(families)
+    n_known = int(first.curve_caches.shared.used[0])
+    assert n_known > 0
+    policies = [v.policies[1:] or v.policies for v in variables]
+    moved = [replace(v, policies=p) for v, p in zip(variables, policies, strict=True)]
+    second = FamilyScorer(
+        moved, first.method, first.rule, curves=first.rows.curves, curve_caches=first.curve_caches
+    )
+    np.testing.assert_array_equal(second.score(families), second.score(families, use_cache=False))
+    assert np.ptp([first.table_scores(families), second.table_scores(families)], axis=0).min() > 0
+    assert int(first.curve_caches.shared.used[0]) == n_known
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 30, 70])
+def test_functions_of_levels_and_few_values_are_those_of_their_cells(n_levels: int) -> None:
+    rng = np.random.default_rng(n_levels)
+    codes = np.append(np.arange(n_levels), rng.integers(0, n_levels, 900)).astype(np.int32)
+    values = rng.normal(size=len(codes)).round(1)
+    columns = [
+        LevelFunctions(codes, n_levels).of_rows(0, len(codes)),
+        NumberFunctions(values, normal_scores(values)[0], 9, has_units=True).of_rows(0, len(codes)),
+    ]
+    cells = cell_data(columns, 512)
+    together = np.concatenate(columns, axis=1)
+    np.testing.assert_allclose(
+        functions_of_rows(cells, np.arange(together.shape[1])), together, rtol=0, atol=1e-9
+    )
+    assert cells.n_fine[0] == cells.n_coarse[0] == n_levels
+    # coarse cells keep means, and most of the variance of smooth functions
+    rows = np.column_stack(
+        [cells.of_coarse[k][cells.coarse[cells.column[k]]] for k in range(together.shape[1])]
+    )
+    np.testing.assert_allclose(rows.mean(axis=0), together.mean(axis=0), atol=1e-9)
+    assert (rows.var(axis=0) > 0.97 * together.var(axis=0)).all()
+
+
+def test_cells_of_many_values_are_as_wide_as_each_other() -> None:
+    line = np.random.default_rng(0).normal(size=(5_000, 1))
+    cells = cell_data([line], 100)
+    assert cells.n_fine[0] <= 100
+    assert cells.n_coarse[0] <= 64
+    assert np.abs(functions_of_rows(cells, [0]) - line).max() <= np.ptp(line) / 100
 
 
 def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy
 from numpy.typing import NDArray
-from pricing_examples import curved_column, curves_scorer
+from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
@@ -60,7 +60,7 @@ def log_evidence(
         for function in range(curves.first[parent], min(curves.first[parent + 1], curves.first[parent] + 7))
         if precisions[function] < np.inf
     ]
-    x, codes = logits.functions[:, chosen].astype(float), logits.codes[child]
+    x, codes = functions_of_rows(logits.cells, chosen), logits.codes[child]
     n_levels, shares = int(logits.n_levels[child]), logits.shares[child]
     of_prior = factor * precisions[chosen]
     free = list(range(1, n_levels - 1))
@@ -182,7 +182,7 @@ def test_the_last_rows_count_once() -> None:
 def test_many_rows_are_judged_by_some_of_them() -> None:
     scorer = curves_scorer(chain(2, 45_000))
     logits = scorer.rows.curves.logits
-    assert len(logits.functions) == 6_000
+    assert logits.codes.shape[1] == 6_000
     assert logits.weight == pytest.approx(45_000 / 6_000)
     gains = [
         score(of_rows, 3, 1, 2) - of_rows.rows.curves.logits.alone[3]
@@ -209,3 +209,31 @@ def test_rows_that_a_parent_separates_have_a_finite_score_that_rises_with_the_ro
     assert np.isfinite(scores).all()
     assert all(later > earlier for earlier, later in pairwise(scores))
     assert scores[-1] < np.log(2)
+
+
+def test_rare_levels_of_parents_count_by_all_rows() -> None:
+    """Some of the rows may have none of a rare level, and its information on the logit is then unknown."""
+    generator = np.random.default_rng(4)
+    n_rows = 4_000
+    g = generator.choice(5, n_rows, p=[0.5, 0.3, 0.19, 0.008, 0.002])
+    x = generator.normal(size=n_rows)
+    k = levels_of(np.array([0.0, 1.0, -1.0, 2.0, 0.5])[g] + 0.3 * x, 2, generator)
+    scorer = curves_scorer([curved_column("x", x), discrete("g", g, 5), discrete("k", k, 2)])
+    gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
+    grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
+    assert gain == pytest.approx(max(grid), abs=0.7)
+
+
+def test_combinations_of_levels_count_as_their_rows_do() -> None:
+    """Few combinations of parents are counted; a number in as many cells as there are rows is not."""
+    generator = np.random.default_rng(6)
+    n_rows = 1_200
+    g, h = generator.integers(0, 3, n_rows), generator.integers(0, 2, n_rows)
+    k = levels_of(1.0 * g - 1.5 * h, 3, generator)
+    columns = [discrete("g", g, 3), discrete("h", h, 2), discrete("k", k, 3)]
+    scorer = curves_scorer([*columns, curved_column("x", generator.normal(size=n_rows))])
+    gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
+    functions = scorer.table_scores([Family((2, 0), ((0, 0), (1, 0)))])
+    grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
+    assert gain >= float(functions[0]) - score(scorer, 2) + 2 * scorer.rule.edge_cost
+    assert gain == pytest.approx(max(grid), abs=1.0)
