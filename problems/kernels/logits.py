@@ -509,6 +509,26 @@ def gather_rows(
             values[i + 1] = of_row[functions[i]]
 
 
+@kernel
+def _price_of_positions(b: NDArray[np.float64], shares: NDArray[np.float64], n_levels: int) -> float:
+    """Return minus the log prior density of the free positions, in nats, relative to that of their mean.
+
+    All positions are standard normal numbers, given that they have the mean 0 and the variance 1 over the rows.
+    """
+    if n_levels == 2:
+        return 0.0
+    mean, square = 0.0, 0.0
+    for k in range(n_levels):
+        mean += shares[k] * b[k]
+        square += shares[k] * b[k] * b[k]
+    variance = square - mean * mean
+    squares = 0.0
+    for k in range(n_levels):
+        squares += (b[k] - mean) * (b[k] - mean)
+    # two numbers have what the mean and the variance leave no choice of
+    return 0.5 * (squares / variance - 2.0)
+
+
 @separate_kernel
 def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, how: int) -> float:
     """Return how much a logit gains over the shares of the levels, in nats of all rows of the table.
@@ -604,4 +624,5 @@ def logit_gain(data: LogitData, scratch: LogitScratch, child: int, size: int, ho
         prior += log(factor * precisions[j])
     n_of_root = 1 + (n_parameters - n_all) // 2
     occam = 0.5 * (prior - determinant + of_root + n_of_root * log(m))
+    occam -= _price_of_positions(levels[1], shares, n_levels)
     return (objective + 0.5 * promise - root + occam) * data.weight
