@@ -548,7 +548,9 @@ def _of_rows(
         half_rows=0.5 * rows_of_noise,
         logits=logits,
         counts=counts,
-        transforms=_transform_data(variables, functions, scores, widths, first, products, squares, rows_of_noise),
+        transforms=_transform_data(
+            variables, functions, scores, widths, first, products, squares, rows_of_noise
+        ),
         tails=_tail_data(variables, functions, targets[:, :, 1], least, terms),
     )
 
