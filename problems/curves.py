@@ -24,6 +24,7 @@ from gomea_bn.problems.kernels.curves import (
     MOST_FUNCTIONS,
     MOST_PER_PAIR,
     MOST_WITH_PRODUCTS,
+    OF_RANKS,
     SMOOTH,
     UNITS,
     CurveData,
@@ -41,7 +42,12 @@ from gomea_bn.problems.kernels.logits import (
 )
 from gomea_bn.problems.kernels.score import MISSING
 from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
-from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM, TransformData, TransformScratch
+from gomea_bn.problems.kernels.transforms import (
+    MOST_OF_TRANSFORM,
+    TransformData,
+    TransformScratch,
+    transform_gain,
+)
 from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
 from gomea_bn.runtime.threads import one_blas_thread, zeros_by_pages
 
@@ -524,10 +530,11 @@ def _of_rows(
         .astype(np.uint64)
     )
     logits, counts = _logit_data(variables, functions)
+    squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + _PRIOR_ROWS
     return CurveData(
         products=products,
         with_targets=with_targets.reshape(size, n, _N_TARGETS),
-        squares=(targets**2).sum(axis=0) + unexplained,
+        squares=squares,
         unexplained=unexplained,
         alone=alone,
         first=first,
@@ -539,10 +546,12 @@ def _of_rows(
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
-        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+        half_rows=0.5 * rows_of_noise,
         logits=logits,
         counts=counts,
-        transforms=_transform_data(variables, functions, scores, widths),
+        transforms=_transform_data(
+            variables, functions, scores, widths, first, products, squares, rows_of_noise
+        ),
         tails=_tail_data(variables, functions, targets[:, :, 1], least, terms),
     )
 
@@ -610,12 +619,26 @@ def _transform_data(
     functions: Sequence[ColumnFunctions],
     scores: Mapping[int, NDArray[np.float64]],
     widths: Mapping[int, NDArray[np.float64]],
+    first: NDArray[np.int64],
+    products: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    n_rows: float,
 ) -> TransformData:
-    """Return what kernels need to score columns that follow curves of their parents after a transformation."""
-    data = no_transforms(len(variables))
+    """Return what kernels need to score columns that follow curves of their parents after a transformation.
+
+    `first`, `products` and `squares` are those of `CurveData`, and `n_rows` are the rows with those of the prior.
+    """
+    data, scratch = no_transforms(len(variables)), new_transform_scratch()
     for v, column in enumerate(functions):
         if isinstance(column, NumberFunctions) and _may_follow(variables[v]):
             set_transform(data, v, column.smooth, scores[v], widths[v])
+        size = int(data.n_functions[v])
+        if size:
+            own = slice(first[v], first[v] + size)
+            of_prior = np.diag(np.append(0.0, data.precisions[v, 1:size]))
+            scratch.moments[:size, :size] = products[own, own] + data.least[v, :size, :size] + of_prior
+            gain = transform_gain(data, scratch, v, n_rows, squares[v, OF_RANKS])
+            data.alone[v] = max(gain, 0.0)
     return data
 
 
@@ -661,6 +684,7 @@ def no_transforms(n_variables: int) -> TransformData:
         np.zeros((n_variables, _PARTS_OF_TRANSFORM)),
         np.ones((n_variables, MOST_OF_TRANSFORM)),
         np.zeros((n_variables, MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
+        np.zeros(n_variables),
     )
 
 

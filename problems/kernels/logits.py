@@ -436,6 +436,26 @@ def _root_determinant(data: LogitData, scratch: LogitScratch, child: int, ends: 
     return determinant
 
 
+@kernel
+def _price_of_positions(b: NDArray[np.float64], shares: NDArray[np.float64], n_levels: int) -> float:
+    """Return minus the log prior density of the free positions, in nats, relative to that of their mean.
+
+    All positions are standard normal numbers, given that they have the mean 0 and the variance 1 over the rows.
+    """
+    if n_levels == 2:
+        return 0.0
+    mean, square = 0.0, 0.0
+    for k in range(n_levels):
+        mean += shares[k] * b[k]
+        square += shares[k] * b[k] * b[k]
+    variance = square - mean * mean
+    squares = 0.0
+    for k in range(n_levels):
+        squares += (b[k] - mean) * (b[k] - mean)
+    # two numbers have what the mean and the variance leave no choice of
+    return 0.5 * (squares / variance - 2.0)
+
+
 @separate_kernel
 def logit_gain(
     data: LogitData, scratch: LogitScratch, functions: NDArray[np.int64], child: int, size: int
@@ -538,4 +558,5 @@ def logit_gain(
     for j in range(1, n_all):
         prior += log(factor * precisions[j])
     occam = 0.5 * (prior - determinant + of_root + (1 + n_free) * log(m))
+    occam -= _price_of_positions(levels[1], shares, n_levels)
     return (objective + 0.5 * promise - root + occam) * data.weight

@@ -34,6 +34,7 @@ class TransformData(NamedTuple):
     rows: NDArray[np.float64]  # (N, G) numbers of rows in parts
     precisions: NDArray[np.float64]  # (N, K) of the prior of coefficients, 1 of the first, which has none
     least: NDArray[np.float64]  # (N, K, K) moments that no curve can explain
+    alone: NDArray[np.float64]  # (N,) what the best transformation gains without parents, in nats, at least 0
 
 
 class TransformScratch(NamedTuple):
@@ -96,7 +97,10 @@ def _set_system(data: TransformData, scratch: TransformScratch, child: int) -> N
 def transform_gain(
     data: TransformData, scratch: TransformScratch, child: int, n_rows: float, before: float
 ) -> float:
-    """Return what the best transformation of a column has more than its first function without parents, in nats.
+    """Return what the best transformation of a column gains by its parents, in nats.
+
+    It is compared with the first function without parents, or with the best transformation without parents where that
+    is better, as of a column of few values: only parents gain.
 
     ``scratch.moments`` are the moments of the residuals of the functions given the parents, with the precisions of the
     prior, and `before` are the squares of the first function. The log density of the rows is concave in the
@@ -134,4 +138,4 @@ def transform_gain(
     for a in range(size):
         occam -= 0.5 * log(scratch.system[a, a] / data.precisions[child, a])
     alone = n_rows * (log(data.slopes[child, 0, 0]) + 0.5 * log(n_rows / before) - 0.5)
-    return value - alone + occam
+    return value - alone + occam - data.alone[child]

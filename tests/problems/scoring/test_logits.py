@@ -97,10 +97,19 @@ def log_evidence(
                     moved[j] += sj * step
                     total += si * sj * loss(moved, functions, penalty)
                 hessian[i, j] = hessian[j, i] = total / (4 * step**2)
-        # positions have a standard normal prior of variance 1 around their present values
+        # positions are standard normal, given their mean and their variance over the rows
         places = np.arange(n - len(free), n) if has_positions else np.empty(0, np.int64)
         hessian[places, places] += 1.0
-        return -found.fun + 0.5 * np.log(penalty).sum() - 0.5 * np.linalg.slogdet(hessian)[1]
+        of_positions = 0.0
+        if has_positions and free:
+            positions = first.copy()
+            positions[free] = found.x[places]
+            weights = shares[:n_levels]
+            centre = np.average(positions, weights=weights)
+            variance = np.average((positions - centre) ** 2, weights=weights)
+            of_positions = 1 - 0.5 * float(((positions - centre) ** 2).sum()) / variance
+        determinants = np.log(penalty).sum() - np.linalg.slogdet(hessian)[1]
+        return of_positions - found.fun + 0.5 * determinants
 
     of_root = laplace(np.empty((len(x), 0)), np.empty(0), has_positions=False)
     assert ends == (0, n_levels - 1)
@@ -139,6 +148,20 @@ def test_irrelevant_parents_make_logits_no_better_than_tables() -> None:
     assert score(scorer, 3, 4) < root
     # a discrete parent alone may be part of a logit too, so that no further parent opens the way to one
     assert score(scorer, 3, 2, 4) < score(scorer, 3, 2)
+
+
+@pytest.mark.parametrize("n_levels", [3, 7])
+def test_unrelated_numbers_have_bayes_factors_of_at_most_one_in_the_mean(n_levels: int) -> None:
+    generator, gains = np.random.default_rng(n_levels), []
+    for _ in range(150):
+        scorer = curves_scorer(
+            [
+                curved_column("x", generator.normal(size=150)),
+                discrete("k", generator.integers(0, n_levels, 150), n_levels),
+            ]
+        )
+        gains.append(score(scorer, 1, 0) - score(scorer, 1) + scorer.rule.edge_cost)
+    assert np.mean(np.exp(gains)) < 1
 
 
 def test_levels_without_an_order_find_their_positions() -> None:

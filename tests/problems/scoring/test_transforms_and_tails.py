@@ -245,6 +245,22 @@ def test_rounding_buys_no_density(digits: int) -> None:
     assert score(copies, of_copies, 1, 0) - of_copies.alone[1].max() < entropy + 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_count_gains_by_levels_no_more_than_all_its_probabilities(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, group = rng.normal(size=1_500), rng.integers(0, 2, 1_500)
+    count = rng.poisson(np.exp(0.4 * first + 0.5 * group + 0.5)).astype(float)
+    variables = [*variables_of(count), ScoredVariable("g", group.astype(np.int32), 2)]
+    data = curve_data(variables)
+    # a transformation of the column alone fits the points where the values lie
+    assert data.transforms.alone[0] > 10
+    table = np.array([np.bincount(count.astype(int)[group == k], minlength=40) for k in range(2)], float)
+    shares = table / table.sum(axis=1, keepdims=True)
+    most = scipy.special.xlogy(table, shares).sum()
+    most -= scipy.special.xlogy(table.sum(axis=0), table.mean(axis=0) / 750).sum()
+    assert score(variables, data, 0, 1) - data.alone[0].max() < most
+
+
 def test_some_of_many_rows_judge_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = variables_of(*follow(4_000, np.exp, heavy))
     whole = score(variables, curve_data(variables), 2, 1)
