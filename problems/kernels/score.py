@@ -708,7 +708,7 @@ def _table_score(
     child: int,
     has_parents: bool,
 ) -> float:
-    """Return the score of the table of a view: that of `score_counts`, or of `centred_score` and its cells if the rule says so."""
+    """Return the score of the table of a view, under a centred prior if the rule says so."""
     r = rows.cardinality[child]
     if rule.centred and has_parents:
         return centred_score(counts, n_observed, r, 1.0) - max(configurations * r - rule.free_cells, 0.0)
