@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import read_table as read_table
     from gomea_bn.errors import GomeaBnError as GomeaBnError
     from gomea_bn.errors import GomeaBnWarning as GomeaBnWarning
+    from gomea_bn.errors import RowsDiffer as RowsDiffer
     from gomea_bn.expert.expert_network import ExpertNetwork as ExpertNetwork
     from gomea_bn.front.decision import accept as accept
     from gomea_bn.front.decision import read_decision as read_decision

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, RowsDiffer
 from gomea_bn.learning.checks import checked_network
 from gomea_bn.network.matched_rows import (
     KeptCounts,
@@ -248,7 +248,7 @@ def test_rows_of_the_fit_are_known_again(network: DiscretizedBayesNet) -> None:
 
 def test_a_missing_edge_is_named(apart: DiscretizedBayesNet) -> None:
     told = apart.with_rows(rows())
-    with pytest.warns(UserWarning, match="no edge between y and z"):
+    with pytest.warns(RowsDiffer, match="no edge between y and z"):
         note = told.query("z", {"y": (0.5, None)}).attrs["rows"]
     assert note["differs"]
     assert note["words"].endswith("The rows know more than this network, which has no edge between y and z.")

@@ -367,7 +367,7 @@ def test_rows_stand_next_to_answers(shown):
 
         def press(name: str, code: int) -> None:
             page.click(f'.card[aria-label="{name}"] .state[data-code="{code}"]')
-            page.wait_for_function("document.body.dataset.answered !== ''")
+            page.wait_for_selector("body[data-answered]:not([data-answered=''])")
 
         def rows_of(name: str) -> list[str]:
             return page.locator(f'.card[aria-label="{name}"] .rows').all_inner_texts()
@@ -377,7 +377,7 @@ def test_rows_stand_next_to_answers(shown):
             return [f"{100 * (found == level).mean():.1f}\u00a0%" for level in levels[name]]
 
         everything = np.ones(len(frame), bool)
-        page.wait_for_function("document.body.dataset.answered !== ''")
+        page.wait_for_selector("body[data-answered]:not([data-answered=''])")
         assert rows_of("w") == shares("w", everything)
         press("w", 1)
         b = (frame["w"] == levels["w"][1]).to_numpy()
@@ -413,6 +413,6 @@ def test_a_page_says_nothing_of_rows_that_it_does_not_know(shown):
     network, _ = told_network()
     with shown(network) as page:
         page.click("#show-answers")
-        page.wait_for_function("document.body.dataset.answered !== ''")
+        page.wait_for_selector("body[data-answered]:not([data-answered=''])")
         assert not page.locator(".rows").count()
         assert "rows" not in page.inner_text("#answer-words")
