@@ -248,7 +248,7 @@ def test_rare_levels_of_parents_count_by_all_rows() -> None:
 
 
 def test_combinations_of_levels_count_as_their_rows_do() -> None:
-    """Few combinations of parents are counted; a number in as many cells as there are rows is not."""
+    """Rows of the same levels are counted together."""
     generator = np.random.default_rng(6)
     n_rows = 1_200
     g, h = generator.integers(0, 3, n_rows), generator.integers(0, 2, n_rows)
@@ -256,7 +256,5 @@ def test_combinations_of_levels_count_as_their_rows_do() -> None:
     columns = [discrete("g", g, 3), discrete("h", h, 2), discrete("k", k, 3)]
     scorer = curves_scorer([*columns, curved_column("x", generator.normal(size=n_rows))])
     gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
-    functions = scorer.table_scores([Family((2, 0), ((0, 0), (1, 0)))])
     grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
-    assert gain >= float(functions[0]) - score(scorer, 2) + 2 * scorer.rule.edge_cost
     assert gain == pytest.approx(max(grid), abs=1.0)
