@@ -343,6 +343,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             )
         began = perf_counter()
         if is_in_pieces(X):
+            if self.target is not None:
+                raise GomeaBnError(
+                    [Option("target"), " needs a table in memory: left-out rows choose its parents."],
+                    ["give one table of a sample of the rows"],
+                )
             if sample_weight is not None:
                 raise GomeaBnError(
                     [Option("sample_weight"), " needs a table in memory: pieces are counted where they lie."],
@@ -357,6 +362,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         )
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
+        if self.target is not None:
+            from gomea_bn.learning.target import check_target_of
+
+            check_target_of(plain_options(self), table, rows_to_search(self, table))
         if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began, start)
         else:
@@ -421,6 +430,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 ]
             )
         options = LearningOptions.of(self, rows.n_rows)
+        if self.target is not None:
+            from gomea_bn.learning.target import knowledge_around
+
+            options = replace(options, knowledge=knowledge_around(self.knowledge, rows, self.target))
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
             check_learning(rows, options)
@@ -500,6 +513,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
                 network = simplest_network(network, rows, line=line, random_state=self.seed_)
                 self.score_ = network.metadata["score"]
+            if self.target is not None:
+                from gomea_bn.learning.target import with_parents_of_target
+
+                network = with_parents_of_target(network, rows, self.target, options, self.seed_)
             self.network_ = average_families(
                 network, rows, line=line, prefer=options["prefer"], random_state=self.seed_
             )

@@ -27,6 +27,7 @@ from gomea_bn.learning.averaging.line_scales import (
     log_steps,
 )
 from gomea_bn.learning.averaging.stacks import Member, best_stack
+from gomea_bn.learning.averaging.target_fit import ChosenParents, chosen_parents, fitted_target
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -46,6 +47,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
+from gomea_bn.network.recorded import recorded_target
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
     MOST_SHOWN_CELLS,
@@ -336,6 +338,17 @@ class Averaging:
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
 
+    def parents_of_target(
+        self,
+        target: str,
+        known: Mapping[str, NDArray[np.bool_]],
+        may_enter: Sequence[str],
+        required: Sequence[str],
+        most: int,
+    ) -> ChosenParents:
+        """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
+        return chosen_parents(target, self.table, known, self._on_shapes, may_enter, required, most)
+
     def network_of(
         self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
     ) -> DiscretizedBayesNet:
@@ -516,6 +529,11 @@ class Averaging:
         return {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in self._line_shapes.items()}
 
     @cached_property
+    def _n_levels(self) -> dict[str, int]:
+        """Numbers of levels of the discrete columns."""
+        return {name: self.network.cardinality(name) for name in self.network.levels}
+
+    @cached_property
     def _in_own(self) -> dict[str, UnitScale]:
         """Scales of the continuous columns in own units: the mean is 0, and the standard deviation 1."""
         scales = {}
@@ -556,6 +574,10 @@ class Averaging:
 
         `line` and `prefer` are as of `average_families`.
         """
+        if name == recorded_target(self.network) and name in self.network.levels:
+            member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels)
+            if member is not None:
+                return Stack.of(member.fitted), member.left_out
         effects, is_scored, model = None, False, None
         if line != "none" and parents and self._curves is not None:
             model, is_scored = self._model(name, parents)
@@ -613,7 +635,7 @@ class Averaging:
         ordered = [member for member in network.names if member in parents]
         continuous = tuple(parent for parent in ordered if parent in scales)
         discrete = tuple(parent for parent in ordered if parent in network.levels)
-        n_levels = {member: network.cardinality(member) for member in network.levels}
+        n_levels = self._n_levels
         assert self._curves is not None
         by_units: dict[bool, Mapping[str, LineScale]] = {False: scales, True: self._in_own}
         design = design_of_model(model, ordered, columns, by_units, n_levels, self._curves.sizes)
