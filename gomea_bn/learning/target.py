@@ -1,4 +1,4 @@
-"""One network of all columns for a target: its parents are chosen by left-out rows, and everything else by the score."""
+"""One network for a target: left-out rows choose its parents, and the score everything else."""
 
 from __future__ import annotations
 
@@ -48,19 +48,21 @@ def check_target_of(options: Mapping[str, Any], table: Table, n_searched: int) -
 def knowledge_around(knowledge: ExpertKnowledge | None, table: Table, target: str) -> ExpertKnowledge:
     """Return the knowledge for the search of a network whose target gets its parents afterwards.
 
-    No columns but those that are required lead to the target, and it leads to those alone that may not lead to it.
+    No columns but those that are required lead to the target. It leads to those alone that may not lead to it, and
+    these lead to no others, which may become its parents.
     """
     knowledge = knowledge or ExpertKnowledge()
-    rules = _rules(knowledge, table)
-    v = table.names.index(target)
-    forbidden = dict.fromkeys(knowledge.forbidden_edges)
-    for u, name in enumerate(table.names):
-        if u == v or rules.required[u, v]:
-            continue
-        if rules.may_lead[u, v]:
-            forbidden[target, name] = None
-        forbidden[name, target] = None
-    return replace(knowledge, forbidden_edges=tuple(forbidden))
+    rules, names = _rules(knowledge, table), table.names
+    v = names.index(target)
+    before = rules.may_lead[:, v]
+    forbidden = np.zeros((len(names), len(names)), np.bool_)
+    forbidden[:, v] = True
+    forbidden[v] = before
+    forbidden[np.ix_(rules.may_lead[v] & ~before, before)] = True
+    forbidden[v, v] = False
+    added = [(names[i], names[j]) for i, j in np.argwhere(forbidden & ~rules.required).tolist()]
+    forbidden_edges = dict.fromkeys([*knowledge.forbidden_edges, *added])
+    return replace(knowledge, forbidden_edges=tuple(forbidden_edges))
 
 
 def with_parents_of_target(

@@ -94,7 +94,7 @@ TARGET = "target"
 
 
 def recorded_target(network: NetworkLike) -> str | None:
-    """Return the column whose parents left-out rows have chosen, so that the network predicts it; None if there is none."""
+    """Return the column whose parents left-out rows have chosen, which the network predicts; None without one."""
     name = network.metadata.get(TARGET)
     return name if isinstance(name, str) and name in network.names else None
 

@@ -31,6 +31,10 @@ _LINE, _CURVE, _AMOUNT = range(3)
 _PRECISIONS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, np.inf])
 _FIRST, _STEPS = (4, len(_PRECISIONS) - 1, 5), (1, -1, 3, -3)
 _LEAST_GAIN = 0.05
+# loss of all left-out rows, in nats, that curves must be worth
+_PRICE_OF_CURVES = 1.0
+# of many parents this part leaves at a time
+_PART = 10
 # precision of constants, which may move together, in rows
 _CONSTANT_PRECISION = 1e-6
 _MOST_NEWTON_STEPS, _LEAST_PROMISE, _MOST_HALVINGS = 50, 1e-4, 30
@@ -99,9 +103,9 @@ def _terms_of(
 
 @dataclass(frozen=True)
 class _Fit:
-    """Effects of terms: coefficients (n, n_indices), their posterior covariance, by index, and the loss of left-out rows.
+    """Effects of terms: coefficients (n, n_indices), their posterior covariance, and the loss of left-out rows.
 
-    The loss is in nats of all rows; the covariance is (n_indices * n, n_indices * n), and its unit the nat.
+    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index.
     """
 
     coefficients: NDArray[np.float64]
@@ -143,7 +147,7 @@ class _OfLevels:
     def posterior(
         self, design: NDArray[np.float64], precisions: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return constants and slopes by index, their covariance, and the log probabilities of the levels in all rows."""
+        """Return constants and slopes by index, their covariance, and the log probabilities of levels in all rows."""
         n_rows, n_levels = self.targets.shape
         weights = np.ones(n_rows)
         prior = np.concatenate(
@@ -265,7 +269,7 @@ class _Choice:
     ) -> Widths:
         """Return the widths near the first ones under which left-out rows lose least."""
         widths, kinds = first, sorted({int(kind) for name in names for kind in self._terms[name].kinds})
-        least, is_better = self.fit(names, widths).loss, True
+        least, is_better = self._priced(names, widths), True
         while is_better:
             is_better = False
             for kind in kinds:
@@ -275,16 +279,21 @@ class _Choice:
                     if kind == _LINE and np.isinf(_PRECISIONS[number]):
                         continue
                     other = (*widths[:kind], number, *widths[kind + 1 :])
-                    loss = self.fit(names, other).loss
+                    loss = self._priced(names, other)
                     if loss < least - _LEAST_GAIN:
                         widths, least, is_better = other, loss, True
         return widths
 
+    def _priced(self, names: Sequence[str], widths: Widths) -> float:
+        """Return the loss of left-out rows with the price of curves."""
+        has_curves = bool(np.isfinite(_PRECISIONS[widths[_CURVE]]))
+        return self.fit(names, widths).loss + _PRICE_OF_CURVES * has_curves
+
     def path(self, required: Iterable[str]) -> list[tuple[list[str], float]]:
         """Return ever smaller sets of parents, from all to those required, and the loss of left-out rows with each.
 
-        The parent that leaves next is the one that the others need least: half the squared distance of its coefficients
-        from 0, in their posterior covariance, less the number of coefficients that the rows decide.
+        Those that leave next are needed least: half the squared distance of their coefficients from 0, in units of
+        their posterior covariance, less their number. Of fewer than 20 parents one leaves at a time.
         """
         names, kept = list(self._terms), set(required)
         widths = self.widths(names, _FIRST, _STEPS)
@@ -298,7 +307,8 @@ class _Choice:
                 for number, name in enumerate(names)
                 if name not in kept
             }
-            names = [name for name in names if name != min(needs, key=lambda name: needs[name])]
+            leaving = sorted(needs, key=lambda name: needs[name])[: max(len(names) // _PART, 1)]
+            names = [name for name in names if name not in leaving]
             widths = self.widths(names, widths, (1, -1), fewest)
             found.append((names, self.fit(names, widths).loss))
         return found
@@ -339,8 +349,8 @@ def chosen_parents(
 ) -> ChosenParents:
     """Return the parents of a target under which left-out rows lose least, at most some of them.
 
-    Required ones stay. Cells of the table that are not
-    `known`, bool (n_rows,) by column, count nothing. Of a long table, or one with many columns, some random rows choose.
+    Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
+    table, or one with many columns, some random rows choose.
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
@@ -361,12 +371,12 @@ def chosen_parents(
     found = _Choice(followed, terms).path([name for name in required if name in terms])
     sets = [(names, loss) for names, loss in found if len(names) <= most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
-    gains = [
-        (next(name for name in names if name not in fewer), max(without - loss, 0.0))
-        for (names, loss), (fewer, without) in zip(sets[best:], sets[best + 1 :], strict=False)
-    ]
-    last = [(name, 0.0) for name in sets[-1][0]]
-    return ChosenParents((*last, *reversed(gains)))
+    gains: list[tuple[str, float]] = [(name, 0.0) for name in sets[-1][0]]
+    for (names, loss), (fewer, without) in reversed(list(zip(sets[best:], sets[best + 1 :], strict=False))):
+        # those that leave together share what they add
+        entering = [name for name in names if name not in fewer]
+        gains += [(name, max(without - loss, 0.0) / len(entering)) for name in entering]
+    return ChosenParents(tuple(gains))
 
 
 def _followed(

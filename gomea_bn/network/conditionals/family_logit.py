@@ -320,8 +320,9 @@ def derivatives(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradient of the log likelihood by constants and slopes, and minus its second derivatives.
 
-    The slopes of one index follow those of another. `positions` are (n_indices, n_levels), `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the
-    levels in every row, 1 for the one that it has, and `weights` (n,) those of the rows.
+    The slopes of one index follow those of another. `positions` are (n_indices, n_levels), `design` is (n, n_slopes),
+    `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the levels in every row, 1 for the
+    one that it has, and `weights` (n,) those of the rows.
     """
     p = np.exp(logs)
     left = targets - p
