@@ -28,21 +28,31 @@ _BINS_OF_PARENT = 3
 
 
 def check_target_of(options: Mapping[str, Any], table: Table, n_searched: int) -> None:
-    """Raise `GomeaBnError` if a learner with some options cannot learn a network of a table for its target."""
+    """Raise `GomeaBnError` if a learner with some options cannot learn a network of a table for its target.
+
+    The table has more rows than are searched if a sample of it is.
+    """
+    check_target(options["target"], table)
+    if (error := why_no_target(options, table, n_searched)) is not None:
+        raise error
+
+
+def why_no_target(options: Mapping[str, Any], table: Table, n_searched: int) -> GomeaBnError | None:
+    """Return why left-out rows cannot choose the parents of a column, the target of some options; None if they can."""
     target = options["target"]
-    check_target(target, table)
     column = table.columns[table.names.index(target)]
     if column.levels is not None and len(column.levels) > MOST_LEVELS:
         text = f" must have at most {MOST_LEVELS} levels, got {len(column.levels)} of {target!r}."
-        raise GomeaBnError([Option("target"), text], ["merge rare levels"])
+        return GomeaBnError([Option("target"), text], ["merge rare levels"])
     if options["density"] != "averaged" or options["line"] == "none":
         needed = " needs a density of effects, since no table can hold all parents of a target."
-        raise GomeaBnError([Option("target"), needed], ["leave out density"])
+        return GomeaBnError([Option("target"), needed], ["leave out density"])
     if table.n_rows > n_searched:
         text = (
             f" needs all rows in the search, got {table.n_rows:,} rows of which {n_searched:,} are searched."
         )
-        raise GomeaBnError([Option("target"), text], [Setting("sample_rows", str(table.n_rows))])
+        return GomeaBnError([Option("target"), text], [Setting("sample_rows", str(table.n_rows))])
+    return None
 
 
 def knowledge_around(knowledge: ExpertKnowledge | None, table: Table, target: str) -> ExpertKnowledge:

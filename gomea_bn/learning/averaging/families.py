@@ -234,50 +234,6 @@ def _averaged(
     )
 
 
-def average_of_blanket(
-    network: DiscretizedBayesNet, table: Table, target: str, *, n_copies: int, line: str, random_state: int
-) -> DiscretizedBayesNet:
-    """Return the network of a variable and its Markov blanket with conditionals, for predictions of it alone.
-
-    Only the families of the variable and of its children are those of the network, since no other ones say anything
-    about it. Nothing is computed of how sure the cuts are, and the tables over the shown bins stay. Parameters are
-    those of `average_families`.
-    """
-    generator = np.random.default_rng(random_state)
-    if table.n_missing:
-        from gomea_bn.network.inference.completion import completed_table
-
-        table = completed_table(network, table, generator)
-    part = _of_blanket(network, target)
-    columns = tuple(column for column in table.columns if column.name in part.names)
-    averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
-    members = averaging.tables(averaging.drawn_cuts(n_copies, generator))
-    return averaging.with_conditionals(members, line, "density")
-
-
-def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
-    """Return the network of a variable and its Markov blanket; tables of other families are uniform."""
-    children = network.children(target)
-    names = [name for name in network.names if name in (target, *children, *network.markov_blanket(target))]
-    families = (target, *children)
-    return DiscretizedBayesNet(
-        names,
-        [edge for edge in network.edges if edge[1] in families],
-        cut_points={name: cuts for name, cuts in network.cut_points.items() if name in names},
-        support={name: ends for name, ends in network.support.items() if name in names},
-        levels={name: levels for name, levels in network.levels.items() if name in names},
-        tables={
-            name: network.tables[name]
-            if name in families
-            else np.full(network.cardinality(name), 1 / network.cardinality(name))
-            for name in names
-        },
-        shapes={name: shape for name, shape in network.shapes.items() if name in names},
-        pseudo_count=network.pseudo_count,
-        metadata=network.metadata,
-    )
-
-
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
     return GomeaBnWarning(
@@ -347,7 +303,10 @@ class Averaging:
         most: int,
     ) -> ChosenParents:
         """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
-        return chosen_parents(target, self.table, known, self._on_shapes, may_enter, required, most)
+        scales = self._on_shapes
+        # products of matrices that do not pay for threads
+        with one_blas_thread():
+            return chosen_parents(target, self.table, known, scales, may_enter, required, most)
 
     def network_of(
         self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any

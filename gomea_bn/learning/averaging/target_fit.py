@@ -38,6 +38,7 @@ _PART = 10
 # precision of constants, which may move together, in rows
 _CONSTANT_PRECISION = 1e-6
 _MOST_NEWTON_STEPS, _LEAST_PROMISE, _MOST_HALVINGS = 50, 1e-4, 30
+_MOST_LEVERAGE = 0.999
 # rows by which parents are chosen, and products of numbers that leaving out each of them may take
 _MOST_ROWS, _MOST_PRODUCTS = 20_000, 2e9
 _FEWEST_ROWS = 1_000
@@ -206,7 +207,9 @@ class _OfLevels:
                 spread[:, a, b] = spread[:, b, a] = np.einsum("ij,ij->i", moved, of_levels[b])
         information = p[:, :, None] * (np.eye(n_levels) - p[:, None, :])
         pulled = spread @ (self.targets - p)[:, :, None]
-        moved = np.linalg.solve(np.eye(n_levels) - spread @ information, pulled)[:, :, 0]
+        # the only row of a level holds its own constant
+        held = np.eye(n_levels) - _MOST_LEVERAGE * (spread @ information)
+        moved = np.linalg.solve(held, pulled)[:, :, 0]
         left = logs - moved
         left -= scipy.special.logsumexp(left, axis=1, keepdims=True)
         return np.asarray(left[np.arange(n_rows), self.codes])
