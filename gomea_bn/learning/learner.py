@@ -513,13 +513,23 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
                 network = simplest_network(network, rows, line=line, random_state=self.seed_)
                 self.score_ = network.metadata["score"]
-            if self.target is not None:
-                from gomea_bn.learning.target import with_parents_of_target
-
-                network = with_parents_of_target(network, rows, self.target, options, self.seed_)
-            self.network_ = average_families(
+            network = average_families(
                 network, rows, line=line, prefer=options["prefer"], random_state=self.seed_
             )
+            if self.target is not None:
+                from gomea_bn.learning.averaging.families import with_target
+                from gomea_bn.learning.target import rules_of_target
+
+                network = with_target(
+                    network,
+                    rows,
+                    self.target,
+                    rules_of_target(network, rows, self.target, options),
+                    line=line,
+                    prefer=options["prefer"],
+                    random_state=self.seed_,
+                )
+            self.network_ = network
         except KeyboardInterrupt:
             give_warning(interrupted_averaging("network_"))
 

@@ -27,7 +27,12 @@ from gomea_bn.learning.averaging.line_scales import (
     log_steps,
 )
 from gomea_bn.learning.averaging.stacks import Member, best_stack
-from gomea_bn.learning.averaging.target_fit import ChosenParents, chosen_parents, fitted_target
+from gomea_bn.learning.averaging.target_fit import (
+    ChosenParents,
+    TargetRules,
+    chosen_parents,
+    fitted_target,
+)
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -47,7 +52,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
-from gomea_bn.network.recorded import recorded_target
+from gomea_bn.network.recorded import TARGET, recorded_target
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (
     MOST_SHOWN_CELLS,
@@ -234,6 +239,42 @@ def _averaged(
     )
 
 
+def with_target(
+    network: DiscretizedBayesNet,
+    rows: Table,
+    target: str,
+    rules: TargetRules,
+    *,
+    line: str,
+    prefer: str,
+    random_state: int,
+) -> DiscretizedBayesNet:
+    """Return a network with conditionals whose target has the parents that left-out rows need, and follows these.
+
+    Missing cells are drawn from the network, and count nothing when parents are chosen; the draws that the target is
+    fitted to come from networks in which it has its parents. All other columns follow what they did. The metadata have
+    the "target", and the nats that every parent adds for left-out rows ("parents").
+    """
+    rows = in_row_order(in_column_order(rows))
+    base = network.in_order(rows.names).with_metadata(**{TARGET: target})
+    known = {column.name: ~column.is_missing for column in rows.columns}
+    generator, found, chosen = np.random.default_rng(random_state), base, None
+    for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
+        table = rows
+        if rows.n_missing:
+            from gomea_bn.network.inference.completion import completed_table
+
+            table = completed_table(found, rows, generator)
+            share_shapes(table, rows)
+        averaging = Averaging(base.of_tables(), table, known=base.conditionals)
+        # products of matrices that do not pay for threads
+        with one_blas_thread():
+            if chosen is None:
+                chosen = averaging.chosen_parents(target, known, rules)
+            found = averaging.followed(base, target, chosen, line, prefer)
+    return found.in_order(network.names)
+
+
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
     return GomeaBnWarning(
@@ -274,13 +315,18 @@ class Averaging:
 
     `fitted` has the shapes of columns that were fitted to these rows. On average a shape gives the rows that it knows
     more log density than new ones, by its number of parameters over that of the rows, which losses of left-out rows
-    include.
+    include. Columns have the scales that are `known`.
     """
 
     def __init__(
-        self, network: DiscretizedBayesNet, table: Table, fitted: Mapping[str, ColumnShape] | None = None
+        self,
+        network: DiscretizedBayesNet,
+        table: Table,
+        fitted: Mapping[str, ColumnShape] | None = None,
+        known: Conditionals | None = None,
     ) -> None:
         self.network = network
+        self._known = known
         self.table = table
         self._optimism = {name: shape.n_parameters / table.n_rows for name, shape in (fitted or {}).items()}
         self.session = RefinementSession(
@@ -293,20 +339,6 @@ class Averaging:
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
-
-    def parents_of_target(
-        self,
-        target: str,
-        known: Mapping[str, NDArray[np.bool_]],
-        may_enter: Sequence[str],
-        required: Sequence[str],
-        most: int,
-    ) -> ChosenParents:
-        """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
-        scales = self._on_shapes
-        # products of matrices that do not pay for threads
-        with one_blas_thread():
-            return chosen_parents(target, self.table, known, scales, may_enter, required, most)
 
     def network_of(
         self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
@@ -359,6 +391,58 @@ class Averaging:
             **of_cuts,
         )
         return network.changed(conditionals=conditionals)
+
+    def chosen_parents(
+        self, target: str, known: Mapping[str, NDArray[np.bool_]], rules: TargetRules
+    ) -> ChosenParents:
+        """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
+        return chosen_parents(target, self.table, known, self._on_shapes, rules)
+
+    def followed(
+        self, base: DiscretizedBayesNet, target: str, chosen: ChosenParents, line: str, prefer: str
+    ) -> DiscretizedBayesNet:
+        """Return a network with conditionals whose target follows chosen parents in place of those that it had."""
+        assert base.conditionals is not None
+        network, known, v = self.network, base.conditionals, self.network.names.index(target)
+        parents = [name for name in network.names if name in chosen.names]
+        tables = self.tables_of(v, (), [self.session.network_cuts], [self.coded])
+        stack, left_out = self.stack_of(target, parents, tables, line, prefer)
+        needed = stack.scaled(target)
+        losses = dict(known.log_losses)
+        losses.pop(target, None)
+        if np.isfinite(left_out).all():
+            losses[target] = (len(left_out), -float(left_out.mean()), float(left_out.std()))
+        conditionals = Conditionals(
+            {**known.stacks, target: stack},
+            scales={**{n: self._line_shapes[n] for in_units, n in needed if not in_units}, **known.scales},
+            units={
+                **{n: (self._in_own[n].centre, self._in_own[n].spread) for in_units, n in needed if in_units},
+                **known.units,
+            },
+            n_rows=known.n_rows,
+            log_losses=losses,
+            cut_probabilities=known.cut_probabilities,
+            cut_intervals=known.cut_intervals,
+        )
+        metadata, gains = dict(base.metadata), [list(entry) for entry in chosen.gains]
+        metadata["parents"] = {**metadata.get("parents", {}), target: gains}
+        edges = [edge for edge in base.edges if edge[1] != target] + [(name, target) for name in parents]
+        shown = {name: table for name, table in base.stored_tables.items() if name != target}
+        of_parts = {
+            "cut_points": base.cut_points,
+            "support": base.support,
+            "levels": base.levels,
+            "shapes": base.shapes,
+            "conditionals": conditionals,
+            "pseudo_count": base.pseudo_count,
+            "value_kinds": base.value_kinds,
+            "metadata": metadata,
+        }
+        found = DiscretizedBayesNet(base.names, edges, tables=shown, **of_parts)
+        if prod(map(found.cardinality, (target, *parents))) > MOST_SHOWN_CELLS:
+            return found
+        rows = {column.name: column.values for column in self.table.columns}
+        return found.changed(tables={**shown, target: table_over_rows(found, target, found.cut_points, rows)})
 
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
@@ -475,6 +559,8 @@ class Averaging:
         fitted = table_shapes(self.table)
 
         def scale(name: str) -> Shape:
+            if self._known is not None and name in self._known.scales:
+                return self._known.scales[name]
             values, shape = self._columns[name], self.network.shapes.get(name) or fitted[name].shape
             if name not in self.network.shapes and shape.points:
                 # all rows of uniform bins have a density, and a line no probabilities
@@ -497,6 +583,9 @@ class Averaging:
         """Scales of the continuous columns in own units: the mean is 0, and the standard deviation 1."""
         scales = {}
         for name in self._line_shapes:
+            if self._known is not None and name in self._known.units:
+                scales[name] = UnitScale(*self._known.units[name], self.network.support[name])
+                continue
             values = self._columns[name]
             # squares of very large or small values would overflow or vanish
             unit = float(np.abs(values).max()) or 1.0

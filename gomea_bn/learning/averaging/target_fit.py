@@ -330,6 +330,15 @@ class _Choice:
 
 
 @dataclass(frozen=True)
+class TargetRules:
+    """Columns that may be parents of a target, those that must, and the most parents."""
+
+    may_enter: tuple[str, ...]
+    required: tuple[str, ...] = ()
+    most: float = np.inf
+
+
+@dataclass(frozen=True)
 class ChosenParents:
     """Parents of a target in the order in which they were needed, each with what it adds for left-out rows, in nats."""
 
@@ -346,11 +355,9 @@ def chosen_parents(
     table: Table,
     known: Mapping[str, NDArray[np.bool_]],
     scales: Mapping[str, ProbabilityScale],
-    may_enter: Sequence[str],
-    required: Sequence[str],
-    most: int,
+    rules: TargetRules,
 ) -> ChosenParents:
-    """Return the parents of a target under which left-out rows lose least, at most some of them.
+    """Return the parents of a target under which left-out rows lose least, within some rules.
 
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
     table, or one with many columns, some random rows choose.
@@ -359,20 +366,20 @@ def chosen_parents(
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
     terms: dict[str, _Terms] = {}
     for name in table.names:
-        if name in may_enter or name in required:
+        if name in rules.may_enter or name in rules.required:
             of_name = _terms_of(name, columns, scales, n_levels, known[name])
             if of_name is not None:
                 terms[name] = of_name
     if not terms:
-        return ChosenParents(tuple((name, 0.0) for name in required))
+        return ChosenParents(tuple((name, 0.0) for name in rules.required))
     followed = _followed(target, columns, scales, n_levels)
     n_terms = sum(of.rows.shape[1] for of in terms.values())
     n_rows = min(_MOST_ROWS, max(int(_MOST_PRODUCTS / followed.products(n_terms)), _FEWEST_ROWS))
     if table.n_rows > n_rows:
         some = np.sort(np.random.default_rng(_SEED).permutation(table.n_rows)[:n_rows])
         followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}
-    found = _Choice(followed, terms).path([name for name in required if name in terms])
-    sets = [(names, loss) for names, loss in found if len(names) <= most] or found[-1:]
+    found = _Choice(followed, terms).path([name for name in rules.required if name in terms])
+    sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
     gains: list[tuple[str, float]] = [(name, 0.0) for name in sets[-1][0]]
     for (names, loss), (fewer, without) in reversed(list(zip(sets[best:], sets[best + 1 :], strict=False))):

@@ -12,7 +12,7 @@ from gomea_bn import read_table
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.line_scales import line_scale
 from gomea_bn.learning.averaging.stacks import Member
-from gomea_bn.learning.averaging.target_fit import chosen_parents, fitted_target
+from gomea_bn.learning.averaging.target_fit import TargetRules, chosen_parents, fitted_target
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.problems.cuts.shape_fit import table_shapes
@@ -82,11 +82,11 @@ def test_weak_parents_stay_and_others_leave(n_levels: int) -> None:
     table = read_table(weak_rows(3_000, n_levels))
     known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
     others = [name for name in table.names if name != "y"]
-    chosen = chosen_parents("y", table, known, scales_of(table), others, [], len(others))
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others)))
     assert set(chosen.names[:3]) == {"a", "b", "g"}
     assert len(chosen.names) <= 5
     assert all(gain > 2 for _, gain in chosen.gains[:3])
-    few = chosen_parents("y", table, known, scales_of(table), others, ["n4"], 2)
+    few = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others), ("n4",), 2))
     assert "n4" in few.names
     assert len(few.names) == 2
 
@@ -109,7 +109,9 @@ def test_cells_that_are_not_known_count_nothing() -> None:
     table = read_table(frame)
     known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
     others = [name for name in table.names if name != "y"]
-    seen = chosen_parents("y", table, known, scales_of(table), others, [], 9)
+    seen = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others)))
     assert seen.names[0] == "n1"
-    unseen = chosen_parents("y", table, {**known, "n1": ~hidden}, scales_of(table), others, [], 9)
+    unseen = chosen_parents(
+        "y", table, {**known, "n1": ~hidden}, scales_of(table), TargetRules(tuple(others))
+    )
     assert dict(unseen.gains).get("n1", 0.0) < 5
