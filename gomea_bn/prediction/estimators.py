@@ -104,8 +104,6 @@ def _is_shown_once(text: str) -> bool:
 class _Predictor(BaseEstimator):  # type: ignore[misc]
     """What classifier and regressor share: reading rows, and learning."""
 
-    # structure where left-out rows cannot choose the parents of the target
-    _otherwise: str
     _kind: str
     # option of the learner where none is given and the table is complete
     _curves: str
@@ -181,7 +179,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         if structure == AUTO:
             n_searched = rows_to_search(learner_of_options(BayesNetLearner, options), table)
             if why_no_target({**options, "target": target}, table, n_searched) is not None:
-                structure = self._otherwise
+                structure = "free"
         if structure == AUTO:
             options["target"] = target
         else:
@@ -253,7 +251,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         between features (an augmented naive Bayes; Friedman, Geiger & Goldszmidt, "Bayesian network classifiers",
         1997). "tree": the same with at most one further parent of a feature. "naive": the same without edges between
         features. "leaf": the class has no children. "auto": that of `BayesNetLearner` with the class as its `target`,
-        whose parents left-out rows choose; "naive" where that is not possible, as with ``density="bins"``.
+        whose parents left-out rows choose; "free" where that is not possible, as with ``density="bins"``.
     n_networks : int
         Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
         `BayesNetEnsemble`.
@@ -293,7 +291,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     True
     """
 
-    _otherwise = "naive"
     _kind = "discrete"
     _curves = "none"
     # they take two thirds of a fit, and more folds and longer searches predict classes as well
@@ -377,8 +374,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         default options and the seconds of `BayesNetClassifier`.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
-        Rules about the edges of the target, as of `BayesNetClassifier`; "leaf" where left-out rows cannot choose its
-        parents.
+        Rules about the edges of the target, as of `BayesNetClassifier`.
     n_networks, random_state, unknown
         As of `BayesNetClassifier`.
 
@@ -403,7 +399,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     True
     """
 
-    _otherwise = "leaf"
     _kind = "continuous"
     _curves = "auto"
     # the target may follow one
