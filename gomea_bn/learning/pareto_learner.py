@@ -45,6 +45,7 @@ from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
+from gomea_bn.learning.target import check_target
 
 
 class ParetoBayesNetLearner(FrontParameters):

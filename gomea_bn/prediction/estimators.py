@@ -183,7 +183,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         if structure == AUTO:
             options["target"] = target
         else:
-            options = structured(options, table, target, structure)
+            options = {**structured(options, table, target, structure), "target": None}
         learner = learner_of_options(BayesNetLearner, options).fit(table)
         self.target_, self.structure_ = target, structure
         self.table_, self.network_ = table, learner.network_
