@@ -17,7 +17,6 @@ from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
 from gomea_bn.learning.fronts.search import (
     check_front_learning,
-    check_target,
     checked_expert,
     expert_of,
     front_problem,
