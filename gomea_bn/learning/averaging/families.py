@@ -428,17 +428,19 @@ class Averaging:
         metadata["parents"] = {**metadata.get("parents", {}), target: gains}
         edges = [edge for edge in base.edges if edge[1] != target] + [(name, target) for name in parents]
         shown = {name: table for name, table in base.stored_tables.items() if name != target}
-        of_parts = {
-            "cut_points": base.cut_points,
-            "support": base.support,
-            "levels": base.levels,
-            "shapes": base.shapes,
-            "conditionals": conditionals,
-            "pseudo_count": base.pseudo_count,
-            "value_kinds": base.value_kinds,
-            "metadata": metadata,
-        }
-        found = DiscretizedBayesNet(base.names, edges, tables=shown, **of_parts)
+        found = DiscretizedBayesNet(
+            base.names,
+            edges,
+            cut_points=base.cut_points,
+            support=base.support,
+            levels=base.levels,
+            tables=shown,
+            shapes=base.shapes,
+            conditionals=conditionals,
+            pseudo_count=base.pseudo_count,
+            value_kinds=base.value_kinds,
+            metadata=metadata,
+        )
         if prod(map(found.cardinality, (target, *parents))) > MOST_SHOWN_CELLS:
             return found
         rows = {column.name: column.values for column in self.table.columns}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
@@ -63,7 +64,7 @@ class _Terms:
 
     def precisions(self, widths: Widths) -> NDArray[np.float64]:
         """Return the prior precisions of the coefficients, in rows, float64 (n,)."""
-        return _PRECISIONS[np.array(widths)[self.kinds]] * self.roughness
+        return np.asarray(_PRECISIONS[np.array(widths)[self.kinds]] * self.roughness, np.float64)
 
     def some(self, rows: NDArray[np.int64]) -> _Terms:
         """Return the functions in some rows."""
@@ -127,7 +128,7 @@ class _OfLevels:
 
     def n_numbers(self, n_terms: int) -> int:
         """Return the number of coefficients."""
-        return len(self.positions) * n_terms + self.targets.shape[1]
+        return len(self.positions) * n_terms + int(self.targets.shape[1])
 
     def products(self, n_terms: int) -> float:
         """Return the products of numbers that leaving out a row takes."""
@@ -210,7 +211,7 @@ class _OfLevels:
         # the only row of a level holds its own constant
         held = np.eye(n_levels) - _MOST_LEVERAGE * (spread @ information)
         moved = np.linalg.solve(held, pulled)[:, :, 0]
-        left = logs - moved
+        left: NDArray[Any] = logs - moved
         left -= scipy.special.logsumexp(left, axis=1, keepdims=True)
         return np.asarray(left[np.arange(n_rows), self.codes])
 

@@ -110,8 +110,8 @@ class FamilyLogit(Fitted):
         """Number of parameters that were estimated."""
         n_indices, n_levels = self.positions.shape
         if n_indices == 1:
-            return self.terms.n_free + 2 * n_levels - 3
-        return min(n_indices, n_levels - 1) * self.terms.n_free + n_levels - 1
+            return self.terms.n_free + 2 * int(n_levels) - 3
+        return int(min(n_indices, n_levels - 1)) * self.terms.n_free + int(n_levels) - 1
 
     def scaled(self, name: str) -> set[tuple[bool, str]]:
         """Return the columns that it needs a scale of, each with whether that is in own units."""
