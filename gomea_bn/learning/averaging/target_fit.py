@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy
@@ -210,8 +209,8 @@ class _OfLevels:
         pulled = spread @ (self.targets - p)[:, :, None]
         # the only row of a level holds its own constant
         held = np.eye(n_levels) - _MOST_LEVERAGE * (spread @ information)
-        moved = np.linalg.solve(held, pulled)[:, :, 0]
-        left: NDArray[Any] = logs - moved
+        without = np.linalg.solve(held, pulled)[:, :, 0]
+        left = np.asarray(logs - without, np.float64)
         left -= scipy.special.logsumexp(left, axis=1, keepdims=True)
         return np.asarray(left[np.arange(n_rows), self.codes])
 
