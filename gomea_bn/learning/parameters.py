@@ -492,6 +492,12 @@ class NetworkParameters(LearnerParameters):
         panel=SCORE,
     )
     algorithm: GOMEA | None = None
+    target: str | None = option(
+        None,
+        None,
+        "Column that the network is to predict: left-out rows choose its parents, and the score everything else.",
+        panel=COMMON,
+    )
     density: str | Averaged = option(
         "averaged",
         Choice(("bins", "averaged")),

@@ -17,7 +17,6 @@ from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
 from gomea_bn.learning.fronts.search import (
     check_front_learning,
-    check_target,
     checked_expert,
     expert_of,
     front_problem,
@@ -45,6 +44,7 @@ from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
+from gomea_bn.learning.target import check_target
 
 
 class ParetoBayesNetLearner(FrontParameters):

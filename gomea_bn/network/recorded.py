@@ -94,6 +94,16 @@ def parents_by_gain(network: NetworkLike, name: str) -> list[tuple[str, float]]:
     return found
 
 
+TARGET = "target"
+"""Entry of a network's metadata, which a fit for a target writes: its name."""
+
+
+def recorded_target(network: NetworkLike) -> str | None:
+    """Return the column whose parents left-out rows have chosen, which the network predicts; None without one."""
+    name = network.metadata.get(TARGET)
+    return name if isinstance(name, str) and name in network.names else None
+
+
 FAMILY_SCORES = "families"
 """Entry of a network's metadata, which a fit writes: the part of every column in the score."""
 # nats by which a sum of scores may differ from that of the search

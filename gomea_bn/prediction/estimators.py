@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.frames import column_names, frame_of
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import (
@@ -29,18 +28,17 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import seed_of, table_to_learn
-from gomea_bn.learning.parameters import plain_options
+from gomea_bn.learning.options import rows_to_search, seed_of, table_to_learn
+from gomea_bn.learning.parameters import learner_of_options, plain_options
+from gomea_bn.learning.target import why_no_target
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.known_rows import UNKNOWN, known_rows
 from gomea_bn.parameters import with_known_names
-from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
-from gomea_bn.prediction.scores import FeatureScores
-from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
-from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
+from gomea_bn.prediction.distributions import Cells, cell_probabilities
+from gomea_bn.prediction.structures import AUTO, STRUCTURES, structured
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -53,13 +51,10 @@ except ImportError as error:
 
 # kinds of targets that NumPy converts to floats, or compares as if they were
 _NO_NUMBERS = (str, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
-_N_FOLDS = 3
 _DEFAULT_TARGET = "target"
 # seconds of a fit where no learner is given: per cell of the features, and the fewest and most
 _SECONDS_OF_CELL = 5e-5
 _SECONDS = (5.0, 60.0)
-# log densities in memory at the same time
-_MOST_NUMBERS = 2**24
 
 
 # texts of warnings that were shown, without numbers of rows, which differ between folds
@@ -108,9 +103,8 @@ def _is_shown_once(text: str) -> bool:
 
 @with_known_names
 class _Predictor(BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor share: reading rows, the choice of the structure, and learning."""
+    """What classifier and regressor share: reading rows, and learning."""
 
-    _candidates: tuple[str, ...]
     _kind: str
     # option of the learner where none is given and the table is complete
     _curves: str
@@ -148,10 +142,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         weights: NDArray[np.float64] | None,
         n_levels: int = 0,
     ) -> None:
-        """Learn the networks from the features and the values of the target, and set the fitted attributes.
-
-        Structures are chosen and families weighed on the rows that are searched in place of those with weights.
-        """
+        """Learn the networks from the features and the values of the target, and set the fitted attributes."""
         check_choice("structure", self.structure, (AUTO, *STRUCTURES))
         check_integer("n_networks", self.n_networks, 1)
         check_choice("unknown", self.unknown, UNKNOWN)
@@ -184,92 +175,38 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         seconds = options["max_seconds"]
         if options["line"] == "auto" and seconds is not None and seconds < self._times_of_mixtures * usual:
             options["line"] = "single"
-        is_chosen = self.structure == AUTO
         # compilation takes no part of the time
         compile_kernels(n_columns=len(table.names))
-        budget = Budget(
-            options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
-        )
-        self.target_ = target
-        self._scores = FeatureScores([c for c in table.columns if is_chosen and c.name != target])
-        choice = Choice(self.structure, Weights(), {}, 0)
-        if is_chosen:
-            rows = in_row_order(table)
-            folds = folds_of(rows, target, _N_FOLDS, np.random.default_rng(seed))
-            choice = chosen_structure(
-                options, rows, target, self._candidates, folds, budget, self._answers, self._loss_of
-            )
-        self.structure_, self.losses_, self.n_folds_ = choice.structure, choice.losses, choice.n_folds
-        self._weights = choice.weights
-        self.power_, self.weights_ = choice.weights.power, dict(choice.weights.of_families)
-        options = structured(options, table, target, self.structure_)
-        learner = budget.fitted(options, table, start=choice.network, is_last=True)
+        if seconds is not None:
+            options["max_seconds"] = seconds / self.n_networks
+        structure = self.structure
+        if structure == AUTO:
+            n_searched = rows_to_search(learner_of_options(BayesNetLearner, options), table)
+            if why_no_target({**options, "target": target}, table, n_searched) is not None:
+                structure = "free"
+        if structure == AUTO:
+            options["target"] = target
+        else:
+            options = {**structured(options, table, target, structure), "target": None}
+        learner = learner_of_options(BayesNetLearner, options).fit(table)
+        self.target_, self.structure_ = target, structure
         self.table_, self.network_ = table, learner.network_
         self.seed_ = seed
         self.densities_: list[DiscretizedBayesNet] = [learner.network_]
         if self.n_networks > 1:
-            rest = BayesNetLearner(**{**options, "max_seconds": budget.seconds})
+            rest = learner_of_options(BayesNetLearner, options)
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
-    def _answers(
-        self,
-        density: DiscretizedBayesNet,
-        whole: DiscretizedBayesNet,
-        frame: pd.DataFrame,
-        names: Sequence[str],
-        probabilities: NDArray[np.float64] | None = None,
-    ) -> Answers:
-        """Return what a network says of rows, with families of some columns, and scores as a whole one reads them."""
-        values, log_widths = self._values_of_target(density)
-        logs = family_logs(density, frame, self.target_, values, names)
-        scores = self._scores.of_rows(whole, frame)
-        if probabilities is None:
-            probabilities = self._answer(density, frame)
-        return Answers(probabilities, logs, log_widths, scores, self._statistics(values))
-
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
-        raise NotImplementedError
-
-    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the values of the target that have probabilities, and ln of the widths of their cells, (n_values,).
-
-        Values are numbers, or codes of levels, which have the width 1.
-        """
-        raise NotImplementedError
-
-    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what slopes multiply at values of the target, besides scores, float64 (n_statistics, n_values)."""
-        raise NotImplementedError
-
-    def _loss_of(self, values: NDArray[Any]) -> Loss:
-        """Return the loss of rows with some values of the target."""
         raise NotImplementedError
 
     @_one_warning()
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target, averaged over networks, float64 (n_rows, n_values)."""
         frame = self._rows(X)
-        return np.asarray(np.mean([self._weighted(density, frame) for density in self.densities_], axis=0))
-
-    def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """Return the probabilities of the values of the target under a network with the weights of its families."""
-        names = self._weights.special
-        probabilities = self._answer(density, frame)
-        # the log densities of all families of many rows may be too large for memory
-        step = max(_MOST_NUMBERS // (probabilities.shape[1] * max(len(names), 1)), 1)
-        parts = []
-        for start in range(0, len(frame), step):
-            some = slice(start, start + step)
-            of_rows = self._answers(density, density, frame.iloc[some], names, probabilities[some])
-            parts.append(self._weights.applied(of_rows, names))
-        return np.concatenate(parts)
-
-    def _labelled_slopes(self, columns: ArrayLike) -> pd.DataFrame:
-        """Return the slopes of scores by their labels, a column per statistic of the target."""
-        slopes, names = self._weights.slopes, np.asarray(columns)
-        return pd.DataFrame(slopes.reshape(-1, len(names)), self._scores.labels[: len(slopes)], names)
+        return np.asarray(np.mean([self._answer(density, frame) for density in self.densities_], axis=0))
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
@@ -317,8 +254,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
         between features (an augmented naive Bayes; Friedman, Geiger & Goldszmidt, "Bayesian network classifiers",
         1997). "tree": the same with at most one further parent of a feature. "naive": the same without edges between
-        features. "leaf": the class has no children. "auto": the first of "naive", "tree" and "free" whose log loss in
-        three-fold cross-validation over the training rows is within a standard error of the smallest.
+        features. "leaf": the class has no children. "auto": that of `BayesNetLearner` with the class as its `target`,
+        whose parents left-out rows choose; "free" where that is not possible, as with ``density="bins"``.
     n_networks : int
         Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
         `BayesNetEnsemble`.
@@ -337,26 +274,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Networks that predict; their probabilities are averaged.
     structure_ : str
         Structure of the network.
-    losses_ : dict of str to float
-        Log loss of every structure in the inner cross-validation, with its best weights; empty if the structure was
-        given. A structure that is far behind after a fold, or not among the best ones where the time is short, is not
-        tried on the next ones, and its loss is that with a power and slopes alone. Where the time is shorter still, the
-        first structures alone are tried.
-    n_folds_ : int
-        Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
-    power_ : float
-        Power to which the probabilities of every network are raised before they are scaled to sum to 1 again, below 1
-        where networks are too sure of the class. It has the smallest log loss in the inner cross-validation; 1 if the
-        structure was given.
-    weights_ : dict of str to float
-        Weights of what single families say about the class, by the column whose family it is, at least 0; families of
-        other columns have `power_`. Features that repeat each other get small ones. Empty where weights of their own
-        predict no better than the power, and if the structure was given.
-    slopes_ : DataFrame of shape (n_scores, n_classes)
-        What a score of a feature adds to the logarithm of the probability of a class, by "feature" or "feature=level":
-        what the families around the class do not say. The score of a number is the normal score of its rank, with a
-        mean of 0 and a standard deviation of 1, and that of a level is 1 less its share, or minus its share. Empty
-        where slopes predict no better, and if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target", or "target_2" and so on where X has a
         column of that name.
@@ -378,7 +295,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     True
     """
 
-    _candidates = ("naive", "tree", "free")
     _kind = "discrete"
     _curves = "none"
     # they take two thirds of a fit, and more folds and longer searches predict classes as well
@@ -430,7 +346,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
         self._learn(frame, column, _target_name(y, frame), weights, len(classes))
         self.classes_ = classes
-        self.slopes_ = self._labelled_slopes(classes)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -446,18 +361,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        # a structure without edges of the class is one of those that are compared
+        # a structure without edges of the class has the frequencies of the classes
         return answers.predict_proba(engine_for(density), frame, self.target_, "error").to_numpy()
-
-    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        n_levels = len(density.levels[self.target_])
-        return np.arange(n_levels, dtype=np.int32), np.zeros(n_levels)
-
-    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.eye(len(values))
-
-    def _loss_of(self, values: NDArray[Any]) -> Loss:
-        return log_loss(values)
 
 
 class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
@@ -473,21 +378,14 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         default options and the seconds of `BayesNetClassifier`.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
-        Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the first of "leaf", "free" and "root"
-        whose continuous ranked probability score in three-fold cross-validation over the training rows is within a
-        standard error of the smallest.
+        Rules about the edges of the target, as of `BayesNetClassifier`.
     n_networks, random_state, unknown
         As of `BayesNetClassifier`.
 
     Attributes
     ----------
-    network_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
+    network_, densities_, structure_, target_, table_, seed_
         As of `BayesNetClassifier`.
-    power_, weights_
-        As of `BayesNetClassifier`, by the continuous ranked probability score; the powers are those of densities.
-    slopes_ : DataFrame of shape (n_scores, 1)
-        As of `BayesNetClassifier`: what a score of a feature adds to the logarithm of the density, per standard
-        deviation of the target above its mean.
     n_features_in_, feature_names_in_
         As of `BayesNetClassifier`.
     cells_ : Cells
@@ -505,7 +403,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     True
     """
 
-    _candidates = ("leaf", "free", "root")
     _kind = "continuous"
     _curves = "auto"
     # the target may follow one
@@ -536,7 +433,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
             raise GomeaBnError(f"y must have at least two different values, got {values[0]:g} in all rows.")
         self.cells_ = Cells.of(values)
         self._learn(frame, values, _target_name(y, frame), weights)
-        self.slopes_ = self._labelled_slopes([self.target_])
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -563,15 +459,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return cell_probabilities(density, frame, self.target_, self.cells_)
-
-    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return self.cells_.values, np.log(np.diff(self.cells_.edges))
-
-    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray((values - values.mean()) / values.std())[None]
-
-    def _loss_of(self, values: NDArray[Any]) -> Loss:
-        return lambda probabilities: crps(self.cells_, probabilities, values)
 
 
 def _target_values(y: Any, n_rows: int) -> NDArray[Any]:

@@ -32,6 +32,7 @@ from gomea_bn.network.recorded import (
     known_text,
     left_out_loss,
     recorded_stability,
+    recorded_target,
 )
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
@@ -120,10 +121,12 @@ def network_data(
     """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
     tables = network.compiled(MOST_CELLS_OF_NETWORK)
+    target = recorded_target(network)
+    of_variables = f"One network of {counted(len(network.names), 'variable')}"
     data: dict[str, Any] = {
         "kind": "network",
         "title": title,
-        "headline": f"One network of {counted(len(network.names), 'variable')}.",
+        "headline": f"{of_variables}." if target is None else f"{of_variables} predicts {target}.",
         "origin": " ".join(
             filter(
                 None,
@@ -156,6 +159,7 @@ def network_data(
         "coarseness": _coarseness(network),
         "tested": _tested(network, table, network.names) if test_graph else None,
         "question": None,
+        "target": None if target is None else network.names.index(target),
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
     return data | _own_drawings(network.names, [network], [], [0])

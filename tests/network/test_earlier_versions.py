@@ -282,7 +282,7 @@ def test_lines_of_several_parents_keep_their_sums(seed):
             "in_units": True,
         }
     )
-    sums = SumOfTerms(logit.terms, logit.coefficients, scales, {"g": 2, "h": 3}).of(Columns(values))
+    sums = SumOfTerms(logit.terms, logit.coefficients[0], scales, {"g": 2, "h": 3}).of(Columns(values))
     of_shared = {**line, "coefficients": [[0.0, *shared]]}
     expected = [
         slow_mean(of_shared, 0, [values["x"][k], values["w"][k]])

@@ -21,7 +21,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.prediction import estimators
 
 
 def learner(**options: Any) -> BayesNetLearner:
@@ -106,15 +105,14 @@ def test_tables_with_missing_values_are_learned():
 
 
 @pytest.mark.long
-def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels():
+def test_parents_are_chosen_for_rows_with_missing_numbers_and_levels():
     x, y = classes()
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = BayesNetClassifier(learner(density="averaged"), random_state=1).fit(gaps, y)
-    assert set(model.losses_) == {"naive", "tree", "free"}
+    assert model.structure_ == "auto"
     assert model.score(gaps, y) > 0.75
-    # folds warn of nothing, and the last search once
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, GomeaBnWarning)]
     assert len(messages) == len(set(messages)) <= 1
 
@@ -132,11 +130,11 @@ def test_the_time_of_a_fit_grows_with_the_table(monkeypatch, n_rows, seconds):
     class Asked(Exception):
         pass
 
-    def budget(given: float, *_: Any) -> None:
-        assert given == seconds
+    def fit(self: BayesNetLearner, *_: Any) -> None:
+        assert self.max_seconds == seconds
         raise Asked
 
-    monkeypatch.setattr(estimators, "Budget", budget)
+    monkeypatch.setattr(BayesNetLearner, "fit", fit)
     x = pd.DataFrame(np.random.default_rng(0).normal(size=(n_rows, 4)))
     with pytest.raises(Asked):
         BayesNetClassifier().fit(x.to_numpy(), np.arange(n_rows) % 2)
@@ -154,21 +152,22 @@ def test_structures_are_obeyed():
         assert all(len(network.parents(name)) <= most for name in x.columns), structure
 
 
-@pytest.mark.long
-def test_the_structure_of_the_smallest_loss_is_chosen():
-    model = BayesNetClassifier(learner(), random_state=1).fit(*classes())
-    assert set(model.losses_) == {"naive", "tree", "free"}
-    assert model.losses_[model.structure_] == min(model.losses_.values())
-    again = BayesNetClassifier(learner(), random_state=1).fit(*classes())
-    assert again.losses_ == model.losses_
-    assert again.network_ == model.network_
+def test_the_network_is_that_of_a_learner_with_the_target():
+    x, y = classes()
+    options: dict[str, Any] = {"density": "averaged", "curves": "none"}
+    model = BayesNetClassifier(learner(**options), random_state=1).fit(x, y)
+    known = {"kinds": {"bought": "discrete"}, "random_state": 1, **options}
+    network = learner(target="bought", **known).fit(x.assign(bought=y)).network_
+    assert set(model.network_.edges) == set(network.edges)
+    of_network = network.predict_proba(x, "bought")
+    np.testing.assert_allclose(
+        model.predict_proba(x), of_network[[str(c) for c in model.classes_]], atol=1e-9
+    )
 
 
-@pytest.mark.long
-def test_structures_that_contradict_the_knowledge_are_left_out():
+def test_knowledge_that_contradicts_a_structure_is_refused():
     knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
     model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())
-    assert set(model.losses_) == {"free"}
     assert ("a", "bought") in model.network_.edges
     with pytest.raises(GomeaBnError, match="bought"):
         BayesNetClassifier(learner(knowledge=knowledge), structure="root").fit(*classes())

@@ -422,10 +422,10 @@ def slow_sum(
 def _of_logit(
     network: DiscretizedBayesNet, known: Conditionals, logit: FamilyLogit, name: str, row: Mapping[Any, Any]
 ) -> float:
-    index = slow_sum(network, known, logit.terms, logit.coefficients, row)
+    index = slow_sum(network, known, logit.terms, logit.coefficients[0], row)
     odds = [
         math.exp(a + b * index)
-        for a, b in zip(logit.constants.tolist(), logit.positions.tolist(), strict=True)
+        for a, b in zip(logit.constants.tolist(), logit.positions[0].tolist(), strict=True)
     ]
     return odds[slow_code(network, name, row[name])] / math.fsum(odds)
 

@@ -27,6 +27,12 @@ from gomea_bn.learning.averaging.line_scales import (
     log_steps,
 )
 from gomea_bn.learning.averaging.stacks import Member, best_stack
+from gomea_bn.learning.averaging.target_fit import (
+    ChosenParents,
+    TargetRules,
+    chosen_parents,
+    fitted_target,
+)
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -46,6 +52,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
+from gomea_bn.network.recorded import TARGET, recorded_target
 from gomea_bn.network.rows import evidence_for
 from gomea_bn.network.tables import (
     MOST_SHOWN_CELLS,
@@ -232,48 +239,40 @@ def _averaged(
     )
 
 
-def average_of_blanket(
-    network: DiscretizedBayesNet, table: Table, target: str, *, n_copies: int, line: str, random_state: int
+def with_target(
+    network: DiscretizedBayesNet,
+    rows: Table,
+    target: str,
+    rules: TargetRules,
+    *,
+    line: str,
+    prefer: str,
+    random_state: int,
 ) -> DiscretizedBayesNet:
-    """Return the network of a variable and its Markov blanket with conditionals, for predictions of it alone.
+    """Return a network with conditionals whose target has the parents that left-out rows need, and follows these.
 
-    Only the families of the variable and of its children are those of the network, since no other ones say anything
-    about it. Nothing is computed of how sure the cuts are, and the tables over the shown bins stay. Parameters are
-    those of `average_families`.
+    Missing cells are drawn from the network, and count nothing when parents are chosen; the draws that the target is
+    fitted to come from networks in which it has its parents. All other columns follow what they did. The metadata have
+    the "target", and the nats that every parent adds for left-out rows ("parents").
     """
-    generator = np.random.default_rng(random_state)
-    if table.n_missing:
-        from gomea_bn.network.inference.completion import completed_table
+    rows = in_row_order(in_column_order(rows))
+    base = network.in_order(rows.names).with_metadata(**{TARGET: target})
+    known = {column.name: ~column.is_missing for column in rows.columns}
+    generator, found, chosen = np.random.default_rng(random_state), base, None
+    for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
+        table = rows
+        if rows.n_missing:
+            from gomea_bn.network.inference.completion import completed_table
 
-        table = completed_table(network, table, generator)
-    part = _of_blanket(network, target)
-    columns = tuple(column for column in table.columns if column.name in part.names)
-    averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
-    members = averaging.tables(averaging.drawn_cuts(n_copies, generator))
-    return averaging.with_conditionals(members, line, "density")
-
-
-def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
-    """Return the network of a variable and its Markov blanket; tables of other families are uniform."""
-    children = network.children(target)
-    names = [name for name in network.names if name in (target, *children, *network.markov_blanket(target))]
-    families = (target, *children)
-    return DiscretizedBayesNet(
-        names,
-        [edge for edge in network.edges if edge[1] in families],
-        cut_points={name: cuts for name, cuts in network.cut_points.items() if name in names},
-        support={name: ends for name, ends in network.support.items() if name in names},
-        levels={name: levels for name, levels in network.levels.items() if name in names},
-        tables={
-            name: network.tables[name]
-            if name in families
-            else np.full(network.cardinality(name), 1 / network.cardinality(name))
-            for name in names
-        },
-        shapes={name: shape for name, shape in network.shapes.items() if name in names},
-        pseudo_count=network.pseudo_count,
-        metadata=network.metadata,
-    )
+            table = completed_table(found, rows, generator)
+            share_shapes(table, rows)
+        averaging = Averaging(base.of_tables(), table, known=base.conditionals)
+        # products of matrices that do not pay for threads
+        with one_blas_thread():
+            if chosen is None:
+                chosen = averaging.chosen_parents(target, known, rules)
+            found = averaging.followed(base, target, chosen, line, prefer)
+    return found.in_order(network.names)
 
 
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
@@ -316,13 +315,18 @@ class Averaging:
 
     `fitted` has the shapes of columns that were fitted to these rows. On average a shape gives the rows that it knows
     more log density than new ones, by its number of parameters over that of the rows, which losses of left-out rows
-    include.
+    include. Columns have the scales that are `known`.
     """
 
     def __init__(
-        self, network: DiscretizedBayesNet, table: Table, fitted: Mapping[str, ColumnShape] | None = None
+        self,
+        network: DiscretizedBayesNet,
+        table: Table,
+        fitted: Mapping[str, ColumnShape] | None = None,
+        known: Conditionals | None = None,
     ) -> None:
         self.network = network
+        self._known = known
         self.table = table
         self._optimism = {name: shape.n_parameters / table.n_rows for name, shape in (fitted or {}).items()}
         self.session = RefinementSession(
@@ -387,6 +391,60 @@ class Averaging:
             **of_cuts,
         )
         return network.changed(conditionals=conditionals)
+
+    def chosen_parents(
+        self, target: str, known: Mapping[str, NDArray[np.bool_]], rules: TargetRules
+    ) -> ChosenParents:
+        """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
+        return chosen_parents(target, self.table, known, self._on_shapes, rules)
+
+    def followed(
+        self, base: DiscretizedBayesNet, target: str, chosen: ChosenParents, line: str, prefer: str
+    ) -> DiscretizedBayesNet:
+        """Return a network with conditionals whose target follows chosen parents in place of those that it had."""
+        assert base.conditionals is not None
+        network, known, v = self.network, base.conditionals, self.network.names.index(target)
+        parents = [name for name in network.names if name in chosen.names]
+        tables = self.tables_of(v, (), [self.session.network_cuts], [self.coded])
+        stack, left_out = self.stack_of(target, parents, tables, line, prefer)
+        needed = stack.scaled(target)
+        losses = dict(known.log_losses)
+        losses.pop(target, None)
+        if np.isfinite(left_out).all():
+            losses[target] = (len(left_out), -float(left_out.mean()), float(left_out.std()))
+        conditionals = Conditionals(
+            {**known.stacks, target: stack},
+            scales={**{n: self._line_shapes[n] for in_units, n in needed if not in_units}, **known.scales},
+            units={
+                **{n: (self._in_own[n].centre, self._in_own[n].spread) for in_units, n in needed if in_units},
+                **known.units,
+            },
+            n_rows=known.n_rows,
+            log_losses=losses,
+            cut_probabilities=known.cut_probabilities,
+            cut_intervals=known.cut_intervals,
+        )
+        metadata, gains = dict(base.metadata), [list(entry) for entry in chosen.gains]
+        metadata["parents"] = {**metadata.get("parents", {}), target: gains}
+        edges = [edge for edge in base.edges if edge[1] != target] + [(name, target) for name in parents]
+        shown = {name: table for name, table in base.stored_tables.items() if name != target}
+        found = DiscretizedBayesNet(
+            base.names,
+            edges,
+            cut_points=base.cut_points,
+            support=base.support,
+            levels=base.levels,
+            tables=shown,
+            shapes=base.shapes,
+            conditionals=conditionals,
+            pseudo_count=base.pseudo_count,
+            value_kinds=base.value_kinds,
+            metadata=metadata,
+        )
+        if prod(map(found.cardinality, (target, *parents))) > MOST_SHOWN_CELLS:
+            return found
+        rows = {column.name: column.values for column in self.table.columns}
+        return found.changed(tables={**shown, target: table_over_rows(found, target, found.cut_points, rows)})
 
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
@@ -509,6 +567,8 @@ class Averaging:
         fitted = table_shapes(self.table)
 
         def scale(name: str) -> Shape:
+            if self._known is not None and name in self._known.scales:
+                return self._known.scales[name]
             values, shape = self._columns[name], self.network.shapes.get(name) or fitted[name].shape
             if name not in self.network.shapes and shape.points:
                 # all rows of uniform bins have a density, and a line no probabilities
@@ -522,10 +582,18 @@ class Averaging:
         return {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in self._line_shapes.items()}
 
     @cached_property
+    def _n_levels(self) -> dict[str, int]:
+        """Numbers of levels of the discrete columns."""
+        return {name: self.network.cardinality(name) for name in self.network.levels}
+
+    @cached_property
     def _in_own(self) -> dict[str, UnitScale]:
         """Scales of the continuous columns in own units: the mean is 0, and the standard deviation 1."""
         scales = {}
         for name in self._line_shapes:
+            if self._known is not None and name in self._known.units:
+                scales[name] = UnitScale(*self._known.units[name], self.network.support[name])
+                continue
             values = self._columns[name]
             # squares of very large or small values would overflow or vanish
             unit = float(np.abs(values).max()) or 1.0
@@ -562,6 +630,10 @@ class Averaging:
 
         `line` and `prefer` are as of `average_families`.
         """
+        if name == recorded_target(self.network) and name in self.network.levels:
+            member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels)
+            if member is not None:
+                return Stack.of(member.fitted), member.left_out
         effects, is_scored, model = None, False, None
         if line != "none" and parents and self._curves is not None:
             model, is_scored = self._model(name, parents)
@@ -619,7 +691,7 @@ class Averaging:
         ordered = [member for member in network.names if member in parents]
         continuous = tuple(parent for parent in ordered if parent in scales)
         discrete = tuple(parent for parent in ordered if parent in network.levels)
-        n_levels = {member: network.cardinality(member) for member in network.levels}
+        n_levels = self._n_levels
         assert self._curves is not None
         by_units: dict[bool, Mapping[str, LineScale]] = {False: scales, True: self._in_own}
         design = design_of_model(model, ordered, columns, by_units, n_levels, self._curves.sizes)

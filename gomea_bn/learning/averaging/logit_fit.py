@@ -127,12 +127,12 @@ class _Fit:
             constants[self._present] + positions[self._present] * index[:, None], axis=1
         )
         constants[np.isinf(constants)] = float(norm.mean()) + np.log(_ROWS_OF_OTHERS / len(index))
-        logs = log_levels(index, constants, positions)
+        logs = log_levels(index[None], constants, positions[None])
         n_levels = self._n_levels
         gradient_of = positions[rows.levels] - np.exp(logs) @ positions
         variances = np.exp(logs) @ positions**2 - (np.exp(logs) @ positions) ** 2
         _, information = derivatives(
-            design, logs, positions, np.eye(n_levels)[rows.levels], np.ones(len(index))
+            design, logs, positions[None], np.eye(n_levels)[rows.levels], np.ones(len(index))
         )
         prior = self._precisions * self._deviations**2
         information[np.arange(n_levels, len(information)), np.arange(n_levels, len(information))] += prior
@@ -145,7 +145,9 @@ class _Fit:
         leverage = np.einsum("ji,ji->i", half, half)
         # the index without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
         moved = leverage * gradient_of / (1 - np.minimum(leverage * variances, _MOST_LEVERAGE))
-        left_out = log_levels(index - moved, constants, positions)[np.arange(len(index)), rows.levels]
+        left_out = log_levels((index - moved)[None], constants, positions[None])[
+            np.arange(len(index)), rows.levels
+        ]
         terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, _TOLERANCE)
         return Member(FamilyLogit(parents, groups, terms, coefficients, constants, positions), left_out)
 

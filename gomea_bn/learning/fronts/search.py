@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest, row_list
+from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.choice import nondominated_rows
@@ -38,6 +38,7 @@ from gomea_bn.learning.search.completed_tables import total_of
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
 from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
+from gomea_bn.learning.target import check_target
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
@@ -52,7 +53,7 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import listed
 
 STANDARD_OBJECTIVES = {
     objective.name: objective for objective in (MISFIT, TARGET, COMPLEXITY, EXPERT_DISTANCE)
@@ -152,30 +153,6 @@ def shown_objective(objective: str | OwnObjective, table: Table, target: str | N
         column = table.columns[table.names.index(target)]
         return replace(TARGET, unit=f"CRPS in units of {target}" if column.is_continuous else MISFIT.unit)
     return STANDARD_OBJECTIVES[objective]
-
-
-def check_target(target: Any, table: Table) -> None:
-    """Raise `GomeaBnError` unless the option `target` is None or a column with several values and none missing."""
-    if target is None:
-        return
-    if not isinstance(target, str) or target not in table.names:
-        wanted = f" must be a column of the table, got {target!r:.80}."
-        raise GomeaBnError([Option("target"), wanted + nearest(str(target), table.names)])
-    column = table.columns[table.names.index(target)]
-    if column.is_constant:
-        raise GomeaBnError(
-            [Option("target"), f" must have several values, got {target!r}: {column.reason or 'constant'}."]
-        )
-    missing = np.flatnonzero(column.is_missing)
-    if missing.size:
-        raise GomeaBnError(
-            [
-                Option("target"),
-                f" must not have missing values, got {counted(len(missing), 'missing value')} of {target!r} in "
-                f"{row_list(missing)}.",
-            ],
-            ["drop these rows", Setting("missing", "drop")],
-        )
 
 
 def _check_own_objective(objective: OwnObjective) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,11 +43,12 @@ _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
 @dataclass(frozen=True, eq=False)
 class FamilyLogit(Fitted):
-    """The logit of a family: level k has a probability in proportion to exp(a_k + b_k f).
+    """The logit of a family: level k has a probability in proportion to exp(a_k + b_1k f_1 + b_2k f_2 + ...).
 
-    The index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for
-    every level of each discrete parent. With two levels this is logistic regression; with more it is the stereotype
-    model of Anderson ("Regression and ordered categorical variables", 1984), whose levels have positions b on a line.
+    An index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for every
+    level of each discrete parent. With two levels this is logistic regression. With more levels and one index it is the
+    stereotype model of Anderson ("Regression and ordered categorical variables", 1984), whose levels have positions b
+    on a line, and with an index per level multinomial regression.
 
     Attributes
     ----------
@@ -55,10 +56,14 @@ class FamilyLogit(Fitted):
         Continuous and discrete parents.
     terms : Terms
         Functions of the parents, of which the index is made.
-    coefficients : ndarray of shape (n_terms + 1,), float64
-        Intercept and coefficients of the terms.
-    constants, positions : ndarray of shape (n_levels,), float64
-        The numbers a and b of the levels of the column.
+    coefficients : ndarray of shape (n_indices, n_terms + 1), float64
+        Intercept and coefficients of the terms, of every index.
+    constants : ndarray of shape (n_levels,), float64
+        The numbers a of the levels of the column.
+    positions : ndarray of shape (n_indices, n_levels), float64
+        The numbers b of the levels, of every index.
+
+    The constructor and files may leave out the axis of a single index.
 
     Raises
     ------
@@ -80,17 +85,19 @@ class FamilyLogit(Fitted):
     def __post_init__(self) -> None:
         for name in ("coefficients", "constants", "positions"):
             object.__setattr__(self, name, finite_numbers(getattr(self, name), name, self.what))
+        for name in ("coefficients", "positions"):
+            object.__setattr__(self, name, np.atleast_2d(getattr(self, name)))
         is_valid = (
             len(self.parents) + len(self.groups) > 0
-            and self.coefficients.shape == (self.terms.n_terms + 1,)
             and self.constants.ndim == 1
             and len(self.constants) > 1
-            and self.positions.shape == self.constants.shape
+            and self.coefficients.shape == (len(self.positions), self.terms.n_terms + 1)
+            and self.positions.shape[1:] == self.constants.shape
         )
         if not is_valid:
             raise GomeaBnError(
-                "A logit must have at least one parent, an intercept and one coefficient per term, and a constant and "
-                "a position of each level, all finite."
+                "A logit must have at least one parent, an intercept and one coefficient per term of every index, a "
+                "constant of each level, and a position of each level on every index, all finite."
             )
 
     @property
@@ -101,7 +108,10 @@ class FamilyLogit(Fitted):
     @property
     def n_parameters(self) -> int:
         """Number of parameters that were estimated."""
-        return self.terms.n_free + 2 * len(self.constants) - 3
+        n_indices, n_levels = self.positions.shape
+        if n_indices == 1:
+            return self.terms.n_free + 2 * int(n_levels) - 3
+        return int(min(n_indices, n_levels - 1)) * self.terms.n_free + int(n_levels) - 1
 
     def scaled(self, name: str) -> set[tuple[bool, str]]:
         """Return the columns that it needs a scale of, each with whether that is in own units."""
@@ -140,19 +150,19 @@ class FamilyLogit(Fitted):
             len(self.constants),
         )
         former, further = self._design(rows.like_former()), self._design(rows)
-        parameters = np.concatenate([self._moved_constants, self.coefficients[1:]])
+        parameters = np.concatenate([self._moved_constants, self._slopes.ravel()])
         # forgotten rows still keep the parameters finite
         of_former = np.full(len(former), max(n_former, len(parameters)) / len(former))
         counts = np.concatenate([of_former, weights])
         # sums of large weights would outgrow the ridge
         shares = counts / counts.sum()
         design = np.concatenate([former, further])
-        at_present = log_levels(former @ parameters[n_levels:], parameters[:n_levels], self.positions)
+        at_present = self._logs(former, parameters)
         targets = np.concatenate([np.exp(at_present), np.eye(n_levels)[rows.levels(name)]])
 
         def of_rows(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             """Return the mean log likelihood of the rows, and the log probabilities of all levels."""
-            logs = log_levels(design @ parameters[n_levels:], parameters[:n_levels], self.positions)
+            logs = self._logs(design, parameters)
             return float(shares @ (targets * logs).sum(axis=1)), logs
 
         likelihood, logs = of_rows(parameters)
@@ -164,7 +174,7 @@ class FamilyLogit(Fitted):
                 break
             # what sure rows leave open would move by any amount, and keep all else where it is
             for _ in range(_MOST_DAMPINGS):
-                moved = step[:n_levels] + self.positions * (design @ step[n_levels:])[:, None]
+                moved = step[:n_levels] + self._indices(design, step).T @ self.positions
                 most = float(np.ptp(moved, axis=1).max())
                 if most <= _MOST_MOVED:
                     break
@@ -193,35 +203,57 @@ class FamilyLogit(Fitted):
         generalizability in parametric learning" (2017).
         """
         former, design = self._design(rows.like_former()), self._design(rows)
-        slopes, n_levels = self.coefficients[1:], len(self.constants)
+        parameters, n_levels = (
+            np.concatenate([self._moved_constants, self._slopes.ravel()]),
+            len(self.constants),
+        )
         weights = np.full(len(former), rows.old * rows.n_former / len(former))
         parts = []
         for terms, targets, counts in (
             (former, np.zeros((len(former), n_levels)), weights),
             (design, np.eye(n_levels)[rows.levels(name)], rows.weights),
         ):
-            logs = log_levels(terms @ slopes, self._moved_constants, self.positions)
+            logs = self._logs(terms, parameters)
             parts.append(derivatives(terms, logs, self.positions, targets, counts))
         (_, of_all), (gradient, of_rows) = parts
         left = of_all - of_rows
         # what about one row says keeps parameters where they are that no other row tells of
         left += np.trace(of_all) / len(of_all) / max(float(weights.sum()), 1.0) * np.eye(len(left))
         step = np.clip(np.linalg.solve(left, -gradient), -1.0, 1.0)
-        return self._with_parameters(np.concatenate([self._moved_constants, slopes]) + step)
+        return self._with_parameters(parameters + step)
 
     @property
     def _moved_constants(self) -> NDArray[np.float64]:
-        """Constants of an index without intercept."""
-        return np.asarray(self.constants + self.positions * self.coefficients[0])
+        """Constants of indices without intercepts."""
+        return np.asarray(self.constants + self.coefficients[:, 0] @ self.positions)
+
+    @property
+    def _slopes(self) -> NDArray[np.float64]:
+        """Coefficients of the terms, float64 (n_indices, n_terms)."""
+        return self.coefficients[:, 1:]
+
+    def _indices(self, design: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the indices of rows of terms, float64 (n_indices, n), given constants and coefficients in a row."""
+        return np.asarray(parameters[len(self.constants) :].reshape(self._slopes.shape) @ design.T)
+
+    def _logs(self, design: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log probabilities of all levels in rows of terms, float64 (n, n_levels)."""
+        constants = parameters[: len(self.constants)]
+        return log_levels(self._indices(design, parameters), constants, self.positions)
 
     def _with_parameters(self, parameters: NDArray[np.float64]) -> FamilyLogit:
         """Return the logit with other constants and coefficients, in this order, and no intercept."""
-        constants, coefficients = np.split(parameters, [len(self.constants)])
-        return replace(self, constants=constants, coefficients=np.concatenate([[0.0], coefficients]))
+        constants, slopes = np.split(parameters, [len(self.constants)])
+        coefficients = np.zeros_like(self.coefficients)
+        coefficients[:, 1:] = slopes.reshape(self._slopes.shape)
+        return replace(self, constants=constants, coefficients=coefficients)
 
     def to_content(self) -> dict[str, Any]:
         """Return the logit as values that JSON can hold."""
-        numbers = {name: getattr(self, name).tolist() for name in _NUMBERS}
+        arrays = {name: getattr(self, name) for name in _NUMBERS}
+        if len(self.positions) == 1:
+            arrays |= {name: arrays[name][0] for name in ("coefficients", "positions")}
+        numbers = {name: array.tolist() for name, array in arrays.items()}
         names = {"parents": list(self.parents), "groups": list(self.groups)}
         return {"kind": self.kind, **names, **self.terms.to_content(), **numbers}
 
@@ -272,10 +304,10 @@ def _logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def log_levels(
-    index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
+    indices: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the log probabilities of all levels, float64 (..., n_levels), for an index of any shape."""
-    logs = constants + positions * np.asarray(index)[..., None]
+    """Return the log probabilities of all levels, float64 (..., n_levels), for indices (n_indices, ...)."""
+    logs = constants + sum(of[..., None] * b for of, b in zip(np.asarray(indices), positions, strict=True))
     return np.asarray(logs - scipy.special.logsumexp(logs, axis=-1, keepdims=True))
 
 
@@ -288,19 +320,26 @@ def derivatives(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradient of the log likelihood by constants and slopes, and minus its second derivatives.
 
-    `design` is (n, n_slopes), `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the
-    levels in every row, 1 for the one that it has, and `weights` (n,) those of the rows.
+    The slopes of one index follow those of another. `positions` are (n_indices, n_levels), `design` is (n, n_slopes),
+    `logs` (n, n_levels) are log probabilities, `targets` (n, n_levels) the shares of the levels in every row, 1 for the
+    one that it has, and `weights` (n,) those of the rows.
     """
     p = np.exp(logs)
     left = targets - p
-    means = p @ positions
-    variances = p @ positions**2 - means**2
-    gradient = np.concatenate([weights @ left, (weights * (left @ positions)) @ design])
+    means = [p @ b for b in positions]
+    gradient = np.concatenate([weights @ left, *((weights * (left @ b)) @ design for b in positions)])
     weighted = p * weights[:, None]
     of_constants = np.diag(weighted.sum(axis=0)) - weighted.T @ p
-    crossed = (weighted * (positions - means[:, None])).T @ design
-    of_slopes = design.T @ (design * (weights * variances)[:, None])
-    return gradient, np.block([[of_constants, crossed], [crossed.T, of_slopes]])
+    crossed = [(weighted * (b - mean[:, None])).T @ design for b, mean in zip(positions, means, strict=True)]
+    of_slopes = [
+        [
+            design.T @ (design * (weights * (p @ (b * other) - mean * of_other))[:, None])
+            for other, of_other in zip(positions, means, strict=True)
+        ]
+        for b, mean in zip(positions, means, strict=True)
+    ]
+    rows = [[of_crossed.T, *of_index] for of_crossed, of_index in zip(crossed, of_slopes, strict=True)]
+    return gradient, np.block([[of_constants, *crossed], *rows])
 
 
 def _solved(
@@ -318,7 +357,10 @@ class _OfLevels(LineDensity):
     def __init__(self, name: str, line: FamilyLogit, facts: ColumnFacts) -> None:
         super().__init__(name, line, facts)
         self._line = line
-        self._sum = SumOfTerms(line.terms, line.coefficients, facts.scales, facts.n_levels)
+        self._sums = [
+            SumOfTerms(line.terms, coefficients, facts.scales, facts.n_levels)
+            for coefficients in line.coefficients
+        ]
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
@@ -341,7 +383,7 @@ class _OfLevels(LineDensity):
         return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        return self._sum.bends(parent)
+        return np.unique(np.concatenate([of_index.bends(parent) for of_index in self._sums]))
 
     def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
@@ -354,23 +396,31 @@ class _OfLevels(LineDensity):
     def _probabilities(self, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
         line = self._line
-        index: Any = self._sum.of(values)
-        moved = list(self._sum.moved(values))
-        if not moved:
-            return np.exp(log_levels(index, line.constants, line.positions))
-        # parents move independently
-        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
+        indices = [of_index.of(values) for of_index in self._sums]
+        moved = [list(of_index.moved(values)) for of_index in self._sums]
+        if not moved[0]:
+            return np.exp(log_levels(indices, line.constants, line.positions))
+        # parents move independently, and a parent moves all indices together
+        widths = [
+            np.sqrt(sum(np.square(of_parent) for of_parent in steps))
+            * (1 if len(moved) == 1 else np.sign(sum(steps)))
+            for steps in moved
+        ]
         total: Any = 0.0
         for node, share in zip(_NODES, _SHARES, strict=True):
-            total = total + share * _of_levels(index + node * width, line.constants, line.positions)
+            at = [index + node * width for index, width in zip(indices, widths, strict=True)]
+            total = total + share * _of_levels(at, line.constants, line.positions)
         return np.asarray(total)
 
 
 def _of_levels(
-    index: Any, constants: NDArray[np.float64], positions: NDArray[np.float64]
+    indices: Sequence[Any], constants: NDArray[np.float64], positions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the exponentials of `log_levels`, level by level, which is faster for few levels."""
-    logs = [constant + position * index for constant, position in zip(constants, positions, strict=True)]
+    logs = [
+        constant + sum(b * index for b, index in zip(of_level, indices, strict=True))
+        for constant, of_level in zip(constants, positions.T, strict=True)
+    ]
     top = np.maximum.reduce(logs)
     parts = [np.exp(of_level - top) for of_level in logs]
     return np.asarray(np.stack(parts, axis=-1) / sum(parts)[..., None])

@@ -55,11 +55,14 @@ const renderers = [];
 
 const SHOWS = ["graph", "answers", "target", "prediction"];
 
-/** The column that a front is about, null for a front without one. */
-const targetAtStart = () => model.data.question?.target ?? null;
+/** The column that a front or a network is about, null without one. */
+const targetAtStart = () => model.data.question?.target ?? model.data.target ?? null;
 
 /** What the middle of the page shows first. */
-const showsAtStart = () => (model.data.question && !model.data.question.note ? "prediction" : "graph");
+const showsAtStart = () => {
+  if (model.data.question && !model.data.question.note) return "prediction";
+  return model.data.target === undefined || model.data.target === null ? "graph" : "target";
+};
 
 /** Changes the view, draws it and writes it into the address. */
 function change(patch) {

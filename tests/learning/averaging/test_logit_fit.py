@@ -52,8 +52,8 @@ class Example:
     def logs(self, logit: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the log probabilities of the levels of some rows under a logit."""
         columns = Columns({name: values[rows] for name, values in self.values.items()})
-        sums = SumOfTerms(logit.terms, logit.coefficients, {False: self.scales}, {"g": 3}).of(columns)
-        return log_levels(sums, logit.constants, logit.positions)
+        sums = SumOfTerms(logit.terms, logit.coefficients[0], {False: self.scales}, {"g": 3}).of(columns)
+        return log_levels(sums[None], logit.constants, logit.positions)
 
 
 @pytest.mark.parametrize("n_levels", [2, 3])

@@ -82,8 +82,8 @@ def test_probabilities_are_those_of_the_formula(network: DiscretizedBayesNet) ->
     alone = with_lines(network, {"grade": (1.0, logit)})
     logs = network.log_density_terms(rows)["grade"]
     for row, record in enumerate(rows.to_dict("records")):
-        index = slow_sum(network, known, logit.terms, logit.coefficients, record)
-        odds = np.exp(logit.constants + logit.positions * index)
+        index = slow_sum(network, known, logit.terms, logit.coefficients[0], record)
+        odds = np.exp(logit.constants + logit.positions[0] * index)
         probability = (odds / odds.sum())[network.levels["grade"].index(record["grade"])]
         assert alone.log_density_terms(rows.iloc[[row]])["grade"][0] == pytest.approx(np.log(probability))
         assert logs[row] == pytest.approx(np.log(slow_density(network, "grade", record)))

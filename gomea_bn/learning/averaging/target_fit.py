@@ -1,0 +1,451 @@
+"""What a target follows: parents and the widths of their effects, both chosen by the loss of left-out rows.
+
+A score pays for every edge with the evidence that it exists, so that many weak effects stay out. Here all columns that
+may be parents have effects with normal priors, whose widths are those under which left-out rows lose least. Then
+parents leave one after another, always the one whose effect is least sure, and the set of least loss stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.data.table import Table
+from gomea_bn.learning.averaging.effects_fit import left_out_residuals
+from gomea_bn.learning.averaging.stacks import Member
+from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
+from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
+from gomea_bn.problems.curves import LevelFunctions, SmoothFunctions
+
+# functions of a continuous parent: a line and curves
+_N_FUNCTIONS = 5
+# kinds of functions, which have a width each: lines and the amounts of two levels, curves, amounts of more levels
+_LINE, _CURVE, _AMOUNT = range(3)
+# prior precisions, in rows; under the last one there are no such functions
+_PRECISIONS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, np.inf])
+_FIRST, _STEPS = (4, len(_PRECISIONS) - 1, 5), (1, -1, 3, -3)
+_LEAST_GAIN = 0.05
+# loss of all left-out rows, in nats, that curves must be worth
+_PRICE_OF_CURVES = 1.0
+# of many parents this part leaves at a time
+_PART = 10
+# precision of constants, which may move together, in rows
+_CONSTANT_PRECISION = 1e-6
+_MOST_NEWTON_STEPS, _LEAST_PROMISE, _MOST_HALVINGS = 50, 1e-4, 30
+_MOST_LEVERAGE = 0.999
+# rows by which parents are chosen, and products of numbers that leaving out each of them may take
+_MOST_ROWS, _MOST_PRODUCTS = 20_000, 2e9
+_FEWEST_ROWS = 1_000
+_SEED = 20261129
+
+Widths = tuple[int, ...]
+"""Number of the precision of each kind of functions."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The functions of a column in the rows: minus their means, float64 (n_rows, n), and 0 where the column is missing.
+
+    `kinds`, int64 (n,), and `roughness` (n,) say which prior they have.
+    """
+
+    functions: Functions
+    rows: NDArray[np.float64]
+    means: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    roughness: NDArray[np.float64]
+
+    def precisions(self, widths: Widths) -> NDArray[np.float64]:
+        """Return the prior precisions of the coefficients, in rows, float64 (n,)."""
+        return np.asarray(_PRECISIONS[np.array(widths)[self.kinds]] * self.roughness, np.float64)
+
+    def some(self, rows: NDArray[np.int64]) -> _Terms:
+        """Return the functions in some rows."""
+        return replace(self, rows=self.rows[rows])
+
+
+def _terms_of(
+    name: str,
+    columns: Columns,
+    scales: Mapping[str, ProbabilityScale],
+    n_levels: Mapping[str, int],
+    known: NDArray[np.bool_],
+) -> _Terms | None:
+    """Return the functions of a column; None if it has one known value."""
+    if name in n_levels:
+        codes = np.asarray(columns[name], np.int32)
+        levels = LevelFunctions(codes[known], n_levels[name])
+        # two levels mirror each other
+        matrix = levels.matrix[:, : levels.n_factors]
+        functions = indicators([name], [n_levels[name]]).combined(matrix)
+        kind = _LINE if matrix.shape[1] == 1 else _AMOUNT
+        kinds, roughness = np.full(matrix.shape[1], kind), np.ones(matrix.shape[1])
+        rows = functions.at(codes)
+    else:
+        places = columns.positions(name, scales[name])
+        if not np.ptp(places[known]):
+            return None
+        smooth = SmoothFunctions(places[known], _N_FUNCTIONS)
+        functions = Functions((name,), smooth.knots, smooth.matrix)
+        kinds = np.where(smooth.roughness > 0, _CURVE, _LINE)
+        roughness = np.where(smooth.roughness > 0, smooth.roughness, 1.0)
+        rows = functions.at(places)
+    if not rows.shape[1]:
+        return None
+    means = rows[known].mean(axis=0)
+    return _Terms(functions, np.where(known[:, None], rows - means, 0.0), means, kinds, roughness)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Effects of terms: coefficients (n, n_indices), their posterior covariance, and the loss of left-out rows.
+
+    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index.
+    """
+
+    coefficients: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    loss: float
+
+
+class _OfLevels:
+    """The log odds of the levels of a target: a logit of two levels, or multinomial regression of more."""
+
+    def __init__(self, codes: NDArray[np.int64], n_levels: int) -> None:
+        self.codes, self.targets = codes, np.eye(n_levels)[codes]
+        # two levels mirror each other
+        self.positions = np.array([[-0.5, 0.5]]) if n_levels == 2 else np.eye(n_levels)
+        shares = self.targets.mean(axis=0)
+        # what a row says of log odds, at the frequencies; of two levels the prior is that of both
+        self._unit = float((shares * (1 - shares)).mean()) * (0.5 if n_levels == 2 else 1.0)
+
+    def n_numbers(self, n_terms: int) -> int:
+        """Return the number of coefficients."""
+        return len(self.positions) * n_terms + int(self.targets.shape[1])
+
+    def products(self, n_terms: int) -> float:
+        """Return the products of numbers that leaving out a row takes."""
+        return float(self.targets.shape[1]) * self.n_numbers(n_terms) ** 2
+
+    def some(self, rows: NDArray[np.int64]) -> _OfLevels:
+        """Return the levels in some rows."""
+        return _OfLevels(self.codes[rows], self.targets.shape[1])
+
+    def fit(self, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> _Fit:
+        """Return the effects that maximise the posterior, given prior precisions in rows."""
+        parameters, covariance, logs = self.posterior(design, precisions)
+        n_levels = self.targets.shape[1]
+        loss = -float(self.left_out(design, covariance, logs).sum())
+        coefficients = parameters[n_levels:].reshape(len(self.positions), -1).T
+        return _Fit(coefficients, covariance[n_levels:, n_levels:], loss)
+
+    def posterior(
+        self, design: NDArray[np.float64], precisions: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return constants and slopes by index, their covariance, and the log probabilities of levels in all rows."""
+        n_rows, n_levels = self.targets.shape
+        weights = np.ones(n_rows)
+        prior = np.concatenate(
+            [
+                np.full(n_levels, _CONSTANT_PRECISION * n_rows),
+                np.tile(self._unit * precisions, len(self.positions)),
+            ]
+        )
+        parameters = np.zeros(len(prior))
+        parameters[:n_levels] = np.log(np.maximum(self.targets.mean(axis=0), 0.5 / n_rows))
+
+        def of(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            slopes = point[n_levels:].reshape(len(self.positions), -1)
+            logs = log_levels(slopes @ design.T, point[:n_levels], self.positions)
+            return float((self.targets * logs).sum() - 0.5 * prior @ point**2), logs
+
+        value, logs = of(parameters)
+        for _ in range(_MOST_NEWTON_STEPS):
+            gradient, information = derivatives(design, logs, self.positions, self.targets, weights)
+            gradient -= prior * parameters
+            information[np.diag_indices_from(information)] += prior
+            factor = scipy.linalg.cho_factor(information, check_finite=False)
+            step = scipy.linalg.cho_solve(factor, gradient, check_finite=False)
+            if gradient @ step < _LEAST_PROMISE:
+                break
+            for _ in range(_MOST_HALVINGS):
+                moved, of_moved = of(parameters + step)
+                if moved >= value:
+                    break
+                step /= 2
+            else:
+                break
+            parameters, value, logs = parameters + step, moved, of_moved
+        covariance = scipy.linalg.cho_solve(factor, np.eye(len(prior)), check_finite=False)
+        return parameters, covariance, logs
+
+    def left_out(
+        self, design: NDArray[np.float64], covariance: NDArray[np.float64], logs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log probability of every row that is left out, to first order, float64 (n_rows,).
+
+        Without a row its log odds move by (1 - A W)^-1 A (y - p), with the covariance A of the odds and their
+        information W (Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020).
+        """
+        n_rows, n_levels = self.targets.shape
+        p = np.exp(logs)
+        of_levels = []
+        for level in range(n_levels):
+            constants = np.zeros((n_rows, n_levels))
+            constants[:, level] = 1.0
+            of_levels.append(np.column_stack([constants, *(b[level] * design for b in self.positions)]))
+        spread = np.empty((n_rows, n_levels, n_levels))
+        for a, of_level in enumerate(of_levels):
+            moved = of_level @ covariance
+            for b in range(a, n_levels):
+                spread[:, a, b] = spread[:, b, a] = np.einsum("ij,ij->i", moved, of_levels[b])
+        information = p[:, :, None] * (np.eye(n_levels) - p[:, None, :])
+        pulled = spread @ (self.targets - p)[:, :, None]
+        # the only row of a level holds its own constant
+        held = np.eye(n_levels) - _MOST_LEVERAGE * (spread @ information)
+        without = np.linalg.solve(held, pulled)[:, :, 0]
+        left = np.asarray(logs - without, np.float64)
+        left -= scipy.special.logsumexp(left, axis=1, keepdims=True)
+        return np.asarray(left[np.arange(n_rows), self.codes])
+
+
+class _OfNumbers:
+    """The place of a target on the scale of its normal scores, with normal noise of one width."""
+
+    def __init__(self, places: NDArray[np.float64]) -> None:
+        self.places = (places - places.mean()) / (places.std() or 1.0)
+
+    def products(self, n_terms: int) -> float:
+        """Return the products of numbers that leaving out a row takes."""
+        return float(n_terms**2)
+
+    def some(self, rows: NDArray[np.int64]) -> _OfNumbers:
+        """Return the places in some rows."""
+        return _OfNumbers(self.places[rows])
+
+    def fit(self, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> _Fit:
+        """Return the effects of greatest posterior density, and minus the log density of left-out rows."""
+        full = np.column_stack([np.ones(len(design)), design])
+        prior = np.concatenate([[_CONSTANT_PRECISION], precisions])
+        coefficients, residuals = left_out_residuals(self.places[:, None], full, prior)
+        variance = float((residuals**2).mean())
+        covariance = variance * np.linalg.inv(full.T @ full + np.diag(prior))
+        loss = 0.5 * len(design) * float(np.log(variance))
+        return _Fit(coefficients[1:], covariance[1:, 1:], loss)
+
+
+class _Choice:
+    """Parents and widths of a target, given the functions of all columns that may be parents."""
+
+    def __init__(self, target: _OfLevels | _OfNumbers, terms: Mapping[str, _Terms]) -> None:
+        self._target, self._terms = target, terms
+        self._fits: dict[tuple[tuple[str, ...], Widths], _Fit] = {}
+
+    def design(
+        self, names: Sequence[str], widths: Widths
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the functions that some parents have, their precisions, and whose they are, by number."""
+        terms = [self._terms[name] for name in names]
+        n_rows = len(next(iter(self._terms.values())).rows)
+        columns = np.concatenate([np.empty((n_rows, 0)), *(of.rows for of in terms)], axis=1)
+        precisions = np.concatenate([np.empty(0), *(of.precisions(widths) for of in terms)])
+        owners = np.repeat(np.arange(len(terms)), [of.rows.shape[1] for of in terms])
+        used = np.isfinite(precisions)
+        return columns[:, used], precisions[used], owners[used]
+
+    def fit(self, names: Sequence[str], widths: Widths) -> _Fit:
+        """Return the effects of some parents under some widths."""
+        key = tuple(names), widths
+        if key not in self._fits:
+            columns, precisions, _ = self.design(names, widths)
+            self._fits[key] = self._target.fit(columns, precisions)
+        return self._fits[key]
+
+    def widths(
+        self, names: Sequence[str], first: Widths, steps: Sequence[int], fewest: Widths = (0, 0, 0)
+    ) -> Widths:
+        """Return the widths near the first ones under which left-out rows lose least."""
+        widths, kinds = first, sorted({int(kind) for name in names for kind in self._terms[name].kinds})
+        least, is_better = self._priced(names, widths), True
+        while is_better:
+            is_better = False
+            for kind in kinds:
+                for step in steps:
+                    number = int(np.clip(widths[kind] + step, fewest[kind], len(_PRECISIONS) - 1))
+                    # a line is the first of all functions
+                    if kind == _LINE and np.isinf(_PRECISIONS[number]):
+                        continue
+                    other = (*widths[:kind], number, *widths[kind + 1 :])
+                    loss = self._priced(names, other)
+                    if loss < least - _LEAST_GAIN:
+                        widths, least, is_better = other, loss, True
+        return widths
+
+    def _priced(self, names: Sequence[str], widths: Widths) -> float:
+        """Return the loss of left-out rows with the price of curves."""
+        has_curves = bool(np.isfinite(_PRECISIONS[widths[_CURVE]]))
+        return self.fit(names, widths).loss + _PRICE_OF_CURVES * has_curves
+
+    def path(self, required: Iterable[str]) -> list[tuple[list[str], float]]:
+        """Return ever smaller sets of parents, from all to those required, and the loss of left-out rows with each.
+
+        Those that leave next are needed least: half the squared distance of their coefficients from 0, in units of
+        their posterior covariance, less their number. Of fewer than 20 parents one leaves at a time.
+        """
+        names, kept = list(self._terms), set(required)
+        widths = self.widths(names, _FIRST, _STEPS)
+        # sums of fewer lines may be surer by chance, and sums with fewer amounts of levels are wider
+        fewest = (widths[_LINE], widths[_CURVE], 0)
+        found = [(names, self.fit(names, widths).loss)]
+        while set(names) - kept:
+            fit, (_, precisions, owners) = self.fit(names, widths), self.design(names, widths)
+            needs = {
+                name: self._need(fit, precisions, np.flatnonzero(owners == number))
+                for number, name in enumerate(names)
+                if name not in kept
+            }
+            leaving = sorted(needs, key=lambda name: needs[name])[: max(len(names) // _PART, 1)]
+            names = [name for name in names if name not in leaving]
+            widths = self.widths(names, widths, (1, -1), fewest)
+            found.append((names, self.fit(names, widths).loss))
+        return found
+
+    def _need(self, fit: _Fit, precisions: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+        """Return about how much more left-out rows would lose without some coefficients, in nats."""
+        n_terms, n_indices = fit.coefficients.shape
+        own = np.concatenate([index * n_terms + places for index in range(n_indices)])
+        if not len(own):
+            return 0.0
+        covariance = fit.covariance[np.ix_(own, own)]
+        coefficients = fit.coefficients[places].T.ravel()
+        # coefficients of all levels may move together
+        distance = float(coefficients @ np.linalg.pinv(covariance, hermitian=True) @ coefficients)
+        return distance / 2 - len(own)
+
+
+@dataclass(frozen=True)
+class TargetRules:
+    """Columns that may be parents of a target, those that must, and the most parents."""
+
+    may_enter: tuple[str, ...]
+    required: tuple[str, ...] = ()
+    most: float = np.inf
+
+
+@dataclass(frozen=True)
+class ChosenParents:
+    """Parents of a target in the order in which they were needed, each with what it adds for left-out rows, in nats."""
+
+    gains: tuple[tuple[str, float], ...]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The parents, the one that is needed most first."""
+        return [name for name, _ in self.gains]
+
+
+def chosen_parents(
+    target: str,
+    table: Table,
+    known: Mapping[str, NDArray[np.bool_]],
+    scales: Mapping[str, ProbabilityScale],
+    rules: TargetRules,
+) -> ChosenParents:
+    """Return the parents of a target under which left-out rows lose least, within some rules.
+
+    Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
+    table, or one with many columns, some random rows choose.
+    """
+    columns = Columns({column.name: column.values for column in table.columns})
+    n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
+    terms: dict[str, _Terms] = {}
+    for name in table.names:
+        if name in rules.may_enter or name in rules.required:
+            of_name = _terms_of(name, columns, scales, n_levels, known[name])
+            if of_name is not None:
+                terms[name] = of_name
+    if not terms:
+        return ChosenParents(tuple((name, 0.0) for name in rules.required))
+    followed = _followed(target, columns, scales, n_levels)
+    n_terms = sum(of.rows.shape[1] for of in terms.values())
+    n_rows = min(_MOST_ROWS, max(int(_MOST_PRODUCTS / followed.products(n_terms)), _FEWEST_ROWS))
+    if table.n_rows > n_rows:
+        some = np.sort(np.random.default_rng(_SEED).permutation(table.n_rows)[:n_rows])
+        followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}
+    found = _Choice(followed, terms).path([name for name in rules.required if name in terms])
+    sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
+    best = min(range(len(sets)), key=lambda number: sets[number][1])
+    gains: list[tuple[str, float]] = [(name, 0.0) for name in sets[-1][0]]
+    for (names, loss), (fewer, without) in reversed(list(zip(sets[best:], sets[best + 1 :], strict=False))):
+        # those that leave together share what they add
+        entering = [name for name in names if name not in fewer]
+        gains += [(name, max(without - loss, 0.0) / len(entering)) for name in entering]
+    return ChosenParents(tuple(gains))
+
+
+def _followed(
+    target: str, columns: Columns, scales: Mapping[str, ProbabilityScale], n_levels: Mapping[str, int]
+) -> _OfLevels | _OfNumbers:
+    if target in n_levels:
+        return _OfLevels(np.asarray(columns[target], np.int64), n_levels[target])
+    return _OfNumbers(columns.positions(target, scales[target]))
+
+
+def fitted_target(
+    target: str,
+    parents: Sequence[str],
+    columns: Columns,
+    scales: Mapping[str, ProbabilityScale],
+    n_levels: Mapping[str, int],
+) -> Member | None:
+    """Return the logit of a discrete target with given parents, and the log probabilities of left-out rows.
+
+    The widths of the effects are those under which left-out rows lose least. None if all parents have one value.
+    """
+    everything = np.ones(columns.n_rows, np.bool_)
+    found = {name: _terms_of(name, columns, scales, n_levels, everything) for name in parents}
+    terms = {name: of for name, of in found.items() if of is not None}
+    if not terms:
+        return None
+    followed = _OfLevels(np.asarray(columns[target], np.int64), n_levels[target])
+    choice, names = _Choice(followed, terms), list(terms)
+    widths = choice.widths(names, _FIRST, _STEPS)
+    rows, precisions, _ = choice.design(names, widths)
+    parameters, covariance, logs = followed.posterior(rows, precisions)
+    constants, slopes = np.split(parameters, [n_levels[target]])
+    functions, heights, place = [], [], 0
+    intercepts = np.zeros(len(followed.positions))
+    for of in terms.values():
+        used = np.flatnonzero(np.isfinite(of.precisions(widths)))
+        if not len(used):
+            continue
+        of_terms = slopes.reshape(len(followed.positions), -1)[:, place : place + len(used)].T
+        place += len(used)
+        intercepts -= of.means[used] @ of_terms
+        plain, of_plain = _plain(of.functions, used)
+        functions.append(plain)
+        heights.append(of_plain @ of_terms)
+    of_parents = {name for of in functions for name in of.of}
+    fitted = FamilyLogit(
+        tuple(name for name in parents if name in of_parents and name not in n_levels),
+        tuple(name for name in parents if name in of_parents and name in n_levels),
+        Terms(tuple(functions)),
+        np.concatenate([intercepts[None], *heights]).T,
+        constants,
+        followed.positions,
+    )
+    return Member(fitted, followed.left_out(rows, covariance, logs))
+
+
+def _plain(functions: Functions, used: NDArray[np.int64]) -> tuple[Functions, NDArray[np.float64]]:
+    """Return B-splines or indicators of a parent, and some of its functions as sums of these, float64 (n, n_used)."""
+    if not functions.of_levels and used.tolist() == [0]:
+        ends = functions.knots[[0, -1]]
+        return broken_line(functions.of[0], ends, in_units=False), functions.at(ends)[:, :1]
+    return replace(functions, matrix=np.eye(len(functions.matrix))), functions.matrix[:, used]

@@ -1,0 +1,117 @@
+"""Parents and effects of a target that left-out rows choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from gomea_bn import read_table
+from gomea_bn.data.table import Table
+from gomea_bn.learning.averaging.line_scales import line_scale
+from gomea_bn.learning.averaging.stacks import Member
+from gomea_bn.learning.averaging.target_fit import TargetRules, chosen_parents, fitted_target
+from gomea_bn.network.conditionals.kind import ColumnFacts
+from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
+from gomea_bn.problems.cuts.shape_fit import table_shapes
+
+
+def weak_rows(n_rows: int, n_levels: int, seed: int = 0) -> pd.DataFrame:
+    """Return a class with weak effects of a, b and g, and columns that say nothing of it."""
+    r = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: r.normal(size=n_rows) for name in ("a", "b", "n1", "n2", "n3")})
+    frame["g"], frame["n4"] = (np.array(["p", "q", "r"])[r.integers(0, 3, n_rows)] for _ in range(2))
+    index = 0.6 * frame["a"] - 0.5 * frame["b"] + 0.8 * (frame["g"] == "q") + r.logistic(size=n_rows)
+    codes = np.searchsorted(np.linspace(-0.5, 1.0, n_levels - 1), index)
+    return frame.assign(y=pd.Categorical.from_codes(codes, [f"k{k}" for k in range(n_levels)]))
+
+
+def scales_of(table: Table) -> dict[str, ProbabilityScale]:
+    shapes = table_shapes(table)
+    return {
+        column.name: ProbabilityScale(line_scale(column.values, shapes[column.name].shape), table.n_rows)
+        for column in table.columns
+        if column.levels is None
+    }
+
+
+def levels_of(table: Table) -> dict[str, int]:
+    return {column.name: len(column.levels) for column in table.columns if column.levels is not None}
+
+
+def columns_of(table: Table) -> Columns:
+    return Columns({column.name: column.values for column in table.columns})
+
+
+def fitted(table: Table, scales: dict[str, ProbabilityScale]) -> Member:
+    member = fitted_target("y", ["a", "b", "g"], columns_of(table), scales, levels_of(table))
+    assert member is not None
+    return member
+
+
+def log_probabilities(
+    member: Member, table: Table, scales: dict[str, ProbabilityScale]
+) -> NDArray[np.float64]:
+    facts = ColumnFacts({}, {}, levels_of(table), {False: scales, True: {}})
+    masses = member.fitted.density("y", facts).masses(None, columns_of(table))
+    return np.asarray(np.log(masses[np.arange(table.n_rows), table.columns[table.names.index("y")].values]))
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_rows_are_left_out_as_by_fits_without_them(n_levels: int) -> None:
+    table = read_table(weak_rows(400, n_levels))
+    scales = scales_of(table)
+    member = fitted(table, scales)
+    own = log_probabilities(member, table, scales)
+    errors = []
+    for row in range(0, 400, 50):
+        rest = table.take(np.delete(np.arange(400), row))
+        left_out = log_probabilities(fitted(rest, scales), table, scales)[row]
+        errors.append(abs(member.left_out[row] - left_out))
+    # a row may move the widths
+    assert np.median(errors) < 0.003
+    assert max(errors) < 0.1
+    # rows are likelier under a fit that has seen them
+    assert member.left_out.mean() < own.mean() - 0.002
+
+
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_weak_parents_stay_and_others_leave(n_levels: int) -> None:
+    table = read_table(weak_rows(3_000, n_levels))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    others = [name for name in table.names if name != "y"]
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others)))
+    assert set(chosen.names[:3]) == {"a", "b", "g"}
+    assert len(chosen.names) <= 5
+    assert all(gain > 2 for _, gain in chosen.gains[:3])
+    few = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others), ("n4",), 2))
+    assert "n4" in few.names
+    assert len(few.names) == 2
+
+
+def test_units_and_row_order_change_no_probability() -> None:
+    frame = weak_rows(400, 3)
+    table = read_table(frame)
+    moved = frame.assign(a=np.exp(frame["a"]), b=5 - 3 * frame["b"]).sample(frac=1, random_state=1)
+    other = read_table(moved.reset_index(drop=True))
+    logs = [log_probabilities(fitted(t, scales_of(t)), t, scales_of(t)) for t in (table, other)]
+    assert_allclose(logs[0][moved.index], logs[1], atol=0.1)
+    assert np.abs(logs[0][moved.index] - logs[1]).mean() < 0.01
+
+
+def test_cells_that_are_not_known_count_nothing() -> None:
+    frame = weak_rows(3_000, 2)
+    hidden = np.random.default_rng(5).random(3_000) < 0.5
+    # what stands in these cells would tell the class
+    frame.loc[hidden, "n1"] = np.where(frame["y"][hidden] == "k1", 1.0, -1.0)
+    table = read_table(frame)
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    others = [name for name in table.names if name != "y"]
+    seen = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others)))
+    assert seen.names[0] == "n1"
+    unseen = chosen_parents(
+        "y", table, {**known, "n1": ~hidden}, scales_of(table), TargetRules(tuple(others))
+    )
+    assert dict(unseen.gains).get("n1", 0.0) < 5
