@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.data.content_order import turned_marks
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Family, Stack
@@ -42,10 +41,10 @@ def odds_of_families(
     """Return stacks with odds of cells, and what they add to the log density of every left-out row, (n_rows,).
 
     Columns that need no odds are left out. The rows of the table are complete. Every cell of a column and of a parent
-    is compared with the rows twice: given the parents that the rows have, and those that the network draws, for draws
-    of it answer questions. Odds stay if they gain more than their price, in nats, for every free one of them: of rows
-    that were left out of them, and of draws, of which every cell of the parent counts as often as in the rows.
-    Left-out rows alone must not lose.
+    is compared with the rows twice: given the parents that the rows have, and those that the network draws, for answers
+    come from these. Odds stay if left-out rows and draws, which count as often as the rows, gain more than a price in
+    nats for every free number, and if left-out rows alone gain. Left-out rows lose one nat in all for every free number
+    (Stone, "An asymptotic equivalence of choice of model by cross-validation and Akaike's criterion", 1977).
     """
     conditionals = network.conditionals
     assert conditionals is not None
@@ -108,6 +107,7 @@ class _Pairs:
         self._logs = np.log(np.maximum(np.concatenate(masses), _LEAST_PROBABILITY))
         n_drawn = len(masses[1])
         self._weights = np.concatenate([np.ones(self._n_rows), np.full(n_drawn, self._n_rows / n_drawn)])
+        self._all_wanted: dict[str, _Wanted] = {}
 
     def fitted(self, price: float) -> tuple[Stack, NDArray[np.float64]] | None:
         """Return the stack with odds of the parents that need some, and the gains of left-out rows; None without."""
@@ -115,7 +115,6 @@ class _Pairs:
             return None
         waiting = [cells for parent in self._network.parents(self._name) for cells in self._cells(parent)]
         chosen: list[_Parent] = []
-        every_row = np.ones(self._n_rows, np.bool_)
         logs, odds = self._logs, {}
         while waiting:
             # a test of scores, since odds of few parents are worth their fit
@@ -124,32 +123,19 @@ class _Pairs:
                 break
             best = waiting[int(np.argmax(promised))]
             waiting = [parent for parent in waiting if parent.name != best.name]
-            further = self._fit([*chosen, best], every_row, odds)
+            further = self._fit([*chosen, best], odds)
             moved = self._moved([*chosen, best], further)
-            of_rows = self._gains(logs, moved).sum() - self._n_free(best)
-            gain = of_rows + self._gain_of_draws(best, logs, moved) - price * self._n_free(best)
+            n_free = self._n_free(best)
+            of_rows = float(self._gains(logs, moved).sum()) - n_free
+            gain = of_rows + self._gain_of_draws(best, logs, moved) - price * n_free
             if of_rows > 0 and gain > _LEAST_GAIN:
                 chosen, logs, odds = [*chosen, best], moved, further
         if not chosen:
             return None
-        left_out = np.zeros(self._n_rows)
-        halves = self._halves()
-        for half in (halves, ~halves):
-            moved = self._moved(chosen, self._fit(chosen, ~half, odds))
-            left_out[half] = self._gains(self._logs, moved)[half]
-        gain = left_out.sum() + sum(self._gain_of_draws(parent, self._logs, logs) for parent in chosen) / len(
-            chosen
-        )
-        if left_out.sum() <= 0 or gain - price * sum(map(self._n_free, chosen)) <= _LEAST_GAIN:
-            return None
         of_parents = tuple(CellOdds(parent.name, parent.cuts, odds[parent.name]) for parent in chosen)
-        return Stack.of(FamilyOdds(self._family.stack, self._cuts, of_parents)), left_out
-
-    def _halves(self) -> NDArray[np.bool_]:
-        """Return one half of the rows; copies of a row are in the same one."""
-        members = (self._name, *self._network.parents(self._name))
-        marks = turned_marks([self._values[member] for member in members], 1)
-        return np.asarray(np.unique(marks, return_inverse=True)[1] % 2 == 0)
+        n_free = sum(map(self._n_free, chosen))
+        gains = self._gains(self._logs, logs) - n_free / self._n_rows
+        return Stack.of(FamilyOdds(self._family.stack, self._cuts, of_parents)), gains
 
     def _cells(self, parent: str) -> list[_Parent]:
         """Return the cells of a parent, of several sizes if it is continuous."""
@@ -170,45 +156,50 @@ class _Pairs:
     def _n_free(self, parent: _Parent) -> int:
         return parent.n_cells * (self._n_cells - 1)
 
-    def _wanted(self, parent: _Parent, rows: NDArray[np.bool_]) -> _Wanted:
-        """Return what some rows of data say about the cells of a column and of a parent."""
-        n = self._n_rows
-        size = parent.n_cells * self._n_cells
-        of_rows = np.bincount((parent.codes[:n] * self._n_cells + self._codes)[rows], minlength=size)
-        counts = of_rows.reshape(parent.n_cells, self._n_cells).astype(np.float64)
-        totals = counts.sum(axis=1, keepdims=True)
-        shares = (counts + counts.sum(axis=0) / counts.sum()) / (totals + 1)
-        is_known = totals[:, 0] >= _LEAST_ROWS
-        weights = self._weights * np.concatenate([rows, is_known[parent.codes[n:]] * rows.mean()])
-        of_draws = np.bincount(parent.codes[n:], weights[n:], minlength=parent.n_cells)
-        return _Wanted(counts + of_draws[:, None] * shares, weights)
-
     def _promise(self, logs: NDArray[np.float64], parent: _Parent, price: float) -> float:
         """Return about what odds of a parent gain beyond their price, in nats, by Pearson's statistic."""
-        wanted = self._wanted(parent, np.ones(self._n_rows, np.bool_))
-        p = np.exp(logs) * wanted.weights[:, None]
-        expected = np.column_stack(
-            [np.bincount(parent.codes, of_cell, minlength=parent.n_cells) for of_cell in p.T]
-        )
+        wanted = self._wanted(parent)
+        expected = _sums(np.exp(logs) * wanted.weights[:, None], parent.codes, parent.n_cells)
         statistic = float(((wanted.counts - expected) ** 2 / np.maximum(expected, 1.0)).sum())
         return statistic / 2 - (price + 1) * self._n_free(parent)
 
+    def _wanted(self, parent: _Parent) -> _Wanted:
+        """Return what the rows say about the cells of a column and of a parent."""
+        if parent.name not in self._all_wanted or len(self._all_wanted[parent.name].counts) != parent.n_cells:
+            self._all_wanted[parent.name] = self._counted(parent)
+        return self._all_wanted[parent.name]
+
+    def _counted(self, parent: _Parent) -> _Wanted:
+        counts = self._counts(parent)
+        totals = counts.sum(axis=1, keepdims=True)
+        shares = (counts + counts.sum(axis=0) / counts.sum()) / (totals + 1)
+        weights = self._weights.copy()
+        of_drawn = parent.codes[self._n_rows :]
+        weights[self._n_rows :] *= (totals[:, 0] >= _LEAST_ROWS)[of_drawn]
+        n_drawn = np.bincount(of_drawn, weights[self._n_rows :], minlength=parent.n_cells)
+        return _Wanted(counts + n_drawn[:, None] * shares, weights)
+
+    def _counts(self, parent: _Parent) -> NDArray[np.float64]:
+        """Return the number of rows of data in cells of a parent and of the column."""
+        of_pairs = parent.codes[: self._n_rows] * self._n_cells + self._codes
+        counts = np.bincount(of_pairs, minlength=parent.n_cells * self._n_cells)
+        return counts.reshape(parent.n_cells, self._n_cells).astype(np.float64)
+
     def _fit(
-        self, parents: Sequence[_Parent], rows: NDArray[np.bool_], start: Mapping[str, NDArray[np.float64]]
+        self, parents: Sequence[_Parent], start: Mapping[str, NDArray[np.float64]]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return the log odds by parent under which some rows and the draws are likeliest."""
+        """Return the log odds by parent under which the rows and the draws are likeliest."""
         odds = {
             parent.name: start.get(parent.name, np.zeros((parent.n_cells, self._n_cells)))
             for parent in parents
         }
-        wanted = {parent.name: self._wanted(parent, rows) for parent in parents}
         # the further one begins
         order = sorted(parents, key=lambda parent: parent.name in start)
         for _ in range(_PASSES if len(parents) > 1 else 1):
             for parent in order:
                 others = [other for other in parents if other is not parent]
                 logs = self._moved(others, odds)
-                odds[parent.name] = _log_odds(logs, parent, wanted[parent.name], odds[parent.name])
+                odds[parent.name] = _log_odds(logs, parent, self._wanted(parent), odds[parent.name])
         return odds
 
     def _moved(
@@ -230,19 +221,19 @@ class _Pairs:
     ) -> float:
         """Return the gain of the mean probabilities of draws in the cells of a parent, as of so many rows, nats."""
         n, n_cells = self._n_rows, parent.n_cells
-        codes = parent.codes[n:]
-        of_rows = np.bincount(parent.codes[:n] * self._n_cells + self._codes, minlength=n_cells * self._n_cells)
-        counts = of_rows.reshape(n_cells, self._n_cells)
-        means = []
-        for logs in (before, after):
-            p = np.exp(logs[n:]) * self._weights[n:, None]
-            sums = np.column_stack([np.bincount(codes, of_cell, minlength=n_cells) for of_cell in p.T])
-            means.append(sums + 0.5)
-        changes = np.log(means[1] / means[1].sum(axis=1, keepdims=True)) - np.log(
-            means[0] / means[0].sum(axis=1, keepdims=True)
-        )
+        counts = self._counts(parent)
+        means = [
+            _sums(np.exp(logs[n:]) * self._weights[n:, None], parent.codes[n:], n_cells) + 0.5
+            for logs in (before, after)
+        ]
+        first, second = (np.log(sums / sums.sum(axis=1, keepdims=True)) for sums in means)
         is_known = counts.sum(axis=1) >= _LEAST_ROWS
-        return float((counts * changes)[is_known].sum())
+        return float((counts * (second - first))[is_known].sum())
+
+
+def _sums(of_cells: NDArray[np.float64], codes: NDArray[np.int64], n_parent_cells: int) -> NDArray[np.float64]:
+    """Return sums of the columns of rows (n, n_cells) by cell of a parent, float64 (n_parent_cells, n_cells)."""
+    return np.column_stack([np.bincount(codes, of_cell, minlength=n_parent_cells) for of_cell in of_cells.T])
 
 
 def _quantile_cuts(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
