@@ -97,7 +97,7 @@ class _Pairs:
         own = values[name]
         self._values, self._drawn, self._n_rows = values, drawn, len(own)
         n_own = _OWN_CELLS if self._n_rows >= _MANY_ROWS else _FEW_OWN_CELLS
-        self._cuts = _quantile_cuts(own, n_own) if name in network.cut_points else None
+        self._cuts = quantile_cuts(own, n_own) if name in network.cut_points else None
         self._codes = _codes(own, self._cuts)
         self._n_cells = network.cardinality(name) if self._cuts is None else len(self._cuts) + 1
         masses = [
@@ -142,7 +142,7 @@ class _Pairs:
         if parent in self._network.levels:
             kinds: list[NDArray[np.float64] | None] = [None]
         else:
-            kinds = [_quantile_cuts(self._values[parent], n) for n in _CELLS_OF_PARENTS]
+            kinds = [quantile_cuts(self._values[parent], n) for n in _CELLS_OF_PARENTS]
         cells, sizes = [], set()
         for cuts in kinds:
             n_cells = self._network.cardinality(parent) if cuts is None else len(cuts) + 1
@@ -231,12 +231,14 @@ class _Pairs:
         return float((counts * (second - first))[is_known].sum())
 
 
-def _sums(of_cells: NDArray[np.float64], codes: NDArray[np.int64], n_parent_cells: int) -> NDArray[np.float64]:
+def _sums(
+    of_cells: NDArray[np.float64], codes: NDArray[np.int64], n_parent_cells: int
+) -> NDArray[np.float64]:
     """Return sums of the columns of rows (n, n_cells) by cell of a parent, float64 (n_parent_cells, n_cells)."""
     return np.column_stack([np.bincount(codes, of_cell, minlength=n_parent_cells) for of_cell in of_cells.T])
 
 
-def _quantile_cuts(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def quantile_cuts(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return cuts between distinct values, so that about n cells have equally many rows, float64 (n_cuts,)."""
     distinct = np.unique(values)
     ends = np.quantile(values, np.arange(1, n) / n, method="inverted_cdf")

@@ -23,10 +23,11 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_cut_points
 from gomea_bn.texts import listed, shown_name
 
-MOST_LOG_ODDS = 5.0
-"""Largest log odds of a cell, in either direction, so that draws need few proposals."""
-# proposals per row and round, of those that are left, and rounds, until a number is drawn evenly in its cell
-_PROPOSALS = (1, 2, 4, 8, 16, 32, 64, 128)
+MOST_LOG_ODDS = 10.0
+"""Largest log odds of a cell, in either direction."""
+# numbers per row and round that are proposed for a cell, and parts of it, in one of which a number is drawn then
+_PROPOSALS = (1, 2, 4, 8, 16, 32)
+_PARTS = 64
 _LEAST_MASS = 1e-300
 
 
@@ -177,7 +178,9 @@ class FamilyOdds(Fitted):
         odds = []
         for one in self.odds:
             if one.parent not in network.parents(name):
-                raise GomeaBnError(f"The odds of '{name}' depend on '{one.parent}', which is no parent of it.")
+                raise GomeaBnError(
+                    f"The odds of '{name}' depend on '{one.parent}', which is no parent of it."
+                )
             cuts = of_network(one.parent, one.cuts)
             wanted = n_cells(one.parent, cuts), n_cells(name, own)
             if one.logs.shape != wanted:
@@ -237,6 +240,12 @@ def tilted(logs: NDArray[np.float64], log_odds: NDArray[np.float64]) -> NDArray[
     return np.asarray(moved - scipy.special.logsumexp(moved, axis=-1, keepdims=True))
 
 
+def _drawn_cells(masses: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return a cell of every row by its probabilities (n, n_cells), int64 (n,)."""
+    below = masses.cumsum(axis=1)[:, :-1]
+    return np.asarray((generator.random(len(masses))[:, None] >= below).sum(axis=1), np.int64)
+
+
 class _WithOdds(Density):
     """The density of a stack with odds of cells."""
 
@@ -274,41 +283,46 @@ class _WithOdds(Density):
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         fitted = self._fitted
-        drawn = self._family.draw(values, n, generator)
-        log_odds = np.broadcast_to(self._log_odds(values), (n, self._n_cells))
+        shape = n, self._n_cells
+        before, after = (
+            np.broadcast_to(of.masses(fitted.cuts, values), shape) for of in (self._family, self)
+        )
         if fitted.cuts is None:
-            below = self.masses(None, values).cumsum(axis=-1)
-            codes = (generator.random(n)[:, None] >= below[..., :-1]).sum(axis=-1)
-            return np.asarray(codes, drawn.dtype)
-        log_odds = log_odds - log_odds.max(axis=-1, keepdims=True)
-        # proposals of the stack count by their odds (rejection sampling)
-        places = np.searchsorted(fitted.cuts, drawn)
-        left = np.flatnonzero(generator.random(n) >= np.exp(log_odds[np.arange(n), places]))
+            return _drawn_cells(after, generator).astype(np.int32)
+        drawn = self._family.draw(values, n, generator)
+        # a number stays as often as its cell allows, and others move to cells that lack some (maximal coupling)
+        rows, codes = np.arange(n), np.searchsorted(fitted.cuts, drawn)
+        moves = generator.random(n) * before[rows, codes] >= after[rows, codes]
+        left = np.flatnonzero(moves)
+        lacking = np.maximum(after[left] - before[left], _LEAST_MASS)
+        codes = _drawn_cells(lacking / lacking.sum(axis=1, keepdims=True), generator)
         members = (*fitted.parents, *fitted.groups)
         for n_proposals in _PROPOSALS:
             if not len(left):
-                return drawn
+                break
             repeated = np.repeat(left, n_proposals)
             proposed = self._family.draw(values.some(repeated, members), len(repeated), generator)
-            odds = np.exp(log_odds[repeated, np.searchsorted(fitted.cuts, proposed)])
-            is_taken = (generator.random(len(repeated)) < odds).reshape(-1, n_proposals)
-            found = is_taken.any(axis=1)
-            first = is_taken.argmax(axis=1)
-            drawn[left[found]] = proposed.reshape(-1, n_proposals)[found, first[found]]
-            left = left[~found]
-        if len(left):
-            drawn[left] = self._drawn_in_cells(values.some(left, members), len(left), generator)
+            is_inside = np.searchsorted(fitted.cuts, proposed) == np.repeat(codes, n_proposals)
+            is_inside, proposed = (part.reshape(-1, n_proposals) for part in (is_inside, proposed))
+            found, first = is_inside.any(axis=1), is_inside.argmax(axis=1)
+            drawn[left[found]] = proposed[found, first[found]]
+            left, codes = left[~found], codes[~found]
+        for cell in np.unique(codes):
+            of_cell = left[codes == cell]
+            drawn[of_cell] = self._drawn_in_cell(values.some(of_cell, members), len(of_cell), cell, generator)
         return drawn
 
-    def _drawn_in_cells(
-        self, values: Columns, n: int, generator: np.random.Generator
+    def _drawn_in_cell(
+        self, values: Columns, n: int, cell: int, generator: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return numbers that lie evenly in cells, which are drawn by their probabilities, float64 (n,)."""
-        assert self._support is not None and self._fitted.cuts is not None
-        below = np.broadcast_to(self.masses(self._fitted.cuts, values), (n, self._n_cells)).cumsum(axis=1)
-        codes = (generator.random(n)[:, None] >= below[:, :-1]).sum(axis=1)
-        edges = np.concatenate([[self._support[0]], self._fitted.cuts, [self._support[1]]])
-        return np.asarray(generator.uniform(edges[codes], edges[codes + 1]), np.float64)
+        """Return numbers of a cell that proposals hardly reach, evenly in narrow parts of it, float64 (n,)."""
+        assert self._support is not None
+        assert self._fitted.cuts is not None
+        edges = np.concatenate([self._support[:1], self._fitted.cuts, self._support[1:]])
+        parts = np.linspace(edges[cell], edges[cell + 1], _PARTS + 1)
+        masses = np.broadcast_to(self._family.masses(parts, values), (n, _PARTS + 2))[:, 1:-1] + _LEAST_MASS
+        codes = _drawn_cells(masses / masses.sum(axis=1, keepdims=True), generator)
+        return np.asarray(generator.uniform(parts[codes], parts[codes + 1]), np.float64)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
         return self._family.bends(parent)
