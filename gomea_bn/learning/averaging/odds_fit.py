@@ -115,7 +115,8 @@ class _Pairs:
             return None
         waiting = [cells for parent in self._network.parents(self._name) for cells in self._cells(parent)]
         chosen: list[_Parent] = []
-        logs, odds = self._logs, {}
+        odds: dict[str, NDArray[np.float64]] = {}
+        logs = self._logs
         while waiting:
             # a test of scores, since odds of few parents are worth their fit
             promised = [self._promise(logs, parent, price) for parent in waiting]

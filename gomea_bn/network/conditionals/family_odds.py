@@ -121,7 +121,8 @@ class FamilyOdds(Fitted):
     @property
     def n_parameters(self) -> float:
         """Number of parameters of the stack and of free odds."""
-        return self.stack.n_parameters + sum(len(one.logs) * (one.logs.shape[1] - 1) for one in self.odds)
+        n_free = sum(len(one.logs) * (one.logs.shape[1] - 1) for one in self.odds)
+        return self.stack.n_parameters + float(n_free)
 
     @property
     def n_sets(self) -> int:
