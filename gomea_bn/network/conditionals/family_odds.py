@@ -113,6 +113,11 @@ class FamilyOdds(Fitted):
             object.__setattr__(self, "cuts", finite_numbers(self.cuts, "cuts", self.what))
 
     @property
+    def counts_cells(self) -> bool:
+        """Whether no member of the stack is a function of numbers."""
+        return not self.stack.smooth
+
+    @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
         names = listed([shown_name(one.parent) for one in self.odds])
@@ -138,11 +143,6 @@ class FamilyOdds(Fitted):
     def takes_rows(self) -> bool:
         """Whether the stack can take further rows."""
         return self.stack.takes_rows
-
-    @property
-    def can_leave_out(self) -> bool:
-        """Whether `left_out` knows the stack without some rows."""
-        return self.stack.can_leave_out
 
     def scaled(self, name: str) -> set[tuple[bool, str]]:
         """Return the columns that the stack needs a scale of, each with whether that is in own units."""
@@ -198,10 +198,6 @@ class FamilyOdds(Fitted):
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyOdds:
         """Return the stack with further rows; odds stay."""
         return replace(self, stack=self.stack.with_rows(name, rows))
-
-    def left_out(self, name: str, rows: FurtherRows) -> FamilyOdds:
-        """Return the stack without some rows; odds, each of which many rows decide, stay."""
-        return replace(self, stack=self.stack.left_out(name, rows))
 
     def to_content(self) -> dict[str, Any]:
         """Return the stack and the odds as values that JSON can hold."""
