@@ -43,8 +43,9 @@ def odds_of_families(
     Columns that need no odds are left out. The rows of the table are complete. Every cell of a column and of a parent
     is compared with the rows twice: given the parents that the rows have, and those that the network draws, for answers
     come from these. Odds stay if left-out rows and draws, which count as often as the rows, gain more than a price in
-    nats for every free number, and if left-out rows alone gain. By either, the rows that odds were fitted to gain one nat
-    more for every free number than others (Stone, "An asymptotic equivalence of choice of model by cross-validation and Akaike's criterion", 1977).
+    nats for every free number, and if left-out rows alone gain 2 nats. The rows that odds were fitted to gain a nat
+    more for every free number than left-out ones (Stone, "An asymptotic equivalence of choice of model by
+    cross-validation and Akaike's criterion", 1977).
     """
     conditionals = network.conditionals
     assert conditionals is not None
@@ -128,8 +129,8 @@ class _Pairs:
             moved = self._moved([*chosen, best], further)
             n_free = self._n_free(best)
             of_rows = float(self._gains(logs, moved).sum()) - n_free
-            gain = of_rows + self._gain_of_draws(best, logs, moved) - (price + 1) * n_free
-            if of_rows > 0 and gain > _LEAST_GAIN:
+            gain = of_rows + self._gain_of_draws(best, logs, moved) - price * n_free
+            if min(of_rows, gain) > _LEAST_GAIN:
                 chosen, logs, odds = [*chosen, best], moved, further
         if not chosen:
             return None
@@ -162,7 +163,7 @@ class _Pairs:
         wanted = self._wanted(parent)
         expected = _sums(np.exp(logs) * wanted.weights[:, None], parent.codes, parent.n_cells)
         statistic = float(((wanted.counts - expected) ** 2 / np.maximum(expected, 1.0)).sum())
-        return statistic / 2 - (price + 2) * self._n_free(parent)
+        return statistic / 2 - (price + 1) * self._n_free(parent)
 
     def _wanted(self, parent: _Parent) -> _Wanted:
         """Return what the rows say about the cells of a column and of a parent."""
