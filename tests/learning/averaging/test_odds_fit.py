@@ -60,14 +60,21 @@ def test_answers_agree_with_rows_that_no_sum_of_effects_follows(of_split: Discre
     plain = without_odds(of_split, "y")
     assert of_split.score(new) > plain.score(new) + 0.05
 
-    def share(frame: pd.DataFrame) -> float:
-        near = frame["x"].abs() < 0.4
-        return float((frame.loc[near, "y"].abs() < 0.4).mean())
+    ((_, fitted),) = conditionals_of(of_split).stacks["y"].members
+    assert isinstance(fitted, FamilyOdds)
+    (odds,) = fitted.odds
 
-    far, near = (abs(share(of.sample(40_000, 1)) - share(new)) for of in (plain, of_split))
-    assert far > 0.05
-    assert near < far / 2
-    assert "odds of cells of x" in of_split.summary()
+    def shares(frame: pd.DataFrame) -> np.ndarray:
+        cells = np.zeros((len(odds.logs), odds.logs.shape[1]))
+        np.add.at(
+            cells, (np.searchsorted(odds.cuts, frame["x"]), np.searchsorted(fitted.cuts, frame["y"])), 1
+        )
+        return cells / cells.sum(axis=1, keepdims=True)
+
+    of_new = shares(new)
+    far, near = (((shares(of.sample(40_000, 1)) - of_new) ** 2).sum() for of in (plain, of_split))
+    assert near < far / 4
+    assert fitted.words.endswith(" with odds of cells of x")
 
 
 def test_left_out_loss_is_that_of_new_rows(of_split: DiscretizedBayesNet) -> None:
