@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import in_column_order
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging.odds_fit import quantile_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CHECKS
 from gomea_bn.network.rows import drawn_values
-from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 
 _MOST_ERRORS = 4.0
 _MOST_KEPT = 20
@@ -58,7 +57,7 @@ def checked_network(
     ordered = network.in_order(rows.names)
     names, known = ordered.names, {column.name: column.values for column in rows.columns}
     quarters = {
-        column.name: quantile_cuts(column.observed, 4)
+        column.name: equal_frequency_cuts(column.observed, 4)
         for column in rows.columns
         if column.name in ordered.cut_points and not len(ordered.cut_points[column.name])
     }

@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_odds import MOST_LOG_ODDS, CellOdds, FamilyOdds, tilted
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.problems.cuts.policies import bin_codes, midpoint
+from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 
 # cells of a column, fewer of a table with few rows, and of a parent: about equally many rows
 _OWN_CELLS, _FEW_OWN_CELLS, _MANY_ROWS = 8, 4, 2_000
@@ -98,7 +98,7 @@ class _Pairs:
         own = values[name]
         self._values, self._drawn, self._n_rows = values, drawn, len(own)
         n_own = _OWN_CELLS if self._n_rows >= _MANY_ROWS else _FEW_OWN_CELLS
-        self._cuts = quantile_cuts(own, n_own) if name in network.cut_points else None
+        self._cuts = equal_frequency_cuts(own, n_own) if name in network.cut_points else None
         self._codes = _codes(own, self._cuts)
         self._n_cells = network.cardinality(name) if self._cuts is None else len(self._cuts) + 1
         masses = [
@@ -144,7 +144,7 @@ class _Pairs:
         if parent in self._network.levels:
             kinds: list[NDArray[np.float64] | None] = [None]
         else:
-            kinds = [quantile_cuts(self._values[parent], n) for n in _CELLS_OF_PARENTS]
+            kinds = [equal_frequency_cuts(self._values[parent], n) for n in _CELLS_OF_PARENTS]
         cells, sizes = [], set()
         for cuts in kinds:
             n_cells = self._network.cardinality(parent) if cuts is None else len(cuts) + 1
@@ -238,16 +238,6 @@ def _sums(
 ) -> NDArray[np.float64]:
     """Return sums of the columns of rows (n, n_cells) by cell of a parent, float64 (n_parent_cells, n_cells)."""
     return np.column_stack([np.bincount(codes, of_cell, minlength=n_parent_cells) for of_cell in of_cells.T])
-
-
-def quantile_cuts(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return cuts between distinct values, so that about n cells have equally many rows, float64 (n_cuts,)."""
-    distinct = np.unique(values)
-    ends = np.quantile(values, np.arange(1, n) / n, method="inverted_cdf")
-    positions = np.unique(np.searchsorted(distinct, ends))
-    positions = positions[positions < len(distinct) - 1]
-    cuts = np.unique(midpoint(distinct[positions], distinct[positions + 1]))
-    return np.asarray(cuts[(cuts > distinct[0]) & (cuts < distinct[-1])], np.float64)
 
 
 def _codes(values: NDArray[Any], cuts: NDArray[np.float64] | None) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging.odds_fit import odds_of_families, quantile_cuts
+from gomea_bn.learning.averaging.odds_fit import odds_of_families
 from gomea_bn.network.conditionals import FamilyOdds, Stack
 from gomea_bn.network.conditionals.scales import Columns
 
@@ -134,16 +134,3 @@ def test_a_stack_of_odds_needs_other_parts() -> None:
     ((_, fitted),) = conditionals_of(of_levels(levels(LAWS[0]))).stacks["b"].members
     with pytest.raises(Exception, match="each named once"):
         FamilyOdds(Stack.of(fitted), None, ())
-
-
-@pytest.mark.parametrize(
-    ("values", "n", "cuts"),
-    [
-        ([1.0, 2.0, 3.0, 4.0], 2, [2.5]),
-        ([1.0, 1.0, 1.0, 5.0], 4, [3.0]),
-        ([1.0, 5.0, 5.0, 5.0], 4, [3.0]),
-        ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 4, [1.5, 3.5, 5.5]),
-    ],
-)
-def test_cuts_lie_between_distinct_values(values: list[float], n: int, cuts: list[float]) -> None:
-    assert_allclose(quantile_cuts(np.array(values), n), cuts)
