@@ -1,8 +1,9 @@
-"""Checks of a network against its rows: the probabilities of all pairs of columns over the shown bins.
+"""Checks of a network against its rows: the probabilities of all pairs of columns over their bins.
 
 The network draws rows, and the shares of their cells are compared with those of the rows that it was learned from. A
 cell is off if the difference is more than four standard errors, of the rows and the draws together. Of every pair that
-has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with.
+has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with. A
+column in one shown bin is compared over quarters of its rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.matched_rows import ROW_COUNTS, TableRows, counted_sets, record_of_counts, with_margins
 from gomea_bn.network.recorded import CHECKS
 from gomea_bn.network.rows import drawn_values
-from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 
 _MOST_ERRORS = 4.0
 _MOST_KEPT = 20
@@ -65,8 +66,13 @@ def checked_network(
     rows = in_column_order(table)
     # the draws do not depend on the order of the columns
     ordered = network.in_order(rows.names)
-    cuts, names = ordered.cut_points, ordered.names
-    known = {column.name: column.values for column in rows.columns}
+    names, known = ordered.names, {column.name: column.values for column in rows.columns}
+    quarters = {
+        column.name: equal_frequency_cuts(column.observed, 4)
+        for column in rows.columns
+        if column.name in ordered.cut_points and not len(ordered.cut_points[column.name])
+    }
+    cuts = {**ordered.cut_points, **quarters}
     weights = np.ones(table.n_rows) if weights is None else weights / weights.mean()
     if n_evidence is None:
         n_evidence = int(weights.sum() ** 2 / (weights @ weights))
@@ -80,14 +86,15 @@ def checked_network(
     observed = [np.where(column.is_missing, -1, codes_of(known, column.name)) for column in rows.columns]
     has_gaps = [bool((codes < 0).any()) for codes in observed]
     of_draws = [codes_of(drawn, name) for name in names]
-    cards = [ordered.cardinality(name) for name in names]
+    cards = [len(cuts[name]) + 1 if name in cuts else ordered.cardinality(name) for name in names]
     pairs = chosen_pairs(ordered.adjacency_matrix, cards)
     off: list[tuple[float, dict[str, Any]]] = []
     counts: dict[tuple[int, ...], NDArray[np.float64]] = {}
     for first, second in pairs:
         n_first, n_second = cards[first], cards[second]
         of_rows = crossed([observed[first], observed[second]], [n_first, n_second], weights)
-        counts[first, second] = of_rows
+        if not {names[first], names[second]} & quarters.keys():
+            counts[first, second] = of_rows
         if not (n_known := of_rows.sum()):
             continue
         share = of_rows / n_known
@@ -109,9 +116,13 @@ def checked_network(
             }
             off.append((float(away.flat[cell]), entry))
     worst = [entry for _, entry in sorted(off, key=lambda pair: -pair[0])[:_MOST_KEPT]]
-    entries: dict[str, Any] = {CHECKS: {"pairs": len(pairs), "off": len(off), "worst": worst}}
+    used = {name for entry in worst for name in entry["columns"]}
+    of_cells = {name: of_column.tolist() for name, of_column in quarters.items() if name in used}
+    record = {"pairs": len(pairs), "off": len(off), "worst": worst}
+    entries: dict[str, Any] = {CHECKS: record | ({"cut_points": of_cells} if of_cells else {})}
     if not (of_sample and ROW_COUNTS in network.metadata):
-        for members in counted_sets(ordered.adjacency_matrix, cards, table.n_rows):
+        shown = [1 if name in quarters else card for name, card in zip(names, cards, strict=True)]
+        for members in counted_sets(ordered.adjacency_matrix, shown, table.n_rows):
             if members not in counts:
                 counts[members] = crossed(
                     [observed[v] for v in members], [cards[v] for v in members], weights

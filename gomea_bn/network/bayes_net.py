@@ -409,14 +409,15 @@ class DiscretizedBayesNet(Immutable):
         """Pairs of columns whose joint probabilities are off the rows of the fit, the worst pair first.
 
         A fit with conditionals compares all pairs of columns over the shown bins with the rows in which both have
-        values. A pair is here if a cell is off by more than four standard errors of the rows and of the rows that the
-        network drew; at most 20 pairs are kept, with their worst cell each.
+        values, and a column in one bin over quarters of its rows. A pair is here if a cell is off by more than four
+        standard errors of the rows and of the rows that the network drew; at most 20 pairs are kept, with their worst
+        cell each.
 
         Returns
         -------
         DataFrame
-            Columns `first` and `second`, `first_bin` and `second_bin` (the cell, as in `bin_labels`), `rows` and
-            `network` (its share of the rows, and its probability), and `standard_error` of their difference.
+            Columns `first` and `second`, `first_bin` and `second_bin` (the cell, written as in `bin_labels`), `rows`
+            and `network` (its share of the rows, and its probability), and `standard_error` of their difference.
             `attrs["pairs"]` is the number of pairs that were compared, and `attrs["off"]` of those that are off. Both
             are 0 if there is no record: networks that were changed, updated or set by `do` have none.
         """

@@ -15,6 +15,7 @@ from gomea_bn.errors import is_integer, is_real
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
 from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource
+from gomea_bn.network.tables import bin_texts
 from gomea_bn.texts import counted, percent, shown_name
 
 # share of what all parents add
@@ -237,12 +238,24 @@ def recorded_checks(network: NetworkLike) -> Checks | None:
         return None
     if not all(is_integer(record.get(number)) for number in ("pairs", "off")):
         return None
-    worst = [_pair(network, entry) for entry in record["worst"]]
+    cuts = _cell_cuts(network, record.get("cut_points", {}))
+    worst = [_pair(network, entry, cuts) for entry in record["worst"]]
     return Checks(record["pairs"], record["off"], [pair for pair in worst if pair])
 
 
-def _pair(network: NetworkLike, entry: Any) -> dict[str, Any]:
-    """Return the recorded worst cell of a pair, with its bins or levels as text; empty if it is damaged."""
+def _cell_cuts(network: NetworkLike, content: Any) -> dict[str, NDArray[np.float64]]:
+    """Return the recorded cuts of columns in one shown bin, over whose cells they were compared; no damaged ones."""
+    cuts = {}
+    for name, of_column in content.items() if isinstance(content, dict) else ():
+        if name in network.support and isinstance(of_column, list) and all(map(is_real, of_column)):
+            ends = np.array([network.support[name][0], *of_column, network.support[name][1]], np.float64)
+            if (np.diff(ends) > 0).all():
+                cuts[name] = ends[1:-1]
+    return cuts
+
+
+def _pair(network: NetworkLike, entry: Any, cuts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    """Return the recorded worst cell of a pair, with its cells or levels as text; empty if it is damaged."""
     columns, cells = (entry.get(key) if isinstance(entry, dict) else None for key in ("columns", "cells"))
     if not (isinstance(columns, list) and isinstance(cells, list) and len(columns) == len(cells) == 2):
         return {}
@@ -251,7 +264,9 @@ def _pair(network: NetworkLike, entry: Any) -> dict[str, Any]:
         return {}
     pair: dict[str, Any] = {}
     for place, name, cell in zip(("first", "second"), columns, cells, strict=True):
-        labels = network.bin_labels(name)
+        labels = (
+            bin_texts(name, cuts[name], network.support[name]) if name in cuts else network.bin_labels(name)
+        )
         if not (is_integer(cell) and 0 <= cell < len(labels)):
             return {}
         pair |= {place: name, f"{place}_bin": labels[cell]}

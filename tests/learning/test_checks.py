@@ -123,6 +123,30 @@ def test_neither_order_of_rows_nor_of_columns_matters(
     assert checked.metadata["checks"] == off.metadata["checks"]
 
 
+def test_columns_in_one_bin_are_compared_over_quarters_of_their_rows() -> None:
+    rng = np.random.default_rng(8)
+    frame = rows(2_000, 4).assign(alone=rng.normal(size=2_000))
+    fitted = BayesNetLearner(**OPTIONS).fit(frame).network_
+    assert not len(fitted.cut_points["alone"])
+    assert fitted.checks.attrs["pairs"] == 6
+    # the same values, now in the order of y
+    joined = frame.assign(alone=np.sort(frame["alone"])[frame["y"].rank().astype(int) - 1])
+    checked = checked_network(fitted, table(fitted, joined), 0)
+    found = checked.checks
+    of_pair = found[[{"y", "alone"} == {*pair} for pair in zip(found["first"], found["second"], strict=True)]]
+    (pair,) = of_pair.to_dict("records")
+    place = "first" if pair["first"] == "alone" else "second"
+    low, high = (float(end) for end in pair[f"{place}_bin"].strip("([])").split(","))
+    inside = joined["alone"].between(low, high)
+    assert inside.mean() == pytest.approx(0.25, abs=0.002)
+    other = {"first": "second", "second": "first"}[place]
+    codes = checked.discretize(joined)["y"]
+    in_bin = codes == checked.bin_labels("y").index(pair[f"{other}_bin"])
+    assert pair["rows"] == pytest.approx((inside & in_bin).mean(), abs=0.002)
+    again = DiscretizedBayesNet.from_json(checked.to_json())
+    pd.testing.assert_frame_equal(again.checks, found)
+
+
 def test_rows_count_by_their_weights(network: DiscretizedBayesNet, other_rows: pd.DataFrame) -> None:
     weights = (np.arange(len(other_rows)) % 3).astype(float)
     found = checked_network(network, table(network, other_rows), 0, weights).checks
@@ -165,6 +189,7 @@ def test_the_record_stays_with_the_network_alone(off: DiscretizedBayesNet) -> No
         {"pairs": "3", "off": 1, "worst": []},
         {"pairs": 3, "off": 1},
         {"pairs": 3, "off": 1, "worst": [None]},
+        {"pairs": 3, "off": 1, "worst": [None], "cut_points": {"x": [0.2, 0.1], "z": [1.0], "u": None}},
         {"pairs": 3, "off": 1, "worst": [{"columns": ["x", "unknown"], "cells": [0, 0]}]},
         {
             "pairs": 3,

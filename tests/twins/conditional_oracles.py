@@ -20,11 +20,13 @@ from gomea_bn.network.conditionals import (
     FamilyEffects,
     FamilyLogit,
     FamilyMixture,
+    FamilyOdds,
     FamilyTable,
     FixedValue,
     Stack,
     TableSet,
 )
+from gomea_bn.network.conditionals.family_odds import CellOdds
 from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.network.conditionals.terms import Functions, Terms
@@ -268,6 +270,19 @@ def random_fixed_value(rng: np.random.Generator, around: Around) -> FixedValue:
     )
 
 
+def random_odds(rng: np.random.Generator, around: Around) -> FamilyOdds:
+    """Return a random conditional of another kind, with odds by "w", by "g", or by both."""
+    if around.support is None:
+        base, cuts = random_logit(rng, around), None
+    else:
+        base = random_effects(rng, around) if rng.integers(2) else random_table(rng, around)
+        cuts = np.sort(rng.uniform(*around.support, rng.integers(1, 4)))
+    n_cells = 3 if cuts is None else len(cuts) + 1
+    by_w = CellOdds("w", np.array([-0.5, 2.5]), rng.normal(size=(3, n_cells)))
+    by_g = CellOdds("g", None, rng.normal(size=(3, n_cells)))
+    return FamilyOdds(Stack.of(base), cuts, ((by_w, by_g), (by_w,), (by_g,))[rng.integers(3)])
+
+
 RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, Around], Fitted]] = {
     FamilyTable: random_table,
     FixedValue: random_fixed_value,
@@ -275,6 +290,7 @@ RANDOM_KINDS: dict[type[Fitted], Callable[[np.random.Generator, Around], Fitted]
     FamilyMixture: random_mixture,
     FamilyLogit: random_logit,
     FamilyCounts: random_counts,
+    FamilyOdds: random_odds,
 }
 """Functions that return a random conditional of "y" by kind."""
 

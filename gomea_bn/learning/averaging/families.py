@@ -26,6 +26,7 @@ from gomea_bn.learning.averaging.line_scales import (
     line_scale,
     log_steps,
 )
+from gomea_bn.learning.averaging.odds_fit import odds_of_families
 from gomea_bn.learning.averaging.stacks import Member, best_stack
 from gomea_bn.learning.averaging.target_fit import (
     ChosenParents,
@@ -348,7 +349,7 @@ class Averaging:
         Larger ones are computed when they are asked for. `tables` are those of every column, as of the method `tables`,
         and `of_cuts` the probabilities and intervals of the shown cuts.
         """
-        network = self.with_conditionals(tables, line, prefer, **of_cuts)
+        network = self.with_conditionals(tables, line, prefer, may_have_odds=line != "none", **of_cuts)
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
         sizes = {
@@ -359,7 +360,13 @@ class Averaging:
         return network.changed(tables=dict(zip(small, shown, strict=True)))
 
     def with_conditionals(
-        self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
+        self,
+        tables: Mapping[str, Member],
+        line: str,
+        prefer: str,
+        *,
+        may_have_odds: bool = False,
+        **of_cuts: Any,
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and the tables over the shown bins that it had."""
         network, names = self.network, self.network.names
@@ -371,11 +378,27 @@ class Averaging:
             found = in_spare_threads(
                 lambda name: self.stack_of(name, network.parents(name), tables[name], line, prefer), names
             )
-        stacks = {name: stack for name, (stack, _) in zip(names, found, strict=True)}
+        of_columns = dict(zip(names, found, strict=True))
+        with_conditionals = self._with_stacks(of_columns, **of_cuts)
+        if not may_have_odds:
+            return with_conditionals
+        with one_blas_thread():
+            odds = odds_of_families(with_conditionals, self.table, _price(prefer))
+        if not odds:
+            return with_conditionals
+        further = {name: (stack, of_columns[name][1] + gains) for name, (stack, gains) in odds.items()}
+        return self._with_stacks(of_columns | further, **of_cuts)
+
+    def _with_stacks(
+        self, of_columns: Mapping[str, tuple[Stack, NDArray[np.float64]]], **of_cuts: Any
+    ) -> DiscretizedBayesNet:
+        """Return the network with what every column follows, given also the log densities of left-out rows."""
+        network, names = self.network, self.network.names
+        stacks = {name: stack for name, (stack, _) in of_columns.items()}
         needed = {key for name, stack in stacks.items() for key in stack.scaled(name)}
         losses = {
             name: (len(logs), -float(logs.mean()) + self._optimism.get(name, 0.0), float(logs.std()))
-            for name, (_, logs) in zip(names, found, strict=True)
+            for name, (_, logs) in of_columns.items()
             if np.isfinite(logs).all()
         }
         conditionals = Conditionals(
@@ -641,7 +664,7 @@ class Averaging:
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
         if not parents and name in self.network.shapes and self._may_cut(name):
             members.insert(0, self._shape_alone(name, tables))
-        price = _PRICE if prefer == "simple" else 0.0
+        price = _price(prefer)
         if line == "auto" and name in self._line_shapes:
             members += self._mixtures(name, parents, best_stack(members, price)[1], price)
         stack, left_out = best_stack(members, price)
@@ -761,6 +784,11 @@ class Averaging:
             of_rows = np.where(ends.is_point, log(least), of_rows)
         rows = LineRows(z, positions, groups, prod(n_levels), scale, least, ends, of_rows)
         return rows, scale.log_slope(values, z)
+
+
+def _price(prefer: str) -> float:
+    """Return what left-out rows must gain by a further number, in nats."""
+    return _PRICE if prefer == "simple" else 0.0
 
 
 def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:

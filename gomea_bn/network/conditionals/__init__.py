@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.family_effects import FamilyEffects as FamilyEffects
     from gomea_bn.network.conditionals.family_logit import FamilyLogit as FamilyLogit
     from gomea_bn.network.conditionals.family_mixture import FamilyMixture as FamilyMixture
+    from gomea_bn.network.conditionals.family_odds import FamilyOdds as FamilyOdds
     from gomea_bn.network.conditionals.family_table import FamilyTable as FamilyTable
     from gomea_bn.network.conditionals.family_table import TableSet as TableSet
     from gomea_bn.network.conditionals.fixed_value import FixedValue as FixedValue

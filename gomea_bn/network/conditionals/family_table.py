@@ -203,7 +203,6 @@ class FamilyTable(Fitted):
     """
 
     of_levels = None
-    counts_cells = True
     what = "tables"
     kind = "table"
     required = ("tables",)
@@ -219,6 +218,11 @@ class FamilyTable(Fitted):
         continuous = {parent for one in self.tables for parent in one.cuts_of_parents}
         object.__setattr__(self, "parents", tuple(p for p in members if p in continuous))
         object.__setattr__(self, "groups", tuple(p for p in members if p not in continuous))
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether it holds probabilities of cells: it does."""
+        return True
 
     @property
     def words(self) -> str:

@@ -182,11 +182,14 @@ class Fitted(Parts):
 
     of_levels: ClassVar[bool | None] = False
     """Whether the column is discrete; None for a kind of all columns."""
-    counts_cells: ClassVar[bool] = False
-    """Whether it holds probabilities of cells, by the rows in them, and no function of numbers."""
     # fields of every kind: its continuous and discrete parents
     parents: tuple[str, ...]
     groups: tuple[str, ...]
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether it holds probabilities of cells, by the rows in them, and no function of numbers."""
+        return False
 
     @property
     def in_units(self) -> bool:

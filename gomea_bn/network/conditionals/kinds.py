@@ -10,6 +10,7 @@ from gomea_bn.network.conditionals.family_counts import FamilyCounts
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, effects_of_line
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, logit_of_earlier_versions
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
+from gomea_bn.network.conditionals.family_odds import FamilyOdds
 from gomea_bn.network.conditionals.family_table import FamilyTable
 from gomea_bn.network.conditionals.fixed_value import FixedValue
 from gomea_bn.network.conditionals.kind import Fitted
@@ -20,6 +21,7 @@ KINDS: tuple[type[Fitted], ...] = (
     FamilyLogit,
     FamilyCounts,
     FamilyMixture,
+    FamilyOdds,
     FixedValue,
 )
 """All kinds."""

@@ -69,6 +69,12 @@ class _CellColumns(Columns):
             return self._further.positions(name, scale)
         return self._known.positions(name, scale)[self._rows]
 
+    def codes(self, name: str, cuts: NDArray[np.float64] | None) -> NDArray[Any]:
+        """Return the bins of a continuous column, or the codes of a discrete one, for which `cuts` is None."""
+        if name == self._name:
+            return self._further.codes(name, cuts)
+        return self._known.codes(name, cuts)[self._rows]
+
     def ends(self, name: str) -> None:
         """Return None: the ends of the cells are bounds."""
 
