@@ -372,7 +372,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         if is_in_pieces(X):
             for name, value, why, way in (
                 ("target", self.target, "left-out rows choose its parents", "give a sample of the rows"),
-                ("sample_weight", sample_weight, "pieces are counted where they lie", "repeat the rows of the pieces"),
+                (
+                    "sample_weight",
+                    sample_weight,
+                    "pieces are counted where they lie",
+                    "repeat the rows of the pieces",
+                ),
                 ("groups", self.groups, "pieces are counted where they lie", "give one table"),
             ):
                 if value is not None:

@@ -130,13 +130,13 @@ def design_of_model(
     functions, factors, widths, roughness = [], [], [], []
     order: list[int] = []
     place = 0
-    for parent, numbers, of_widths, n_curves in zip(
+    for parent, numbers, of_noise, n_curves in zip(
         family, model.functions, model.widths, model.n_curves, strict=True
     ):
         first, place = place, place + len(numbers)
         if parent in n_levels:
             order += range(first, place)
-            used, of_width = numbers, of_widths
+            used, of_width = numbers, of_noise
             levels = LevelFunctions(np.asarray(columns[parent], np.int32), n_levels[parent])
             plain = indicators([parent], [n_levels[parent]])
             functions.append(plain.combined(levels.matrix[:, used]))
@@ -153,7 +153,7 @@ def design_of_model(
         smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
         kept, used = _kept_numbers(numbers, n_curves, found)
         order += [first + k for k in kept]
-        _, of_width = _kept_numbers(of_widths, n_curves, found)
+        _, of_width = _kept_numbers(of_noise, n_curves, found)
         factors.append(smooth.combined(np.eye(smooth.size)[:, : found.n_factors]))
         functions += _curves(parent, used, found, smooth, scales[True][parent])
         widths += _curves(parent, of_width, found, smooth, scales[True][parent])
