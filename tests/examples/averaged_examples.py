@@ -11,6 +11,7 @@ from gomea_bn import DiscretizedBayesNet, Shape, read_table
 from gomea_bn.network.conditionals import (
     Conditionals,
     FamilyEffects,
+    FamilyOdds,
     FamilyTable,
     FixedValue,
     Stack,
@@ -161,10 +162,16 @@ def sets_of(network: DiscretizedBayesNet) -> list[TableSet]:
     return sets
 
 
+def stack_without_odds(network: DiscretizedBayesNet, name: str) -> Stack:
+    """Return what a column follows, apart from odds of its cells."""
+    stack = conditionals_of(network).stacks[name]
+    fitted = stack.members[0][1]
+    return fitted.stack if isinstance(fitted, FamilyOdds) else stack
+
+
 def lines_of(network: DiscretizedBayesNet) -> dict[str, Any]:
     """Return lines, mixtures of lines and logits by column."""
-    stacks = conditionals_of(network).stacks
-    return {name: fitted for name, stack in stacks.items() for _, fitted in stack.smooth}
+    return {name: fitted for name in network.names for _, fitted in stack_without_odds(network, name).smooth}
 
 
 def with_lines(
@@ -191,7 +198,7 @@ def effects_on(network: DiscretizedBayesNet, name: str) -> FamilyEffects:
     """Return the sum of effects that a column follows."""
     [effects] = [
         fitted
-        for _, fitted in conditionals_of(network).stacks[name].smooth
+        for _, fitted in stack_without_odds(network, name).smooth
         if isinstance(fitted, FamilyEffects)
     ]
     return effects
