@@ -214,7 +214,9 @@ class SmoothFunctions:
         # the first two are smooth everywhere: a constant and the line
         n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
         chosen = slice(2, 2 + max(n_curves, 0))
-        self._curves = (orthonormal @ rotation)[:, chosen]
+        curves = (orthonormal @ rotation)[:, chosen]
+        # of both signs that of a value above 0 at the low end, so that similar scores have similar functions
+        self._curves = np.where(curves[0] < 0, -curves, curves)
         relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
         self.roughness = np.concatenate([[0.0], relative])
 

@@ -695,8 +695,7 @@ def test_a_transformed_column_predicts_new_rows_of_a_post_nonlinear_law_better(
 
     frame, new = rows(0, 1_500), rows(1, 1_500)
     rules = ExpertKnowledge(required_edges=[("a", "b")])
-    # without mixtures of lines, which are as good
-    learner = BayesNetLearner(**QUICK, density=Averaged(line="single"), knowledge=rules)
+    learner = BayesNetLearner(**QUICK, knowledge=rules)
     network = learner.fit(frame).network_
     assert effects_on(network, "b").transform is not None
     assert "on a scale of its own" in str(network.summary())

@@ -718,3 +718,18 @@ def test_models_say_which_functions_explain_a_column() -> None:
     # a column with point masses follows no curves
     points = curved_column("z", np.where(rng.random(600) < 0.5, 0.0, x))
     assert best_curve_model([curved_column("x", x), points], CurveSizes(9, True, (3, 6, 6))) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_similar_scores_have_similar_functions(seed: int) -> None:
+    """Coefficients of functions of ranks are used for functions of places on a smooth scale, which are near them."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=600)
+    ranks = normal_scores(values)[0]
+    functions, others = (
+        SmoothFunctions(scores, 8).of_scores(scores) for scores in (ranks, 0.97 * ranks + 0.02 * np.sin(ranks))
+    )
+    assert all(np.corrcoef(functions[:, k], others[:, k])[0, 1] > 0.9 for k in range(8))
+    # of a column that is turned around, functions are those of the column up to signs
+    turned = SmoothFunctions(-ranks, 8).of_scores(-ranks)
+    np.testing.assert_allclose(np.abs(turned), np.abs(functions), atol=1e-6)
