@@ -197,9 +197,7 @@ def weight_of(network: DiscretizedBayesNet, name: str) -> float:
 def effects_on(network: DiscretizedBayesNet, name: str) -> FamilyEffects:
     """Return the sum of effects that a column follows."""
     [effects] = [
-        fitted
-        for _, fitted in stack_without_odds(network, name).smooth
-        if isinstance(fitted, FamilyEffects)
+        fitted for _, fitted in stack_without_odds(network, name).smooth if isinstance(fitted, FamilyEffects)
     ]
     return effects
 

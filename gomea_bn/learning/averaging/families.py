@@ -290,12 +290,14 @@ def interrupted_averaging(attribute: str) -> GomeaBnWarning:
 
 @dataclass(frozen=True)
 class _Curves:
-    """The functions of the columns of a table, and the models of families, each of which is made once."""
+    """The functions of the columns of a table, and models and effects of families, each of which is made once."""
 
     sizes: CurveSizes
     functions: Mapping[str, ColumnFunctions]
     # by the measures inside the bins of the last column, and the names
     models: dict[tuple[Any, ...], CurveModel | None] = field(default_factory=dict)
+    # with the model and the shapes, by all that they depend on besides the rows
+    effects: dict[tuple[Any, ...], tuple[Member | None, object]] = field(default_factory=dict)
 
     def model(self, family: Sequence[ScoredVariable]) -> CurveModel | None:
         """Return the model of the last variable of a family given all others, whatever its cuts."""
@@ -709,7 +711,25 @@ class Averaging:
         return model, beats_table(model, family, self.session.method, self.session.rule)
 
     def _effects(self, name: str, parents: Sequence[str], model: CurveModel, tables: Member) -> Member | None:
-        """Return the sum of effects, the logit, or the counts, of a model."""
+        """Return the sum of effects, the logit, or the counts, of a model, from networks of the same rows if known."""
+        assert self._curves is not None
+        known = self._curves.effects
+        repeated = None
+        if name not in self.network.levels and not model.of_counts:
+            repeated = RepeatedValues(self._columns[name], self._on_shapes[name], tables.left_out)
+        if self._known is not None:
+            # scales of another table
+            return self._fitted_effects(name, parents, model, repeated)
+        family = (name, *(member for member in self.network.names if member in parents))
+        shapes = [self.network.shapes.get(member) for member in family]
+        key = (*family, id(model), *map(id, shapes), None if repeated is None else repeated.of_tables)
+        if key not in known:
+            known[key] = self._fitted_effects(name, parents, model, repeated), (model, shapes)
+        return known[key][0]
+
+    def _fitted_effects(
+        self, name: str, parents: Sequence[str], model: CurveModel, repeated: RepeatedValues | None
+    ) -> Member | None:
         network, columns, scales = self.network, self._columns, self._on_shapes
         ordered = [member for member in network.names if member in parents]
         continuous = tuple(parent for parent in ordered if parent in scales)
@@ -729,6 +749,7 @@ class Averaging:
 
             facts = ColumnFacts(network.support, network.shapes, n_levels, by_units)
             return fitted_counts(design, name, continuous, discrete, columns, places, facts)
+        assert repeated is not None
         return fitted_effects(
             design,
             name,
@@ -738,7 +759,7 @@ class Averaging:
             places,
             n_levels,
             own_scales(model, columns[name], scales[name], self._in_own[name]),
-            RepeatedValues(columns[name], scales[name], tables.left_out),
+            repeated,
         )
 
     def _mixtures(

@@ -100,7 +100,8 @@ class RepeatedValues:
     A step of a value, as of `log_steps` but in units, has at most the probability 1. The scale of a line and the range
     of its column do not always see to that: a probability scale is steep where many rows are equal. A point mass has a
     probability, and no density. Where hardly a value repeats, copies of rows are likelier than steps, and values count
-    that 1 % of the rows have. `tables` (n_rows,) are the log densities of left-out rows under tables, in units.
+    that 1 % of the rows have. `tables` (n_rows,) are the log densities of left-out rows under tables, in units, and
+    `of_tables` is the density that repeats have there beyond their steps, in nats.
     """
 
     def __init__(
@@ -115,11 +116,11 @@ class RepeatedValues:
         if ends is not None:
             self._counted &= ~ends.is_point
         # a shape inside bins may be that high too, and then a line gains nothing from it
-        self._of_tables = 0.0 if tables is None else self._excess(tables)
+        self.of_tables = 0.0 if tables is None else self._excess(tables)
 
     def gain(self, logs: NDArray[np.float64]) -> bool:
         """Return whether rows with these log densities in units, float64 (n_rows,), owe some to their repeats."""
-        return self._excess(logs) > self._of_tables + _MOST_EXCESS * len(logs)
+        return self._excess(logs) > self.of_tables + _MOST_EXCESS * len(logs)
 
     def _excess(self, logs: NDArray[np.float64]) -> float:
         """Return the density of repeated values beyond that of their steps, in nats of all rows."""

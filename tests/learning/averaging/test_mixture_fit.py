@@ -100,7 +100,9 @@ def branching_rows(seed: int, n: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     z = np.clip(x + 0.4 * rng.normal(size=n), -1, 1.2)
-    t = np.select([rng.random(n) < 0.3, rng.random(n) < 0.3], [1.5, 4.0], x * 0.5 + 3 + 0.03 * rng.normal(size=n))
+    t = np.select(
+        [rng.random(n) < 0.3, rng.random(n) < 0.3], [1.5, 4.0], x * 0.5 + 3 + 0.03 * rng.normal(size=n)
+    )
     return pd.DataFrame({"t": t, "z": z, "x": x})
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, read_table
 from gomea_bn.learning import Averaged
+from gomea_bn.learning.averaging import families
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.averaging.simplest import simplest_network
+from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
@@ -119,3 +121,23 @@ def test_required_edges_have_no_gain_and_stay() -> None:
     assert ("z", "y") in learner.network_.edges
     entries = learner.network_.metadata["parents"].get("y", [])
     assert "z" not in [parent for parent, _ in entries]
+
+
+def test_effects_of_a_family_are_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(400, 4))
+    x[:, 1] += x[:, 0]
+    x[:, 2] += 0.15 * x[:, 0] + x[:, 1]
+    x[:, 3] += 0.15 * x[:, 1]
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    fits = []
+    fitted_effects = families.fitted_effects
+
+    def noted(design: Any, name: str, parents: tuple[str, ...], *others: Any) -> Member:
+        fits.append((name, parents))
+        return fitted_effects(design, name, parents, *others)
+
+    monkeypatch.setattr(families, "fitted_effects", noted)
+    BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=1).fit(frame)
+    assert len(fits) >= 3
+    assert len(set(fits)) == len(fits)

@@ -727,7 +727,8 @@ def test_similar_scores_have_similar_functions(seed: int) -> None:
     values = rng.normal(size=600)
     ranks = normal_scores(values)[0]
     functions, others = (
-        SmoothFunctions(scores, 8).of_scores(scores) for scores in (ranks, 0.97 * ranks + 0.02 * np.sin(ranks))
+        SmoothFunctions(scores, 8).of_scores(scores)
+        for scores in (ranks, 0.97 * ranks + 0.02 * np.sin(ranks))
     )
     assert all(np.corrcoef(functions[:, k], others[:, k])[0, 1] > 0.9 for k in range(8))
     # of a column that is turned around, functions are those of the column up to signs
