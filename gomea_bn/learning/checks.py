@@ -36,7 +36,7 @@ _SALT = 83_177
 # least variance of a number of rows whose share tells of a misfit
 _LEAST_VARIANCE = 1.0
 # square of the misfit that rows do not show, in those of the standard errors of shares
-_UNSEEN = 0.25
+_UNSEEN = 1.0
 
 Codes = list[NDArray[np.int64]]
 """Bins or levels of every column, -1 for a missing cell."""
@@ -141,8 +141,9 @@ class Misfit:
     The difference of a share f of n rows and a probability p, in standard deviations sqrt(p (1 - p)), has the variance
     1 / n + misfit^2. The moment estimate of random effects with the weights n (DerSimonian & Laird, "Meta-analysis in
     clinical trials", 1986) is the sum of squares beyond the noise, divided by the sum of n over all probabilities. Rows
-    that a network was fitted to are nearer to it than new ones. The noise is therefore that of given margins, and the
-    misfit that rows cannot show counts on top, half a standard error of their shares.
+    that a network was fitted to are nearer to it than new ones, and hide edges that its score does not pay for. The
+    noise is therefore that of given margins, and the misfit that rows cannot show counts on top, like the noise of all
+    shares: an answer is not surer than the share of the mean number of rows that satisfy a finding.
     """
 
     excess: float = 0.0
