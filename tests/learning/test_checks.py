@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, read_table
 from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, crossed
 from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
@@ -189,7 +189,8 @@ def test_rows_of_the_network_show_no_misfit_and_fewer_edges_do(network: Discreti
         unseen = np.sqrt(UNSEEN * max(network.cardinality(name) for name in "xyz") / n_rows)
         assert all(share < 2 * unseen for share in shares[-1].values())
     assert all(shares[1][name] < 0.6 * shares[0][name] for name in "xyz")
-    less = BayesNetLearner(**OPTIONS, forbidden=[("x", "y"), ("y", "x")]).fit(rows()).network_
+    no_edge = ExpertKnowledge(forbidden_edges=[("x", "y"), ("y", "x")])
+    less = BayesNetLearner(**OPTIONS, knowledge=no_edge).fit(rows()).network_
     without = misfits(checked_network(less, table(less, rows(2_000, 4)), 0))
     assert min(without[name] / shares[0][name] for name in "xy") > 2, (without, shares)
 

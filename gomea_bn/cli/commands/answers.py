@@ -418,8 +418,16 @@ def _distribution_record(
         {**dict(zip(targets, combination, strict=True)), "probability": probability}
         for combination, probability in zip(product(*states), answer.tolist(), strict=True)
     ]
-    return {"target": list(targets), "given": list(given), "do": list(do), "distribution": cells} | {
-        key: value for key, value in answer.attrs.items() if key in ("standard_error", "rows", "interval")
+    interval = answer.attrs.get("interval", {})
+    # JSON has no NaN
+    is_known = all(low == low for low in interval.get("low", [float("nan")]))
+    return {
+        "target": list(targets),
+        "given": list(given),
+        "do": list(do),
+        "distribution": cells,
+        "interval": interval if is_known else None,
+        **{key: value for key, value in answer.attrs.items() if key in ("standard_error", "rows")},
     }
 
 
@@ -552,6 +560,7 @@ def _explanation_record(explanation: Explanation) -> dict[str, Any]:
         "quantity": explanation.quantity,
         "answer": explanation.answer,
         "interval": None if low != low else [low, high],
+        "misfit": explanation.misfit,
         "baseline": explanation.baseline,
         "rows": None if explanation.rows is None else explanation.rows.plain(),
         "sentences": list(explanation.sentences),

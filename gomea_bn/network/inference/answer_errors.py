@@ -83,7 +83,7 @@ class AnswerErrors:
             mean = (table * derivatives).sum(axis=-1)
             of_rows = ((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)
             variances += of_rows.sum(axis=tuple(range(2, of_rows.ndim)))
-        return np.sqrt(np.maximum(variances, 0.0))
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)), np.float64)
 
     def sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
         """Yield how the answers depend on every table that they depend on at all.
