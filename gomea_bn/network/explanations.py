@@ -57,9 +57,9 @@ class Explanation:
     The answer is the mean of a continuous target in original units, or the probability of a level. Intervals hold 90 %
     of answers among new rows, to first order: every row of a table over the shown bins is as uncertain as a Dirichlet
     distribution with the weight of its expected number of training rows plus 1, and every finding adds the misfit of
-    the target. They are NaN if the network does not know its number of rows. All numbers say what to expect when a value is
-    seen, not if it were changed. Tables name columns of dates and times of day without the unit, and their values are
-    texts such as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
+    the target. They are NaN if the network does not know its number of rows. All numbers say what to expect when a
+    value is seen, not if it were changed. Tables name columns of dates and times of day without the unit, and their
+    values are texts such as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
 
     Attributes
     ----------
