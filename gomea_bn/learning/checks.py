@@ -2,13 +2,15 @@
 
 The network draws rows, and the shares of their cells are compared with those of the rows that it was learned from. A
 cell is off if the difference is more than four standard errors, of the rows and the draws together. Of every pair that
-has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with. A
-column in one shown bin is compared over quarters of its rows.
+has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with, and
+the misfit of every column, by which intervals of answers widen. A column in one shown bin is compared over quarters of
+its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -19,7 +21,7 @@ from gomea_bn.data.content_order import in_column_order
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.matched_rows import ROW_COUNTS, TableRows, counted_sets, record_of_counts, with_margins
-from gomea_bn.network.recorded import CHECKS
+from gomea_bn.network.recorded import CHECKS, MISFITS
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 
@@ -32,6 +34,10 @@ _LEAST_DRAWS, _MOST_DRAWS = 20_000, 200_000
 _MOST_PAIRS = 1_000
 _PAIRS_PER_COLUMN = 10
 _SALT = 83_177
+# least variance of a number of rows whose share tells of a misfit
+_LEAST_VARIANCE = 1.0
+# square of the misfit that rows do not show, in those of the standard errors of shares
+_UNSEEN = 1.0
 
 Codes = list[NDArray[np.int64]]
 """Bins or levels of every column, -1 for a missing cell."""
@@ -90,6 +96,7 @@ def checked_network(
     pairs = chosen_pairs(ordered.adjacency_matrix, cards)
     off: list[tuple[float, dict[str, Any]]] = []
     counts: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    misfits = {name: Misfit() for name in names}
     for first, second in pairs:
         n_first, n_second = cards[first], cards[second]
         of_rows = crossed([observed[first], observed[second]], [n_first, n_second], weights)
@@ -105,6 +112,9 @@ def checked_network(
         variance = np.maximum(share * (1 - share), of_network * (1 - of_network))
         errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
         away = np.divide(np.abs(share - of_network), errors, out=np.zeros_like(errors), where=errors > 0)
+        evidence = of_rows * (n_evidence / table.n_rows)
+        misfits[names[first]].add(evidence, of_network, n_draws)
+        misfits[names[second]].add(evidence.T, of_network.T, n_draws)
         cell = int(away.argmax())
         if away.flat[cell] > _MOST_ERRORS:
             entry = {
@@ -118,7 +128,8 @@ def checked_network(
     worst = [entry for _, entry in sorted(off, key=lambda pair: -pair[0])[:_MOST_KEPT]]
     used = {name for entry in worst for name in entry["columns"]}
     of_cells = {name: of_column.tolist() for name, of_column in quarters.items() if name in used}
-    record = {"pairs": len(pairs), "off": len(off), "worst": worst}
+    known_misfits = {name: of_name.share for name, of_name in misfits.items() if of_name.share is not None}
+    record = {"pairs": len(pairs), "off": len(off), "worst": worst, MISFITS: known_misfits}
     entries: dict[str, Any] = {CHECKS: record | ({"cut_points": of_cells} if of_cells else {})}
     if not (of_sample and ROW_COUNTS in network.metadata):
         shown = [1 if name in quarters else card for name, card in zip(names, cards, strict=True)]
@@ -130,6 +141,45 @@ def checked_network(
         gaps = [name for name, is_gappy in zip(names, has_gaps, strict=True) if is_gappy]
         entries[ROW_COUNTS] = record_of_counts(names, table.n_rows, n_evidence, gaps, counts)
     return network.with_metadata(**entries)
+
+
+@dataclass(eq=False)
+class Misfit:
+    """How far the probabilities of a column given another one are from those of new rows, as far as rows show.
+
+    The difference of a share f of n rows and a probability p, in standard deviations sqrt(p (1 - p)), has the variance
+    1 / n + misfit^2. The moment estimate of random effects with the weights n (DerSimonian & Laird, "Meta-analysis in
+    clinical trials", 1986) is the sum of squares beyond the noise, divided by the sum of n over all probabilities. Rows
+    that a network was fitted to are nearer to it than new ones, and hide edges that its score does not pay for. The
+    noise is therefore that of given margins, and the misfit that rows cannot show counts on top, like the noise of all
+    shares: an answer is not surer than the share of the mean number of rows that satisfy a finding.
+    """
+
+    excess: float = 0.0
+    n_shares: int = 0
+    rows: float = 0.0
+
+    def add(self, counts: NDArray[np.float64], network: NDArray[np.float64], n_draws: int) -> None:
+        """Add a pair of columns: numbers of rows and probabilities, (n_column, n_other), these from some draws."""
+        of_other, drawn = counts.sum(axis=0), network.sum(axis=0)
+        met = (of_other > 0) & (drawn > 0)
+        if (n_met := int(met.sum())) < 2:
+            return
+        share, probability = counts[:, met] / of_other[met], network[:, met] / drawn[met]
+        n = np.broadcast_to(1 / (1 / of_other[met] + 1 / (n_draws * drawn[met])), share.shape)
+        spread = probability * (1 - probability)
+        told = n * spread >= _LEAST_VARIANCE
+        noise = (n_met - 1) / n_met
+        self.excess += float((n[told] * np.square(share - probability)[told] / spread[told] - noise).sum())
+        self.n_shares += int(told.sum())
+        self.rows += float(n[told].sum())
+
+    @property
+    def share(self) -> float | None:
+        """The misfit, as a share of a standard deviation; None if no pair tells."""
+        if not self.rows:
+            return None
+        return float(np.sqrt((max(self.excess, 0.0) + _UNSEEN * self.n_shares) / self.rows))
 
 
 def crossed(

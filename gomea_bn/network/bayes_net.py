@@ -16,7 +16,15 @@ from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import table_digest
 from gomea_bn.data.weights import checked_weights
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, mapping_in, names_in, pairs_in
+from gomea_bn.errors import (
+    GomeaBnError,
+    check_choice,
+    check_integer,
+    check_number,
+    mapping_in,
+    names_in,
+    pairs_in,
+)
 from gomea_bn.lazy import offered, pd
 from gomea_bn.network import formats
 from gomea_bn.network.bin_distributions import log_widths_of_points
@@ -1061,6 +1069,7 @@ class DiscretizedBayesNet(Immutable):
         n_draws: int = 10_000,
         random_state: Seed = None,
         cells: int | str | None = None,
+        interval: float | None = None,
     ) -> pd.Series[float] | pd.DataFrame:
         """Return P(targets | evidence) over the bins or levels of one target, or jointly of several targets.
 
@@ -1091,6 +1100,8 @@ class DiscretizedBayesNet(Immutable):
             Most cells of an unknown continuous variable, for networks with `conditionals`, or the number of shown bins
             if that is larger. None takes as many as the time of an answer allows. "bins" answers by the tables over
             the shown bins, with evidence by bins, as the HTML page does.
+        interval : float, optional
+            Probability of intervals, such as .9, of an answer to a single question about one target.
 
         Returns
         -------
@@ -1108,11 +1119,18 @@ class DiscretizedBayesNet(Immutable):
             their "shares" and the probabilities by the "network", and whether it "differs" by more than chance. A
             warning then says so, and from which findings or which missing edge that comes.
 
+            With `interval`, `attrs["interval"]` is a dict with this "probability" and the ends of the intervals, lists
+            "low" and "high" in the order of the answer. They hold the probabilities among new rows: tables are unsure
+            by their numbers of rows, and every finding adds the "misfit" of the target in a learned network, what graph
+            and bins miss, as a share of sqrt(p (1 - p)). It is None where it is not known, as of changed networks; the
+            intervals then take graph and bins as given. Ends are NaN if the network does not know its number of rows,
+            and where tables over the shown bins are too large for an answer or contradict the findings.
+
         Raises
         ------
         GomeaBnError
-            For unknown names, values or levels, wrong `cells`, evidence of probability 0, and exact answers that need
-            tables of more than 2**25 numbers.
+            For unknown names, values or levels, wrong `cells`, evidence of probability 0, exact answers that need
+            tables of more than 2**25 numbers, and an `interval` outside 0 to 1, of several targets or of a DataFrame.
 
         Examples
         --------
@@ -1124,6 +1142,12 @@ class DiscretizedBayesNet(Immutable):
         is_single = evidence is None or isinstance(evidence, Mapping)
         if not is_single:
             evidence = source_frame(evidence)
+        if interval is not None:
+            check_number("interval", interval, 0, 1)
+            if not is_single:
+                raise GomeaBnError("interval is for a single question, not for a DataFrame of them.")
+            if len(names_in("targets", targets)) > 1:
+                raise GomeaBnError(f"interval is for one target, got {targets!r}.")
         engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
         answer = answers.query(engine, targets, evidence)
         given = (
@@ -1134,7 +1158,10 @@ class DiscretizedBayesNet(Immutable):
         named = [targets] if isinstance(targets, str) else list(targets)
         answers.warn_of_base_rates(self, named, given)
         if isinstance(answer, pd.Series):
-            answers.note_rows(self, answer, named, {} if evidence is None else dict(evidence))
+            observed = {} if evidence is None else dict(evidence)
+            answers.note_rows(self, answer, named, observed)
+            if interval is not None:
+                answers.note_interval(self, answer, named[0], observed, interval)
         return answer
 
     def most_probable(

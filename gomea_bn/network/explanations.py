@@ -17,6 +17,7 @@ from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
+from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.engine import (
     Engine,
@@ -29,14 +30,12 @@ from gomea_bn.network.inference.engine import (
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.texts import amount, counted, shown_name
+from gomea_bn.texts import amount, counted, percent, shown_name
 
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
 # findings whose subsets are all asked about for Shapley values
 _MOST_FINDINGS = 12
-# half the width of a 95 % interval in standard errors
-_HALF_WIDTH = 1.96
 # smallest step between neighbouring bins that counts for a direction, as a share of the range of the answer
 _LEAST_STEP = 0.02
 _MOST_PARAMETERS = 20
@@ -55,12 +54,12 @@ _EQUAL = "stays"
 class Explanation:
     """What an answer about one column, the target, rests on.
 
-    The answer is the mean of a continuous target in original units, or the probability of a level. Intervals hold 95 %
-    of answers under other tables of the same graph and bins, to first order: every row of a table over the shown bins
-    is as uncertain as a Dirichlet distribution with the weight of its expected number of training rows plus 1. They
-    are NaN if the network does not know its number of rows. All numbers say what to expect when a value is seen, not
-    if it were changed. Tables name columns of dates and times of day without the unit, and their values are texts such
-    as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
+    The answer is the mean of a continuous target in original units, or the probability of a level. Intervals hold 90 %
+    of answers among new rows, to first order: every row of a table over the shown bins is as uncertain as a Dirichlet
+    distribution with the weight of its expected number of training rows plus 1, and every finding adds the misfit of
+    the target. They are NaN if the network does not know its number of rows. All numbers say what to expect when a
+    value is seen, not if it were changed. Tables name columns of dates and times of day without the unit, and their
+    values are texts such as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
 
     Attributes
     ----------
@@ -74,7 +73,10 @@ class Explanation:
     answer, baseline : float
         The answer with and without the findings.
     interval : tuple of (float, float)
-        95 % interval of the answer.
+        90 % interval of the answer.
+    misfit : float or None
+        What graph and bins miss, as a share of a standard deviation; None if it is not known, as of changed networks,
+        whose intervals take graph and bins as given.
     rows_mean : float
         Mean of a continuous target over the rows in memory that satisfy the findings, NaN without such rows.
     drivers : DataFrame
@@ -112,6 +114,7 @@ class Explanation:
     pushes: pd.DataFrame
     parameters: pd.DataFrame
     state: int | None = None
+    misfit: float | None = None
     rows: RowNote | None = None
     rows_mean: float = np.nan
 
@@ -121,7 +124,9 @@ class Explanation:
         drivers, pushes, measure_next, answer = self.drivers, self.pushes, self.measure_next, self.answer
         (low, high), what, text = self.interval, self.quantity, self.in_words
         target = shown_name(name_in_words(self.target))
-        about = "" if np.isnan(low) else f" (95 % interval {text(low)} to {text(high)})"
+        given = " given graph and bins" if self.misfit is None else ""
+        ends = f"{percent(INTERVAL)} interval {text(low)} to {text(high)}{given}"
+        about = "" if np.isnan(low) else f" ({ends})"
         before = f"; without findings {text(self.baseline)}" if len(pushes) else ""
         of_rows = "" if np.isnan(self.rows_mean) else f"; of the rows {text(self.rows_mean)}"
         lines = [f"The {what} is {text(answer)}{about}{of_rows}{before}."]
@@ -246,6 +251,7 @@ def explain(
         pushes=question.pushes(answer),
         parameters=question.parameters(answer),
         state=question.state,
+        misfit=question.misfit,
         rows=row_note(network, [target], findings, state=question.state),
         rows_mean=mean_of_rows(network, target, findings) if question.state is None else np.nan,
     )
@@ -312,16 +318,17 @@ class _Question:
             )
             self.words = f"probability of {shown_name(target)} = {network.levels[target][self._code]}"
             self._gains = np.eye(len(network.levels[target]))[self._code]
-        self._bins_engine = engine_for(network, cells="bins")
-        rows: Any = (
-            network.metadata.get("n_rows") if network.conditionals is None else network.conditionals.n_rows
-        )
-        self._n_rows = float(rows) if is_integer(rows) else np.nan
+        self._errors = AnswerErrors(network, target, self._gains[None])
 
     @property
     def state(self) -> int | None:
         """Position of the level whose probability is the answer, None for a mean."""
         return None if self._code < 0 else self._code
+
+    @property
+    def misfit(self) -> float | None:
+        """That of the target; see `AnswerErrors`."""
+        return self._errors.misfit
 
     def subsets(self, stays: NDArray[np.bool_]) -> Evidence:
         """Return evidence with some of the findings in each row; `stays` has the shape (n_rows, n_findings)."""
@@ -361,10 +368,10 @@ class _Question:
         return tables[:, self._code]
 
     def around(self, value: float, error: float) -> tuple[float, float]:
-        """Return the ends of the 95 % interval around an answer."""
-        ends = np.array([value - _HALF_WIDTH * error, value + _HALF_WIDTH * error])
-        low, high = ends if self._code < 0 else np.clip(ends, 0.0, 1.0)
-        return float(low), float(high)
+        """Return the ends of the interval around an answer."""
+        low, high = ends_of(value, error, INTERVAL)
+        limits = (-np.inf, np.inf) if self._code < 0 else (0.0, 1.0)
+        return float(np.clip(low, *limits)), float(np.clip(high, *limits))
 
     def _rounding(self, answer: float) -> float:
         """Return the largest difference between answers of some size that counts as rounding."""
@@ -495,23 +502,17 @@ class _Question:
     # ---- probabilities of the shown tables
 
     def errors(self, evidence: Evidence) -> NDArray[np.float64]:
-        """Return the standard error of the answer for every row by the counts behind the tables, float64 (n_rows,)."""
-        variances = np.zeros(len(evidence))
-        for table, derivatives, weights in self._sensitivities(evidence):
-            mean = (table * derivatives).sum(axis=-1)
-            variances += (((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)).sum(
-                axis=tuple(range(1, mean.ndim))
-            )
-        return np.sqrt(np.maximum(variances, 0.0))
+        """Return the standard error of the answer for every row, float64 (n_rows,)."""
+        return self._errors.errors(self._of_bins(evidence))[:, 0]
 
     def parameters(self, answer: float) -> pd.DataFrame:
         """Return the probabilities that the answer to the findings hangs on most."""
         network, parts = self.network, []
-        for v, (table, derivatives, weights) in enumerate(self._sensitivities(self.evidence)):
-            mean = (table * derivatives[0]).sum(axis=-1, keepdims=True)
+        for v, table, derivatives, weights in self._errors.sensitivities(self._of_bins(self.evidence)):
+            mean = (table * derivatives[0, 0]).sum(axis=-1, keepdims=True)
             # the others of a row keep their proportions
             rest = np.where(table < 1, 1 - table, np.inf)
-            slopes = (derivatives[0] - mean) / rest
+            slopes = (derivatives[0, 0] - mean) / rest
             errors = np.sqrt(table * (1 - table) / (weights[..., None] + 1))
             sizes = np.abs(slopes) * np.where(np.isnan(errors), np.sqrt(table * (1 - table)), errors)
             name, parents = network.names[v], network.parents(network.names[v])
@@ -538,7 +539,7 @@ class _Question:
 
     def _of_bins(self, evidence: Evidence) -> Evidence:
         """Return evidence over the shown bins; evidence without an array of numbers is over bins already."""
-        if evidence.values is None or self._bins_engine.network is self._engine.network:
+        if evidence.values is None or self._engine.network is self.network:
             return evidence
         codes, weights = evidence.codes.copy(), {}
         for v, name in enumerate(self.network.names):
@@ -554,67 +555,6 @@ class _Question:
                 sums = np.add.reduceat(evidence.weights[v] * masses, first, axis=1)
                 weights[v] = sums / np.add.reduceat(masses, first)
         return Evidence(codes, weights)
-
-    def _sensitivities(
-        self, evidence: Evidence
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Return the tables, the derivatives of the answers to their cells, and the weights of their rows.
-
-        The answer is the mean of a function g of the target. Its derivative to P(x | parents) is
-        (E[g 1(x, parents)] - E[g] P(x, parents)) / P(x | parents), all given the evidence, since a probability is
-        linear in each cell of a table. A weight of the evidence that is proportional to g gives the first term.
-        """
-        network, position = self.network, self.position
-        given = self._of_bins(evidence)
-        n, spread = len(given), float(np.ptp(self._gains))
-        # positive weights: a constant in g changes no derivative
-        gains = self._gains - self._gains.min() + (spread or 1.0)
-        tilt = np.concatenate([np.ones((n, len(gains))), np.repeat(gains[None], n, axis=0)])
-        weights = {v: np.concatenate([part, part]) for v, part in given.weights.items()}
-        weights[position] = tilt * weights.get(position, 1.0)
-        twice = Evidence(np.concatenate([given.codes, given.codes]), weights)
-        unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
-        of_target = self._bins_engine.joint(given, [position]).tables
-        means = of_target @ gains
-        result = []
-        for name in network.names:
-            family = [network.names.index(other) for other in (*network.parents(name), name)]
-            shape = [network.cardinality(network.names[v]) for v in family]
-            of_rows = self._family(twice, family, shape)
-            tilted = means.reshape(-1, *[1] * len(shape)) * (of_rows[n:] - of_rows[:n])
-            table = network.tables[name]
-            derivatives = np.divide(tilted, table, out=np.zeros_like(tilted), where=table > 0)
-            counts = self._n_rows * self._family(unknown, family, shape)[0].sum(axis=-1)
-            result.append((table, derivatives, counts + 1))
-        return result
-
-    def _family(self, evidence: Evidence, family: Sequence[int], shape: Sequence[int]) -> NDArray[np.float64]:
-        """Return P(family | evidence) over the shown bins for every row, float64 (n_rows, *shape)."""
-        result = np.zeros((len(evidence), *shape))
-        is_known = evidence.codes[:, family] >= 0
-        for mask in np.unique(is_known, axis=0):
-            rows = np.flatnonzero((is_known == mask).all(axis=1))
-            axes = [axis for axis, known in enumerate(mask) if not known]
-            some = evidence.take(rows)
-            tables = (
-                self._bins_engine.joint(some, [family[axis] for axis in axes]).tables
-                if axes
-                else np.ones((len(rows), 1))
-            )
-            tables = tables.reshape(len(rows), *(shape[axis] for axis in axes))
-            for place, axis in enumerate(axes, start=1):
-                # the weights of variables that are axes of an answer do not count in it
-                if family[axis] in some.weights:
-                    of_axis = [len(rows), *(1 if k != place else shape[axis] for k in range(1, tables.ndim))]
-                    tables = tables * some.weights[family[axis]].reshape(of_axis)
-            totals = tables.reshape(len(rows), -1).sum(axis=1).reshape(-1, *[1] * (tables.ndim - 1))
-            codes = some.codes[:, family]
-            for place, row in enumerate(rows.tolist()):
-                where = tuple(
-                    slice(None) if axis in axes else codes[place, axis] for axis in range(len(family))
-                )
-                result[(row, *where)] = (tables / totals)[place]
-        return result
 
 
 def _tells(effects: pd.DataFrame) -> bool:

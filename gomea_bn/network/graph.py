@@ -103,3 +103,19 @@ def back_door_set(parents: Parents, cause: str, outcome: str) -> set[str]:
     ]:
         chosen.remove(spare[0])
     return chosen
+
+
+def requisite_tables(parents: Parents, target: str, known: set[str], hinted: set[str]) -> set[str]:
+    """Return the nodes whose tables the distribution of a target depends on, given what is known.
+
+    Of the `hinted` nodes something is known, of the `known` ones their value. A table counts like a further parent of
+    its node that is not d-separated from the target (Shachter, "Bayes-ball", 1998).
+    """
+    relevant = reachable(parents, {target} | known | hinted)
+    families = {child: {child, *parents[child]} - known for child in relevant}
+    neighbours: dict[str, set[str]] = {node: set() for node in relevant - known}
+    for family in families.values():
+        for node in family:
+            neighbours[node] |= family
+    near = reachable(neighbours, {target})
+    return {child for child, family in families.items() if family & near}

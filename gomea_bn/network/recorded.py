@@ -243,6 +243,26 @@ def recorded_checks(network: NetworkLike) -> Checks | None:
     return Checks(record["pairs"], record["off"], [pair for pair in worst if pair])
 
 
+MISFITS = "misfits"
+"""Part of the entry `CHECKS`: the misfit of every compared column."""
+
+
+def recorded_misfits(network: NetworkLike) -> dict[str, float]:
+    """Return by column how far its probabilities given another column are from those of new rows; empty if unknown.
+
+    They are shares of a standard deviation: a misfit of .1 is an error of .1 sqrt(p (1 - p)) of a probability p.
+    """
+    record = None if network.conditionals is None else network.metadata.get(CHECKS)
+    misfits = record.get(MISFITS) if isinstance(record, Mapping) else None
+    if not isinstance(misfits, Mapping):
+        return {}
+    return {
+        name: float(misfits[name])
+        for name in network.names
+        if is_real(misfits.get(name)) and 0 <= misfits[name] < np.inf
+    }
+
+
 def _cell_cuts(network: NetworkLike, content: Any) -> dict[str, NDArray[np.float64]]:
     """Return the recorded cuts of columns in one shown bin, over whose cells they were compared; no damaged ones."""
     cuts = {}

@@ -22,7 +22,7 @@ _TITLES = {
     "drivers": "over the values of one column",
     "pushes": "without one finding, and with all",
     "measure_next": "if one more column were known",
-    "parameters": "over the 95 % interval of one probability",
+    "parameters": "over the 90 % interval of one probability",
 }
 _MOST_BARS = 12
 # characters

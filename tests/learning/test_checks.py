@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
-from gomea_bn.learning.checks import checked_network, chosen_pairs, crossed
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, read_table
+from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, crossed
 from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
 from gomea_bn.review.page_data import network_data
 from gomea_bn.review.report import run_report
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 2000, "max_seconds": None, "random_state": 1}
+# square of the misfit that rows do not show, in those of standard errors
+UNSEEN = 1.0
 COLUMNS = ["first", "first_bin", "second", "second_bin", "rows", "network", "standard_error"]
 
 
@@ -162,6 +164,59 @@ def test_rows_count_by_their_weights(network: DiscretizedBayesNet, other_rows: p
         # three fifths of the rows: 3 ** 2 / (3 * 5)
         error = np.sqrt(larger * (1 / (0.6 * 2_000) + 1 / 20_000))
         assert pair["standard_error"] == pytest.approx(error, rel=1e-3)
+
+
+def slow_misfit(pairs: list[tuple[list[list[float]], list[list[float]]]], n_draws: int) -> float:
+    """Return the misfit of a column by pairs of numbers of rows and probabilities, by bin of the other column."""
+    excess, n_shares, rows = 0.0, 0, 0.0
+    for counts, network in pairs:
+        met = [(k, p) for k, p in zip(counts, network, strict=True) if sum(k) > 0 and sum(p) > 0]
+        for of_rows, of_network in met:
+            n = 1 / (1 / sum(of_rows) + 1 / (n_draws * sum(of_network)))
+            for count, joint in zip(of_rows, of_network, strict=True):
+                f, p = count / sum(of_rows), joint / sum(of_network)
+                if n * p * (1 - p) >= 1:
+                    excess += n * (f - p) ** 2 / (p * (1 - p)) - (len(met) - 1) / len(met)
+                    n_shares, rows = n_shares + 1, rows + n
+    return float(np.sqrt((max(excess, 0.0) + UNSEEN * n_shares) / rows))
+
+
+def misfits(network: DiscretizedBayesNet) -> dict[str, float]:
+    """Return the misfits that a network records."""
+    return dict(network.metadata["checks"]["misfits"])
+
+
+def test_misfits_are_those_of_plain_sums() -> None:
+    rng = np.random.default_rng(8)
+    pairs = []
+    misfit = Misfit()
+    for n_other in (2, 3, 5):
+        network = rng.dirichlet(np.full(3 * n_other, 0.7)).reshape(3, n_other)
+        network /= network.sum()
+        counts = (
+            rng.multinomial(400, rng.dirichlet(200 * network.ravel() + 0.1)).reshape(3, n_other).astype(float)
+        )
+        if n_other == 5:
+            counts[:, 1] = 0
+        misfit.add(counts, network, 20_000)
+        pairs.append((counts.T.tolist(), network.T.tolist()))
+    assert misfit.share == pytest.approx(slow_misfit(pairs, 20_000))
+    assert Misfit().share is None
+
+
+def test_rows_of_the_network_show_no_misfit_and_fewer_edges_do(network: DiscretizedBayesNet) -> None:
+    assert misfits(network).keys() == set("xyz")
+    shares = []
+    for n_rows in (2_000, 20_000):
+        drawn = table(network, network.sample(n_rows, 1))
+        shares.append(misfits(checked_network(network, drawn, 0)))
+        unseen = np.sqrt(UNSEEN * max(network.cardinality(name) for name in "xyz") / n_rows)
+        assert all(share < 2 * unseen for share in shares[-1].values())
+    assert all(shares[1][name] < 0.6 * shares[0][name] for name in "xyz")
+    no_edge = ExpertKnowledge(forbidden_edges=[("x", "y"), ("y", "x")])
+    less = BayesNetLearner(**OPTIONS, knowledge=no_edge).fit(rows()).network_
+    without = misfits(checked_network(less, table(less, rows(2_000, 4)), 0))
+    assert min(without[name] / shares[0][name] for name in "xy") > 2, (without, shares)
 
 
 def test_the_record_stays_with_the_network_alone(off: DiscretizedBayesNet) -> None:

@@ -141,7 +141,7 @@ def test_intervals_are_those_of_drawn_tables(seed):
             tables[name] = drawn / drawn.sum(axis=-1, keepdims=True)
         answers.append(slow_answer(network.changed(tables=tables), target, state, findings))
     width = explanation.interval[1] - explanation.interval[0]
-    assert width == pytest.approx(2 * 1.96 * np.std(answers), rel=0.2, abs=1e-9)
+    assert width == pytest.approx(2 * 1.645 * np.std(answers), rel=0.2, abs=1e-9)
 
 
 def test_a_learned_network_answers_from_its_densities():

@@ -29,7 +29,7 @@ from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,6 +231,7 @@ def query(
     use, 3 network unusable, 130 interrupted.
     """
     from gomea_bn.cli.statements import read_statements, read_values
+    from gomea_bn.network.inference.answer_errors import INTERVAL
 
     saved = loaded_network(network)
     target = [named_column(saved, name, "--target") for name in target]
@@ -246,7 +247,13 @@ def query(
             raise GomeaBnError(f"--do and --given both name '{both[0]}'; give it once.")
         model = saved.do(changes) if changes else saved
         answer = model.query(
-            list(target), stated, method=method, n_draws=n_draws, random_state=seed, cells=_cells(cells)
+            list(target),
+            stated,
+            method=method,
+            n_draws=n_draws,
+            random_state=seed,
+            cells=_cells(cells),
+            interval=INTERVAL if len(target) == 1 else None,
         )
     if changes:
         say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
@@ -378,14 +385,23 @@ def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence
     # given the bins of numbers, as the shares of the rows are
     is_of_bins = bool(note.get("shares")) and note["network"] != answer.tolist()
     of_bins = note["network"] if is_of_bins else [None] * len(rows)
-    title = "  in bins" * is_of_bins + "    rows" * bool(note.get("shares"))
+    interval = answer.attrs.get("interval", {})
+    ends = [*zip(interval.get("low", ()), interval.get("high", ()), strict=True)]
+    is_known = bool(ends) and ends[0][0] == ends[0][0]
+    title = f"  {percent(interval['probability']) + ' interval':<16}" if is_known else ""
+    title += "  in bins" * is_of_bins + "    rows" * bool(note.get("shares"))
     lines = [f"P({', '.join(headings)}{condition})", "", f"{line(headings)}  probability{title}"]
-    for row, probability, of_bin, share in zip(rows, answer.tolist(), of_bins, shares, strict=True):
-        further = "" if of_bin is None else f"  {of_bin:>7.4f}"
+    between = [f"  [{low:.4f}, {high:.4f}]" if is_known else "" for low, high in ends] or [""] * len(rows)
+    for row, probability, further, of_bin, share in zip(
+        rows, answer.tolist(), between, of_bins, shares, strict=True
+    ):
+        further += "" if of_bin is None else f"  {of_bin:>7.4f}"
         further += "" if share is None else f"  {share:>6.4f}"
         lines.append(f"{line(row)}  {probability:>11.4f}{further}")
     if "standard_error" in answer.attrs:
         lines += ["", f"Estimates; the largest standard error is {answer.attrs['standard_error']:.2g}."]
+    if is_known and interval["misfit"] is None:
+        lines += ["", "The intervals take graph and bins as given."]
     if note:
         lines += ["", note["words"]]
     return "\n".join(lines)
@@ -402,8 +418,16 @@ def _distribution_record(
         {**dict(zip(targets, combination, strict=True)), "probability": probability}
         for combination, probability in zip(product(*states), answer.tolist(), strict=True)
     ]
-    return {"target": list(targets), "given": list(given), "do": list(do), "distribution": cells} | {
-        key: value for key, value in answer.attrs.items() if key in ("standard_error", "rows")
+    interval = answer.attrs.get("interval", {})
+    # JSON has no NaN
+    is_known = all(low == low for low in interval.get("low", [float("nan")]))
+    return {
+        "target": list(targets),
+        "given": list(given),
+        "do": list(do),
+        "distribution": cells,
+        "interval": interval if is_known else None,
+        **{key: value for key, value in answer.attrs.items() if key in ("standard_error", "rows")},
     }
 
 
@@ -536,6 +560,7 @@ def _explanation_record(explanation: Explanation) -> dict[str, Any]:
         "quantity": explanation.quantity,
         "answer": explanation.answer,
         "interval": None if low != low else [low, high],
+        "misfit": explanation.misfit,
         "baseline": explanation.baseline,
         "rows": None if explanation.rows is None else explanation.rows.plain(),
         "sentences": list(explanation.sentences),

@@ -30,6 +30,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.graph import reachable
+from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     CellEngine,
@@ -231,6 +232,36 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     if joint.log_evidence_errors is None:
         return np.zeros(len(joint.log_evidence))
     return np.square(joint.log_evidence_errors)
+
+
+def note_interval(
+    network: NetworkLike,
+    answer: pd.Series[Any],
+    target: str,
+    evidence: Mapping[str, object],
+    probability: float,
+) -> None:
+    """Note in the answer to a single question about a target the ends of intervals around its probabilities."""
+    reader = EvidenceReader(network)
+    name = reader.variable(target, "target")
+    with catch_warnings():
+        # they were given for the answer
+        simplefilter("ignore", GomeaBnWarning)
+        stated = reader.stated(evidence).evidence
+    sureness = AnswerErrors(network, name, np.eye(network.cardinality(name)))
+    try:
+        errors = sureness.errors(stated)[0]
+    except GomeaBnError:
+        # a question that is too large
+        errors = np.full(len(answer), np.nan)
+    errors = np.hypot(errors, float(answer.attrs.get("standard_error", 0.0)))
+    low, high = ends_of(answer.to_numpy(), errors, probability)
+    answer.attrs["interval"] = {
+        "probability": probability,
+        "low": np.clip(low, 0.0, 1.0).tolist(),
+        "high": np.clip(high, 0.0, 1.0).tolist(),
+        "misfit": sureness.misfit,
+    }
 
 
 def note_rows(

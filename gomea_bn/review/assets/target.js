@@ -203,12 +203,12 @@ function targetRows(share) {
   return `${figureText({ variable: column, code, probability: share[code], share: rows.shares[code], n: rows.n })}.`;
 }
 
-/** The interval that 95 % of the draws lie in, in words. */
+/** The interval that 90 % of the draws lie in, in words. */
 function intervalText() {
   if (!target.draws) return "";
   const values = target.draws.map(quantityOf).sort((a, b) => a - b);
-  const [low, high] = [0.025, 0.975].map((level) => values[Math.round(level * (values.length - 1))]);
-  return ` (95 % interval ${valueText(low)} to ${valueText(high)})`;
+  const [low, high] = [0.05, 0.95].map((level) => values[Math.round(level * (values.length - 1))]);
+  return ` (90 % interval ${valueText(low)} to ${valueText(high)})`;
 }
 
 const tableOf = (id, caption, heads, rows) =>
@@ -345,7 +345,7 @@ function noteParts() {
   if (target.draws)
     notes.push([
       "The interval shows how sure the answer is given the number of rows. It takes the arrows and the bins as given.",
-      `It holds 95 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions around the ` +
+      `It holds 90 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions around the ` +
         "probability tables, where each row has the weight of its rows of data plus 1",
     ]);
   return make("div", { class: "muted note" }, ...notes.map(([note, title]) => make("p", { title }, note)));

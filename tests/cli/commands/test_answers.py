@@ -154,9 +154,9 @@ def test_query_prints_what_rows_say(of_rows, tmp_path, monkeypatch):
     asked = ("query", "net.json", "--target", "z", "--given", f"x in {float(fitted.cut_points['x'][1])!r}..")
     for further in ((), ("--data", "rows.csv")):
         lines = ok(*asked, *further).stdout.splitlines()
-        assert lines[2].split() == ["z", "probability", "rows"]
+        assert lines[2].split() == ["z", "probability", "90", "%", "interval", "rows"]
         for line in lines[3:5]:
-            assert line.split()[2] == f"{shares[line.split()[0]]:.4f}"
+            assert line.split()[-1] == f"{shares[line.split()[0]]:.4f}"
         assert lines[-1].endswith(f" % of {len(given)}.")
         record = json.loads(ok(*asked, *further, "--json").stdout)["rows"]
         assert record["rows"] == len(given)
@@ -167,7 +167,8 @@ def test_query_prints_what_rows_say(of_rows, tmp_path, monkeypatch):
     number = frame["x"].between(0.1, 0.45).sum()
     assert f" of {number}" in ok(*part, "--data", "rows.csv").stdout.splitlines()[-1]
     # a number asks for the rows of its bin, and the network answers for that bin too
-    assert ok(*asked[:-1], "x=0").stdout.splitlines()[2].split() == ["z", "probability", "in", "bins", "rows"]
+    heading = ok(*asked[:-1], "x=0").stdout.splitlines()[2]
+    assert heading.split() == ["z", "probability", "90", "%", "interval", "in", "bins", "rows"]
     words = json.loads(ok("explain", "net.json", "--target", "z", "--given", "x=0", "--json").stdout)["rows"][
         "words"
     ]
@@ -184,6 +185,26 @@ def test_query_says_where_rows_differ_once(of_rows, tmp_path, monkeypatch):
     assert " differ from this network by more than chance" in result.stdout or "know more" in result.stdout
     assert "chance" not in result.stderr
     assert "--data" in refused(2, "query", "net.json", "--target", "z", "--do", "x=1", "--data", "rows.csv")
+
+
+def test_query_prints_intervals_of_one_target(files, network):
+    known = network.with_metadata(n_rows=200)
+    known.to_json("known.json")
+    asked = ("--target", "c", "--given", "a in ..0.25")
+    interval = known.query("c", {"a": (None, 0.25)}, interval=0.9).attrs["interval"]
+    printed = ok("query", "known.json", *asked).stdout
+    assert "probability  90 % interval" in printed
+    for low, high in zip(interval["low"], interval["high"], strict=True):
+        assert f"[{low:.4f}, {high:.4f}]" in printed
+    assert "The intervals take graph and bins as given." in printed
+    record = json.loads(ok("query", "known.json", *asked, "--json").stdout)
+    assert record["interval"] == interval
+    # a network that does not know its number of rows, and several targets
+    for unknown in (("net.json", *asked), ("known.json", *asked, "--target", "d")):
+        printed = ok("query", *unknown).stdout
+        assert "interval" not in printed
+        assert "[" not in printed
+    assert json.loads(ok("query", "net.json", *asked, "--json").stdout)["interval"] is None
 
 
 def test_query_tells_interventions_from_evidence(files, network):

@@ -1,0 +1,176 @@
+"""How sure answers about one column are: by the rows behind the tables, and by what graph and bins do not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import is_integer
+from gomea_bn.network.graph import requisite_tables
+from gomea_bn.network.inference.engine import Engine, Evidence, engine_for
+from gomea_bn.network.recorded import NetworkLike, recorded_misfits
+
+INTERVAL = 0.9
+"""Probability of the intervals of answers that are printed."""
+
+
+class Sensitivity(NamedTuple):
+    """How answers depend on the table of the column at a position.
+
+    `table` (*shape,) is P(column | parents), `derivatives` (n_rows, n_answers, *shape) those of the answers to its
+    cells, and `weights` (*shape[:-1],) the numbers of training rows that each of its rows stands for, plus 1.
+    """
+
+    position: int
+    table: NDArray[np.float64]
+    derivatives: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+def ends_of(
+    answers: NDArray[np.float64] | float, errors: NDArray[np.float64] | float, probability: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the low and the high ends of intervals around answers with normal errors."""
+    half = NormalDist().inv_cdf((1 + probability) / 2) * np.asarray(errors)
+    return answers - half, answers + half
+
+
+class AnswerErrors:
+    """Standard errors of the means of functions of one column, the target, given evidence over the shown bins.
+
+    `gains` (n_answers, card(target)) are the functions: the probability of a level is the mean of its indicator.
+    Two errors add up. Every row of a shown table is as uncertain as a Dirichlet distribution with the weight of its
+    expected number of training rows plus 1. And graph and bins are wrong: a fit records the misfit of every column, a
+    share of the standard deviation of the function given the findings; see `recorded_misfits`.
+
+    Attributes
+    ----------
+    misfit : float or None
+        That of the target, None if it is not known.
+    """
+
+    def __init__(self, network: NetworkLike, target: str, gains: NDArray[np.float64]) -> None:
+        self._network, self._position, self._gains = network, network.names.index(target), gains
+        self.misfit = recorded_misfits(network).get(target)
+        self._parents = {name: network.parents(name) for name in network.names}
+        rows: Any = (
+            network.metadata.get("n_rows") if network.conditionals is None else network.conditionals.n_rows
+        )
+        self._n_rows = float(rows) if is_integer(rows) else np.nan
+        self._weights: dict[int, NDArray[np.float64]] = {}
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return engine_for(self._network, cells="bins")
+
+    def errors(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Return the standard error of every answer for every row, float64 (n_rows, n_answers).
+
+        They are NaN if the network does not know its number of rows, and for impossible evidence. Every finding adds a
+        misfit; without any the column has the distribution of its rows.
+        """
+        joint = self._engine.joint(evidence, [self._position])
+        tables = np.where(joint.log_evidence[:, None] == -np.inf, np.nan, joint.tables)
+        means = tables @ self._gains.T
+        spreads = np.maximum(tables @ np.square(self._gains).T - np.square(means), 0.0)
+        variances = (self.misfit or 0.0) ** 2 * self._known(evidence).sum(axis=1)[:, None] * spreads
+        for _, table, derivatives, weights in self.sensitivities(evidence):
+            mean = (table * derivatives).sum(axis=-1)
+            of_rows = ((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)
+            variances += of_rows.sum(axis=tuple(range(2, of_rows.ndim)))
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)), np.float64)
+
+    def sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
+        """Yield how the answers depend on every table that they depend on at all.
+
+        The derivative of the mean of a function g to P(x | parents) is (E[g 1(x, parents)] - E[g] P(x, parents)) / P(x
+        | parents), all given the evidence, since a probability is linear in each cell of a table. A weight of the
+        evidence that is proportional to g gives the first term.
+        """
+        network, gains = self._network, self._gains
+        n, n_answers = len(evidence), len(gains)
+        # positive weights: a constant in g changes no derivative
+        spreads = np.ptp(gains, axis=1, keepdims=True)
+        tilts = gains - gains.min(axis=1, keepdims=True) + np.where(spreads > 0, spreads, 1.0)
+        means = self._engine.joint(evidence, [self._position]).tables @ tilts.T
+        needed = self._needed(evidence)
+        for v, name in enumerate(network.names):
+            rows = np.flatnonzero(needed[:, v])
+            if not len(rows):
+                continue
+            family = [network.names.index(other) for other in (*network.parents(name), name)]
+            shape = [network.cardinality(network.names[member]) for member in family]
+            plain = evidence.take(rows)
+            of_rows = self._family(plain, family, shape)
+            tilted = self._family(self._tilted(plain, tilts), family, shape)
+            moved = tilted.reshape(len(rows), n_answers, *shape) - of_rows[:, None]
+            moved *= means[rows].reshape(len(rows), n_answers, *[1] * len(shape))
+            table = network.tables[name]
+            derivatives = np.zeros((n, n_answers, *shape))
+            derivatives[rows] = np.divide(moved, table, out=np.zeros_like(moved), where=table > 0)
+            yield Sensitivity(v, table, derivatives, self._weights_of(v, family, shape))
+
+    def _tilted(self, evidence: Evidence, tilts: NDArray[np.float64]) -> Evidence:
+        """Return every row of evidence once per answer, with its tilt as a weight of the target."""
+        repeated = evidence.take(np.repeat(np.arange(len(evidence)), len(tilts)))
+        weights = dict(repeated.weights)
+        weights[self._position] = np.tile(tilts, (len(evidence), 1)) * weights.get(self._position, 1.0)
+        return Evidence(repeated.codes, weights)
+
+    def _weights_of(self, v: int, family: Sequence[int], shape: Sequence[int]) -> NDArray[np.float64]:
+        if v not in self._weights:
+            unknown = Evidence(np.full((1, len(self._network.names)), -1, np.int32), {})
+            parents, of_parents = family[:-1], shape[:-1]
+            self._weights[v] = self._n_rows * self._family(unknown, parents, of_parents)[0] + 1
+        return self._weights[v]
+
+    def _known(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Return which columns something is known of, bool (n_rows, n_variables)."""
+        known = evidence.codes >= 0
+        for v, weights in evidence.weights.items():
+            known[:, v] |= np.ptp(weights, axis=1) > 0
+        return known
+
+    def _needed(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Return the columns on whose tables answers depend, bool (n_rows, n_variables)."""
+        names, known = self._network.names, self._known(evidence)
+        needed = np.zeros(known.shape, np.bool_)
+        patterns = np.concatenate([evidence.codes >= 0, known], axis=1)
+        for pattern in np.unique(patterns, axis=0):
+            exact, some = ({names[v] for v in np.flatnonzero(part).tolist()} for part in np.split(pattern, 2))
+            requisite = requisite_tables(self._parents, names[self._position], exact, some)
+            needed[(patterns == pattern).all(axis=1)] = [name in requisite for name in names]
+        return needed
+
+    def _family(self, evidence: Evidence, family: Sequence[int], shape: Sequence[int]) -> NDArray[np.float64]:
+        """Return P(family | evidence) over the shown bins for every row, float64 (n_rows, *shape)."""
+        result = np.zeros((len(evidence), *shape))
+        is_known = evidence.codes[:, family] >= 0
+        for mask in np.unique(is_known, axis=0):
+            rows = np.flatnonzero((is_known == mask).all(axis=1))
+            axes = [axis for axis, known in enumerate(mask) if not known]
+            some = evidence.take(rows)
+            tables = (
+                self._engine.joint(some, [family[axis] for axis in axes]).tables
+                if axes
+                else np.ones((len(rows), 1))
+            )
+            tables = tables.reshape(len(rows), *(shape[axis] for axis in axes))
+            for place, axis in enumerate(axes, start=1):
+                # the weights of variables that are axes of an answer do not count in it
+                if family[axis] in some.weights:
+                    of_axis = [len(rows), *(1 if k != place else shape[axis] for k in range(1, tables.ndim))]
+                    tables = tables * some.weights[family[axis]].reshape(of_axis)
+            totals = tables.reshape(len(rows), -1).sum(axis=1).reshape(-1, *[1] * (tables.ndim - 1))
+            codes = some.codes[:, family]
+            for place, row in enumerate(rows.tolist()):
+                where = tuple(
+                    slice(None) if axis in axes else codes[place, axis] for axis in range(len(family))
+                )
+                result[(row, *where)] = (tables / totals)[place]
+        return result
