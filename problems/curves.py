@@ -735,6 +735,9 @@ def cell_data(functions: Sequence[NDArray[np.float64]], n_most: int) -> CellData
 
 def _cells(functions: NDArray[np.float64], n_most: int) -> NDArray[np.int32]:
     """Return the cell of every row, int32 (n_rows,); every cell has rows, and a line at most `n_most` cells."""
+    if not functions.shape[1]:
+        # a column of one value
+        return np.zeros(len(functions), np.int32)
     is_line = len(np.unique(functions[:, 0])) > MOST_PER_PARENT
     # of more levels than a family has functions, the first ones alone have any
     seen = functions if functions.shape[1] <= MOST_TERMS else functions[:, :MOST_PER_PARENT]

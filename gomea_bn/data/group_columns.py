@@ -136,7 +136,7 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
     import pandas as pd
 
     series = rows.iloc[:, position]
-    if pd.api.types.is_float_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
+    if series.dtype.kind in "fb":
         return []
     is_named = _is_name_of_unit(name)
     if not is_named and not _stands_in_runs(series.iloc[:_FIRST_ROWS]):
