@@ -214,6 +214,9 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
     return probabilities
 
 
+CUT_SHORT = "cut_short"
+"""Entry of a network's metadata, which a fit writes: what its time limit cut short after the search."""
+
 CHECKS = "checks"
 """Entry of a network's metadata, which a fit writes: pairs of columns that are off the rows."""
 OF_ROWS = (CHECKS, ROW_COUNTS)
