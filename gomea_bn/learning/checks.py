@@ -83,7 +83,9 @@ def checked_network(
     if n_evidence is None:
         n_evidence = int(weights.sum() ** 2 / (weights @ weights))
     n_draws = _n_draws(n_evidence)
-    n_draws = clock.affordable(n_draws, _SECONDS_OF_DRAWN_VALUE * len(ordered.names), _LEAST_LATE_DRAWS, DRAWS)
+    n_draws = clock.affordable(
+        n_draws, _SECONDS_OF_DRAWN_VALUE * len(ordered.names), _LEAST_LATE_DRAWS, DRAWS
+    )
     drawn = drawn_values(ordered, n_draws, np.random.default_rng([_SALT, seed]))
 
     def codes_of(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.int64]:

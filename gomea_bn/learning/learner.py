@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 
-# seconds that the choice of the parents of a target takes for a value
-_SECONDS_OF_TARGET = 2.5e-5
+# seconds that the choice of the parents of a target takes for a value, and a count of all rows after the search
+_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 2e-5
 
 _has_compiled: list[bool] = []
 
@@ -412,6 +412,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             section, seed = learner_section(
                 self, checkpoint, table, seed_of(self.random_state), **started_from(start)
             )
+            from gomea_bn.learning.checks import seconds_of_checks
+
             is_averaged = plain_options(self)["density"] == "averaged"
             is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
             counted = counted_rows(table) if is_default else None
@@ -420,13 +422,20 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
             )
             with spare_threads(settings.n_threads):
-                after = seconds_after_search(limits, _n_values(rows)) if is_averaged else 0.0
+                # copies, and rows that were not searched, count in the end
+                given_rows = (
+                    table if counted is not None else None if table.all_rows is None else table.all_rows.table
+                )
+                n_counted = 0 if given_rows is None else given_rows.n_rows
+                further = _SECONDS_OF_COUNT * n_counted * len(rows.names)
+                after = seconds_after_search(limits, _n_values(rows), further) if is_averaged else 0.0
                 found = self._search(rows, table, settings, clock, start, after)
                 if is_averaged:
                     may_simplify = is_default and not table.n_missing
-                    self._average(rows, found.conditionals, clock, may_simplify=may_simplify)
+                    checks = seconds_of_checks(max(rows.n_rows, n_counted), len(rows.names))
+                    in_time = clock.before(further + checks)
+                    self._average(rows, found.conditionals, in_time, may_simplify=may_simplify)
             self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
-            self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - clock.began)
             if counted is not None:
                 from gomea_bn.network.updates import with_copies
 
@@ -452,6 +461,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             self._check(given.table, given.weights, n_evidence, clock=clock)
         else:
             self._check(table, n_evidence=n_evidence, clock=clock)
+        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - clock.began)
         self._note_cut_short(clock)
         return self
 
@@ -561,22 +571,28 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may. All of
         it ends when the time of the clock is up, apart from what it needs at least.
         """
-        from gomea_bn.learning.averaging.families import N_COPIES, average_in_time, interrupted_averaging
-        from gomea_bn.learning.checks import seconds_of_checks
+        from gomea_bn.learning.averaging.families import (
+            N_COPIES,
+            average_in_time,
+            interrupted_averaging,
+            seconds_of_effects,
+        )
 
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         options = plain_options(self)
         line, prefer = options["line"], options["prefer"]
-        clock = clock.before(seconds_of_checks(rows.n_rows, len(rows.names)))
-        of_columns = clock
-        if self.target is not None:
-            of_columns = clock.before(_SECONDS_OF_TARGET * _n_values(rows))
+        of_target = 0.0 if self.target is None else _SECONDS_OF_TARGET * _n_values(rows)
+        of_columns = clock.before(of_target)
         try:
             if may_simplify and prefer == "simple":
                 from gomea_bn.learning.averaging.simplest import simplest_network
 
                 network = simplest_network(
-                    network, rows, line=line, random_state=self.seed_, clock=of_columns
+                    network,
+                    rows,
+                    line=line,
+                    random_state=self.seed_,
+                    clock=of_columns.before(seconds_of_effects(network, rows.n_rows)),
                 )
                 self.score_ = network.metadata["score"]
             network = average_in_time(network, rows, N_COPIES, line, prefer, self.seed_, of_columns)

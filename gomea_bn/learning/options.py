@@ -210,8 +210,8 @@ _MOST_AFTER_PREPARATION = 0.25
 _LEAST_SHARE = 0.01
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
-# seconds that all that follows a search takes for a value: shown cuts, edges, conditionals and checks; and most of a limit
-_SECONDS_AFTER_SEARCH = 8e-5
+# seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
+_SECONDS_AFTER_SEARCH = 6e-5
 _MOST_AFTER_SEARCH = 0.65
 
 
@@ -372,9 +372,12 @@ def why_unrepeatable(learner: LearnerParameters) -> str:
     return ""
 
 
-def seconds_after_search(limits: Limits, n_values: int) -> float:
-    """Return the seconds of a limit that stay for what follows a search of averaged densities of some values."""
-    return min(_SECONDS_AFTER_SEARCH * n_values, _MOST_AFTER_SEARCH * (limits.max_seconds or 0.0))
+def seconds_after_search(limits: Limits, n_values: int, further: float) -> float:
+    """Return the seconds of a limit that stay for what follows a search of averaged densities of some values.
+
+    `further` seconds are those of a count of all rows, if others were searched.
+    """
+    return min(_SECONDS_AFTER_SEARCH * n_values + further, _MOST_AFTER_SEARCH * (limits.max_seconds or 0.0))
 
 
 def limits_after_preparation(limits: Limits, seconds: float, after: float = 0.0) -> Limits:

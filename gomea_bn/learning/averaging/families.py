@@ -100,9 +100,9 @@ _MOST_LOSS_OF_SETS = 0.005
 _FEW_SETS = (1, 2, 5, 10)
 # gain of left-out rows that a further number must be worth, in nats of all rows
 _PRICE = 1.0
-# of a fit with a clock: seconds of effects for a value, and of the mixture of a column for a row; of odds per second of
-# effects; fewest rows of effects
-_SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 2e-5, 3e-5, 0.75
+# seconds of effects for a row of a column and of an edge, of the mixture of a column for a row, and of odds per second
+# of effects; fewest rows of effects
+_SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 5.5e-6, 3e-5, 0.75
 _FEWEST_ROWS_OF_EFFECTS = 4_000
 # share of the seconds of effects without which there is one set of cuts
 _SHARE_BEFORE_SETS = 0.5
@@ -253,7 +253,7 @@ def _averaged(
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
     n_some = min(n_rows, ROWS_OF_LINES)
-    seconds = _SECONDS_OF_EFFECTS * len(table.names)
+    seconds = seconds_of_effects(network, 1)
     if line != "none":
         # effects say most
         n_some = clock.later().affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
@@ -311,6 +311,12 @@ def with_target(
                 chosen = averaging.chosen_parents(target, known, rules, clock)
             found = averaging.followed(base, target, chosen, line, prefer, clock)
     return found.in_order(network.names)
+
+
+def seconds_of_effects(network: DiscretizedBayesNet, n_rows: int) -> float:
+    """Return about the seconds that effects of the columns of a network take, which are learned from some rows."""
+    n_parts = len(network.names) + len(network.edges)
+    return _SECONDS_OF_EFFECTS * n_parts * min(n_rows, ROWS_OF_LINES)
 
 
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:

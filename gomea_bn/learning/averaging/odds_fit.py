@@ -40,12 +40,12 @@ def odds_of_families(
 ) -> dict[str, tuple[Stack, NDArray[np.float64]]]:
     """Return stacks with odds of cells, and what they add to the log density of every left-out row, (n_rows,).
 
-    Columns that need no odds are left out, and those for which it is too late. The rows of the table are complete. Every cell of a column and of a parent
-    is compared with the rows twice: given the parents that the rows have, and those that the network draws, for answers
-    come from these. Odds stay if left-out rows and draws, which count as often as the rows, gain more than a price in
-    nats for every free number, and if left-out rows alone gain 2 nats. The rows that odds were fitted to gain a nat
-    more for every free number than left-out ones (Stone, "An asymptotic equivalence of choice of model by
-    cross-validation and Akaike's criterion", 1977).
+    Columns that need no odds are left out, and those for which it is late. The rows of the table are complete. Every
+    cell of a column and of a parent is compared with the rows twice: given the parents that the rows have, and those
+    that the network draws, for answers come from these. Odds stay if left-out rows and draws, which count as often as
+    the rows, gain more than a price in nats for every free number, and if left-out rows alone gain 2 nats. The rows
+    that odds were fitted to gain a nat more for every free number than left-out ones (Stone, "An asymptotic
+    equivalence of choice of model by cross-validation and Akaike's criterion", 1977).
     """
     conditionals = network.conditionals
     assert conditionals is not None

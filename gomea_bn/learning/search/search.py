@@ -36,7 +36,8 @@ def search(
 
     Ctrl-C ends the search that is running, and what has been found is completed. The limits of the settings are those
     of everything together: they pay for a share of the seconds that the preparation of the table takes, which began
-    with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from whose graph and cuts the search begins.
+    with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from
+    whose graph and cuts the search begins.
     """
     deadline = np.inf
     most = settings.limits.max_seconds

@@ -373,6 +373,8 @@ class _ShownCuts:
                 tuple((family, graph.parents[family]) for family in sorted(families)),
             )
             if key not in self._solved:
+                if is_late():
+                    return 0, -np.inf, None
                 around = graph.neighbourhood(v, self._coded)
                 most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
                 most = min(most, around.most_bins(self.tables.max_table_cells))
@@ -389,8 +391,6 @@ class _ShownCuts:
                 self._set(v, best.cut_points)
                 passes.note_change(v)
                 changed = True
-            if is_late():
-                break
         return changed
 
     def _shrink(self, children: Sequence[int], most_cells: float, least_bins: int) -> None:
