@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 
 # seconds that the choice of the parents of a target takes for a value, and a count of all rows after the search
-_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 2e-5
+_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 1e-5
 
 _has_compiled: list[bool] = []
 
@@ -442,7 +442,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 n_evidence = len(counted)
                 copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
-                    network = with_copies(self.network_, table)
+                    before_checks = clock.before(seconds_of_checks(n_evidence, len(table.names)))
+                    network = with_copies(self.network_, table, before_checks)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
             warn_of_many_probabilities(self.network_, table.n_rows)
         if table.groups is not None:

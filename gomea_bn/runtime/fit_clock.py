@@ -14,9 +14,10 @@ ROWS = "rows of effects"
 MIXTURES = "mixtures of lines"
 ODDS = "odds of cells"
 PARENTS = "rows that choose the parents of the target"
+COPIES = "effects over copies of rows"
 DRAWS = "draws of the checks"
 
-ORDER = (MIXTURES, ODDS, EDGES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+ORDER = (MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
 """What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
 
 # share of the limit by which a fit may be late
