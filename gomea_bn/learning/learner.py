@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 
 # seconds that the choice of the parents of a target takes for a value, and a count of all rows after the search
-_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 1e-5
+_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 2e-5
 
 _has_compiled: list[bool] = []
 

@@ -59,9 +59,10 @@ class FitClock:
         """Return the clock of work that leaves some seconds to what follows it."""
         return self._until(self._end - seconds)
 
-    def later(self) -> Self:
-        """Return the clock of work without which a network says little, which may end a tenth of the limit late."""
-        return self._until(self._end + _LATER * (self.max_seconds or 0.0))
+    def whole(self) -> Self:
+        """Return the clock of work without which a network says little: it leaves nothing, and may be a little late."""
+        late = _LATER * (self.max_seconds or 0.0)
+        return self._until(self._end if self.max_seconds is None else self.began + self.max_seconds + late)
 
     def part(self, share: float) -> Self:
         """Return the clock of work that may take a share of the seconds that are left."""

@@ -256,7 +256,7 @@ def _averaged(
     seconds = seconds_of_effects(network, 1)
     if line != "none":
         # effects say most
-        n_some = clock.later().affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
+        n_some = clock.whole().affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
     some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
     if some is not None and n_rows > MANY_ROWS:
         counted = counted_tables(network, table)
