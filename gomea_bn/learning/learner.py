@@ -138,10 +138,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
-        Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
-        has at least a hundredth of it, also if the preparation took longer. In memory it limits the improvement over
-        all rows too: the search on the sample leaves what that needs, at most half of it. What follows the search is
-        not limited: the conditionals, and of a table in pieces the readings of all its rows.
+        Time limit in seconds of the whole fit; compilation does not count. The search ends early enough for what
+        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. What follows is cut
+        short where the time is still too short, in the order that Notes give. The preparation of columns is not cut
+        short, and the search has at least a hundredth of the limit. In memory it limits the improvement over all rows
+        too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces it limits the
+        search alone, not the readings of all its rows and what else follows.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -179,13 +181,14 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         stages, see Notes. With a discretizer also the number of rounds, of
         its runs, of its runs that the time limit cut short, and of cuts that entered a library.
         "preparation_cut_short" is 1 if the time limit shortened the preparation of the table or its sample,
-        "improvement_cut_short" if the limit or Ctrl-C ended the improvement over all rows.
+        "improvement_cut_short" if the limit or Ctrl-C ended the improvement over all rows, "conclusion_cut_short" if
+        the limit cut short what follows the search.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
         repeat a run in which the time limit cut a discretizer short, ended the search of a table with missing
-        values; nor one with "preparation_cut_short" or "improvement_cut_short".
+        values; nor one with "preparation_cut_short", "improvement_cut_short" or "conclusion_cut_short".
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -254,6 +257,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
     pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
     ``density="bins"`` are not compared.
+
+    Where `max_seconds` is short, this goes first: mixtures of lines, odds of cells, the judgement of edges by left-out
+    rows, effects fitted to copies of rows, shown cuts better than those of the search, draws of the checks (at least
+    5,000 stay), all sets of cuts but one, rows that choose the parents of the target (1,000 stay) and rows of effects
+    (4,000 stay). Tables, effects and parents of the target are always learned. ``network_.metadata["cut_short"]``, the
+    summary and a warning name what was cut short. A limit that is not reached changes nothing.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,

@@ -102,7 +102,7 @@ _FEW_SETS = (1, 2, 5, 10)
 _PRICE = 1.0
 # seconds of effects for a row of a column and of an edge, of the mixture of a column for a row, and of odds per second
 # of effects; fewest rows of effects
-_SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 5.5e-6, 3e-5, 0.75
+_SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 6.5e-6, 3e-5, 0.75
 _FEWEST_ROWS_OF_EFFECTS = 4_000
 # share of the seconds of effects without which there is one set of cuts
 _SHARE_BEFORE_SETS = 0.5
