@@ -404,8 +404,8 @@ class LearnerParameters(Parameters):
     max_seconds: float | None = option(
         60.0,
         Number(0, above=True, none="0"),
-        "Time limit of the whole run in seconds; 0 for none. Of a folder it limits the search alone, not the passes over "
-        "its files.",
+        "Time limit of the whole fit in seconds; 0 for none. Of a folder it limits the search alone, not the passes "
+        "over its files.",
         panel=COMMON,
     )
     max_evaluations: int | None = option(
