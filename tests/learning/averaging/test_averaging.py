@@ -303,6 +303,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     assert {name for name in vars(learner) if name.endswith("_")} == fitted
     assert learner.stopped_by_ == plain.stopped_by_
     assert learner.score(frame) == plain.score(frame)
+    monkeypatch.undo()
     assert average_families(learner.network_, learner.table_).conditionals is not None
 
 
