@@ -166,7 +166,7 @@ def silent(line: str) -> None:
 class Improvement:
     """The improvement over all rows of a network that was found on a sample of them.
 
-    The counter is that of the rows of the source. `fit` began at the time `began` of `perf_counter`. `given_sample` has
+    The counter is that of the rows of the source. The clock is that of the fit. `given_sample` has
     the rows to search, with the extreme values of continuous columns and all levels of discrete ones, and `sample` has
     its columns in the order of the search. `seed` is that of the sample and of the search, and `part` the section of
     the search in the checkpoint.
@@ -232,8 +232,7 @@ class Improvement:
 
         The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the cells
         of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and seconds. The
-        given network is that of the sample, with the problem of its search and what ended that. `began` is moved by the
-        seconds of the compiler.
+        given network is that of the sample, with the problem of its search and what ended that.
         """
         self.problem = problem
         self.after_search = self.after_search or self._seconds
