@@ -24,12 +24,17 @@ from gomea_bn.network.matched_rows import ROW_COUNTS, TableRows, counted_sets, r
 from gomea_bn.network.recorded import CHECKS, MISFITS
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
+from gomea_bn.runtime.fit_clock import DRAWS, NO_LIMIT, FitClock
 
 _MOST_ERRORS = 4.0
 _MOST_KEPT = 20
 # the error of the draws adds an eighth to that of the rows
 _DRAWS_PER_ROW = 4
 _LEAST_DRAWS, _MOST_DRAWS = 20_000, 200_000
+# fewest draws where a clock leaves no time for more; the errors of cells grow with fewer draws
+_LEAST_LATE_DRAWS = 5_000
+# seconds that a drawn value takes, with its comparisons
+_SECONDS_OF_DRAWN_VALUE = 1.3e-6
 # all pairs of 45 columns
 _MOST_PAIRS = 1_000
 _PAIRS_PER_COLUMN = 10
@@ -51,6 +56,7 @@ def checked_network(
     n_evidence: int | None = None,
     *,
     of_sample: bool = False,
+    clock: FitClock = NO_LIMIT,
 ) -> DiscretizedBayesNet:
     """Return the network with its rows, what `DiscretizedBayesNet.checks` says, and numbers of rows in its metadata.
 
@@ -59,7 +65,7 @@ def checked_network(
     have no edge and the fewest common neighbours.
 
     Of a sample the numbers of all rows stay, if the network has them. A network without conditionals gets its rows
-    alone.
+    alone. A clock may leave time for fewer draws.
 
     A pair is compared on the rows that have both values. Which rows these are may depend on values, so that either
     column is distributed otherwise than in all rows. The probabilities of the network are therefore scaled to the
@@ -82,7 +88,10 @@ def checked_network(
     weights = np.ones(table.n_rows) if weights is None else weights / weights.mean()
     if n_evidence is None:
         n_evidence = int(weights.sum() ** 2 / (weights @ weights))
-    n_draws = int(np.clip(_DRAWS_PER_ROW * n_evidence, _LEAST_DRAWS, _MOST_DRAWS))
+    n_draws = _n_draws(n_evidence)
+    n_draws = clock.affordable(
+        n_draws, _SECONDS_OF_DRAWN_VALUE * len(ordered.names), _LEAST_LATE_DRAWS, DRAWS
+    )
     drawn = drawn_values(ordered, n_draws, np.random.default_rng([_SALT, seed]))
 
     def codes_of(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
@@ -141,6 +150,15 @@ def checked_network(
         gaps = [name for name, is_gappy in zip(names, has_gaps, strict=True) if is_gappy]
         entries[ROW_COUNTS] = record_of_counts(names, table.n_rows, n_evidence, gaps, counts)
     return network.with_metadata(**entries)
+
+
+def seconds_of_checks(n_rows: int, n_columns: int) -> float:
+    """Return about the seconds that the check of a network takes, whose rows are all evidence."""
+    return _SECONDS_OF_DRAWN_VALUE * n_columns * _n_draws(n_rows)
+
+
+def _n_draws(n_evidence: int) -> int:
+    return int(np.clip(_DRAWS_PER_ROW * n_evidence, _LEAST_DRAWS, _MOST_DRAWS))
 
 
 @dataclass(eq=False)

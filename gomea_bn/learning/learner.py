@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     limits_of,
     rows_of_search,
     rows_to_search,
+    seconds_after_search,
     seed_of,
     table_to_learn,
     with_live_table,
@@ -41,10 +42,11 @@ from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded import FAMILY_SCORES
+from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
+from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
@@ -57,6 +59,9 @@ if TYPE_CHECKING:
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
 _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
+
+# seconds that the choice of the parents of a target takes for a value, and a count of all rows after the search
+_SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 2e-5
 
 _has_compiled: list[bool] = []
 
@@ -133,10 +138,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
-        Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
-        has at least a hundredth of it, also if the preparation took longer. In memory it limits the improvement over
-        all rows too: the search on the sample leaves what that needs, at most half of it. What follows the search is
-        not limited: the conditionals, and of a table in pieces the readings of all its rows.
+        Time limit in seconds of the whole fit; compilation does not count. The search ends early enough for what
+        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. What follows is cut
+        short where the time is still too short, in the order that Notes give. The preparation of columns is not cut
+        short, and the search has at least a hundredth of the limit. In memory it limits the improvement over all rows
+        too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces it limits the
+        search alone, not the readings of all its rows and what else follows.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -174,13 +181,14 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         stages, see Notes. With a discretizer also the number of rounds, of
         its runs, of its runs that the time limit cut short, and of cuts that entered a library.
         "preparation_cut_short" is 1 if the time limit shortened the preparation of the table or its sample,
-        "improvement_cut_short" if the limit or Ctrl-C ended the improvement over all rows.
+        "improvement_cut_short" if the limit or Ctrl-C ended the improvement over all rows, "conclusion_cut_short" if
+        the limit cut short what follows the search.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
         repeat a run in which the time limit cut a discretizer short, ended the search of a table with missing
-        values; nor one with "preparation_cut_short" or "improvement_cut_short".
+        values; nor one with "preparation_cut_short", "improvement_cut_short" or "conclusion_cut_short".
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -249,6 +257,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
     pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
     ``density="bins"`` are not compared.
+
+    Where `max_seconds` is short, this goes first: mixtures of lines, odds of cells, the judgement of edges by left-out
+    rows, effects fitted to copies of rows, shown cuts better than those of the search, draws of the checks (at least
+    5,000 stay), all sets of cuts but one, rows that choose the parents of the target (1,000 stay) and rows of effects
+    (4,000 stay). Tables, effects and parents of the target are always learned. ``network_.metadata["cut_short"]``, the
+    summary and a warning name what was cut short. A limit that is not reached changes nothing.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -368,7 +382,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
             )
-        began = perf_counter()
+        # the passes over a table in pieces take as long as they take
+        clock = FitClock(None if is_in_pieces(X) else limits.max_seconds)
         if is_in_pieces(X):
             for name, value, why, way in (
                 ("target", self.target, "left-out rows choose its parents", "give a sample of the rows"),
@@ -382,7 +397,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             ):
                 if value is not None:
                     raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
-            self._fit_many_rows(X, checkpoint, limits, began, start)
+            self._fit_many_rows(X, checkpoint, limits, clock, start)
             self._check(self.table_, of_sample=True)
             return self
         n_evidence = None
@@ -401,11 +416,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
             check_target_of(plain_options(self), table, rows_to_search(self, table))
         if table.n_rows > rows_to_search(self, table):
-            self._fit_many_rows(table, checkpoint, limits, began, start)
+            self._fit_many_rows(table, checkpoint, limits, clock, start)
         else:
             section, seed = learner_section(
                 self, checkpoint, table, seed_of(self.random_state), **started_from(start)
             )
+            from gomea_bn.learning.checks import seconds_of_checks
+
             is_averaged = plain_options(self)["density"] == "averaged"
             is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
             counted = counted_rows(table) if is_default else None
@@ -414,18 +431,28 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
             )
             with spare_threads(settings.n_threads):
-                began, found = self._search(rows, table, settings, began, start)
+                # copies, and rows that were not searched, count in the end
+                given_rows = (
+                    table if counted is not None else None if table.all_rows is None else table.all_rows.table
+                )
+                n_counted = 0 if given_rows is None else given_rows.n_rows
+                further = _SECONDS_OF_COUNT * n_counted * len(rows.names)
+                after = seconds_after_search(limits, _n_values(rows), further) if is_averaged else 0.0
+                found = self._search(rows, table, settings, clock, start, after)
                 if is_averaged:
-                    self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
+                    may_simplify = is_default and not table.n_missing
+                    checks = seconds_of_checks(max(rows.n_rows, n_counted), len(rows.names))
+                    in_time = clock.before(further + checks)
+                    self._average(rows, found.conditionals, in_time, may_simplify=may_simplify)
             self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
-            self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
             if counted is not None:
                 from gomea_bn.network.updates import with_copies
 
                 n_evidence = len(counted)
                 copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
-                    network = with_copies(self.network_, table)
+                    before_checks = clock.before(seconds_of_checks(n_evidence, len(table.names)))
+                    network = with_copies(self.network_, table, before_checks)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
             warn_of_many_probabilities(self.network_, table.n_rows)
         if table.groups is not None:
@@ -441,9 +468,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 else:
                     n_evidence = table.n_rows
                 self.network_ = network
-            self._check(given.table, given.weights, n_evidence)
+            self._check(given.table, given.weights, n_evidence, clock=clock)
         else:
-            self._check(table, n_evidence=n_evidence)
+            self._check(table, n_evidence=n_evidence, clock=clock)
+        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - clock.began)
+        self._note_cut_short(clock)
         return self
 
     def _search(
@@ -451,14 +480,15 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         rows: Table,
         given: Table,
         settings: SearchSettings,
-        began: float,
+        clock: FitClock,
         start: DiscretizedBayesNet | None,
-    ) -> tuple[float, Found]:
+        after: float = 0.0,
+    ) -> Found:
         """Search for the network of some rows, and keep it with tables counted from them.
 
         Their columns stand in the order of the search, and those of the given table, which may have copies of them, in
-        that of the user. Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler,
-        and what was found.
+        that of the user. The clock is that of the fit, and `after` seconds stay for what follows the search. Returns
+        what was found.
         """
         if start is not None and not set(start.names) & set(rows.names):
             raise GomeaBnError(
@@ -479,11 +509,18 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         # the compiler is not on the clock
         from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 
-        began += compile_kernels(**size_of_table(rows))
+        clock.wait(compile_kernels(**size_of_table(rows)))
         digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:
             live = replace(settings, callback=callback)
-            found = search(rows_of_search(rows, options.shape), options, live, began=began, start=start)
+            found = search(
+                rows_of_search(rows, options.shape),
+                options,
+                live,
+                clock=clock,
+                after=after,
+                start=start,
+            )
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             settings.section.close()
@@ -494,15 +531,15 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 record["na_values"] = list(given.reading.na_values)
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
-            self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
-        return began, found
+            self._keep_search(given, found.problem.n_edge_genes, found.result, seed, clock.began)
+        return found
 
     def _fit_many_rows(
         self,
         source: Any,
         checkpoint: CheckpointOption,
         limits: Limits,
-        began: float,
+        clock: FitClock,
         start: DiscretizedBayesNet | None,
     ) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
@@ -511,8 +548,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         n_threads = thread_count(self.n_jobs)
         with spare_threads(n_threads), opened_counter(source, self.scheduler, self.n_jobs) as counter:
             # the compiler is not on the clock, and starts after the look at the files
-            began += compile_many_rows()
-            rows = Improvement(self, source, counter, checkpoint, began)
+            clock.wait(compile_many_rows())
+            rows = Improvement(self, source, counter, checkpoint, clock)
             with rows.about_sample():
                 settings = SearchSettings(
                     self.algorithm or GOMEA(),
@@ -522,8 +559,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     section=rows.part,
                     of_sample=True,
                 )
-                began, found = self._search(rows.sample, rows.given_sample, settings, began, start)
-            network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_, began)
+                found = self._search(rows.sample, rows.given_sample, settings, clock, start)
+            network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
             self.statistics_["improvement_cut_short"] = 1
@@ -536,25 +573,39 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             self.stopped_by_ = "interrupt"
         warn_of_many_probabilities(network, record["n_rows"])
 
-    def _average(self, rows: Table, conditionals: Conditionals | None, *, may_simplify: bool) -> None:
+    def _average(
+        self, rows: Table, conditionals: Conditionals | None, clock: FitClock, *, may_simplify: bool
+    ) -> None:
         """Learn the conditionals of the network from rows; Ctrl-C leaves it with its tables alone, with a warning.
 
-        Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may.
+        Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may. All of
+        it ends when the time of the clock is up, apart from what it needs at least.
         """
-        from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
+        from gomea_bn.learning.averaging.families import (
+            N_COPIES,
+            average_in_time,
+            interrupted_averaging,
+            seconds_of_effects,
+        )
 
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         options = plain_options(self)
-        line = options["line"]
+        line, prefer = options["line"], options["prefer"]
+        of_target = 0.0 if self.target is None else _SECONDS_OF_TARGET * _n_values(rows)
+        of_columns = clock.before(of_target)
         try:
-            if may_simplify and options["prefer"] == "simple":
+            if may_simplify and prefer == "simple":
                 from gomea_bn.learning.averaging.simplest import simplest_network
 
-                network = simplest_network(network, rows, line=line, random_state=self.seed_)
+                network = simplest_network(
+                    network,
+                    rows,
+                    line=line,
+                    random_state=self.seed_,
+                    clock=of_columns.before(seconds_of_effects(network, rows.n_rows)),
+                )
                 self.score_ = network.metadata["score"]
-            network = average_families(
-                network, rows, line=line, prefer=options["prefer"], random_state=self.seed_
-            )
+            network = average_in_time(network, rows, N_COPIES, line, prefer, self.seed_, of_columns)
             if self.target is not None:
                 from gomea_bn.learning.averaging.families import with_target
                 from gomea_bn.learning.target import rules_of_target
@@ -565,8 +616,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     self.target,
                     rules_of_target(network, rows, self.target, options),
                     line=line,
-                    prefer=options["prefer"],
+                    prefer=prefer,
                     random_state=self.seed_,
+                    clock=clock,
                 )
             self.network_ = network
         except KeyboardInterrupt:
@@ -579,6 +631,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         n_evidence: int | None = None,
         *,
         of_sample: bool = False,
+        clock: FitClock = NO_LIMIT,
     ) -> None:
         """Compare the network with rows, and keep them and what was found; see `checked_network`."""
         from gomea_bn.learning.checks import checked_network
@@ -586,9 +639,21 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         began = perf_counter()
         with delayed_interrupts():
             self.network_ = checked_network(
-                self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample
+                self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample, clock=clock
             )
         self.fit_seconds_ += perf_counter() - began
+
+    def _note_cut_short(self, clock: FitClock) -> None:
+        """Say in the network and in a warning what the clock has cut short after the search, if anything."""
+        if not clock.cut_short:
+            return
+        self.network_ = self.network_.with_metadata(**{CUT_SHORT: clock.cut_short})
+        self.statistics_["conclusion_cut_short"] = 1
+        warning = GomeaBnWarning(
+            f"The time limit cut short what follows the search: {listed(clock.cut_short)}.",
+            [Setting("max_seconds")],
+        )
+        give_warning(warning)
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
@@ -653,6 +718,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
+
+
+def _n_values(rows: Table) -> int:
+    """Return the number of values that conditionals are learned from."""
+    from gomea_bn.learning.averaging.families import ROWS_OF_LINES
+
+    return min(rows.n_rows, ROWS_OF_LINES) * len(rows.names)
 
 
 def started_from(start: DiscretizedBayesNet | None) -> dict[str, str]:

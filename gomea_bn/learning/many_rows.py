@@ -23,6 +23,7 @@ from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
+from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.learning.improvement import (
     Climb,
     CodedTable,
@@ -63,6 +64,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.survey import Sample, sample_of, sampled_rows
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
+from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import StopFlag, thread_count
 from gomea_bn.texts import counted
@@ -164,7 +166,7 @@ def silent(line: str) -> None:
 class Improvement:
     """The improvement over all rows of a network that was found on a sample of them.
 
-    The counter is that of the rows of the source. `fit` began at the time `began` of `perf_counter`. `given_sample` has
+    The counter is that of the rows of the source. The clock is that of the fit. `given_sample` has
     the rows to search, with the extreme values of continuous columns and all levels of discrete ones, and `sample` has
     its columns in the order of the search. `seed` is that of the sample and of the search, and `part` the section of
     the search in the checkpoint.
@@ -176,7 +178,7 @@ class Improvement:
         source: Any,
         counter: FamilyCounter,
         checkpoint: CheckpointOption,
-        began: float,
+        clock: FitClock,
     ) -> None:
         self.learner = learner
         self.source = source
@@ -185,7 +187,7 @@ class Improvement:
         self.counter = counter
         self.tell = print_line if learner.verbose else silent
         self.stop = StopFlag(None)
-        self.began = began
+        self.clock = clock
         self.problem: StructureProblem | None = None
         # a run with a drawn seed can be repeated
         seed, kind = seed_of(learner.random_state), f"{type(learner).__name__}, table in pieces"
@@ -224,16 +226,15 @@ class Improvement:
         return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
 
     def run(
-        self, network: DiscretizedBayesNet, problem: StructureProblem, stopped_by: str, began: float
+        self, network: DiscretizedBayesNet, problem: StructureProblem, stopped_by: str
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return the network with tables of all rows, its score over them in nats, and a record of plain values.
 
         The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the cells
         of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and seconds. The
-        given network is that of the sample, with the problem of its search and what ended that. `began` is moved by the
-        seconds of the compiler.
+        given network is that of the sample, with the problem of its search and what ended that.
         """
-        self.began, self.problem = began, problem
+        self.problem = problem
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
             # lines follow the climb
@@ -254,7 +255,7 @@ class Improvement:
     @property
     def _seconds(self) -> float:
         """Seconds so far, with those of former runs that a checkpoint has."""
-        return self.seconds_before + perf_counter() - self.began
+        return self.seconds_before + perf_counter() - self.clock.began
 
     @property
     def _seconds_of_lines(self) -> float:
@@ -331,7 +332,8 @@ class Improvement:
         if rows.n_rows > most:
             rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
         rows = completed_table(network, rows, generator)
-        return with_lines(network, tables, rows, line=options["line"])
+        clock = self.clock.before(seconds_of_checks(self.sample.n_rows, len(self.sample.names)))
+        return with_lines(network, tables, rows, line=options["line"], clock=clock)
 
     def _has_no_pass_left(self) -> bool:
         """Return whether the clock or Ctrl-C ends the passes that complete all rows, with a warning."""

@@ -210,6 +210,9 @@ _MOST_AFTER_PREPARATION = 0.25
 _LEAST_SHARE = 0.01
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
+# seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
+_SECONDS_AFTER_SEARCH = 8e-5
+_MOST_AFTER_SEARCH = 0.65
 
 
 def rows_to_search(learner: LearnerParameters, table: Table) -> int:
@@ -362,21 +365,32 @@ def why_unrepeatable(learner: LearnerParameters) -> str:
         return "The clock or Ctrl-C ended the improvement over all rows"
     if counts.get("preparation_cut_short"):
         return "The preparation of the table was shortened by the limit on seconds"
+    if counts.get("conclusion_cut_short"):
+        return "The limit on seconds cut short what follows the search"
     if learner.stopped_by_ in ("max_seconds", "interrupt") and learner.table_.n_missing:
         return "The clock ended the search of a table with missing values"
     return ""
 
 
-def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
+def seconds_after_search(limits: Limits, n_values: int, further: float) -> float:
+    """Return the seconds of a limit that stay for what follows a search of averaged densities of some values.
+
+    `further` seconds are those of a count of all rows, if others were searched.
+    """
+    return min(_SECONDS_AFTER_SEARCH * n_values + further, _MOST_AFTER_SEARCH * (limits.max_seconds or 0.0))
+
+
+def limits_after_preparation(limits: Limits, seconds: float, after: float = 0.0) -> Limits:
     """Return the limits that are left for a search when its table took some seconds to read and prepare.
 
-    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. A
+    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns, or
+    `after` seconds for all that follows the search, if these are more. A
     search has at least half as many seconds as its preparation took, but no more than a quarter of `max_seconds` for
     this, since a network without edges is worth no preparation.
     """
     most = limits.max_seconds or 0.0
     least = max(min(_SHARE_AFTER_PREPARATION * seconds, _MOST_AFTER_PREPARATION * most), _LEAST_SHARE * most)
-    return Budget(limits).spend((1 + _SHARE_OF_TABLES) * seconds).share(least_seconds=least)
+    return Budget(limits).spend(seconds + max(_SHARE_OF_TABLES * seconds, after)).share(least_seconds=least)
 
 
 class DensityEstimator(ABC):

@@ -404,8 +404,8 @@ class LearnerParameters(Parameters):
     max_seconds: float | None = option(
         60.0,
         Number(0, above=True, none="0"),
-        "Time limit of the search in seconds; 0 for none. It does not limit what follows, such as densities and passes "
-        "over the files of a folder.",
+        "Time limit of the whole fit in seconds; 0 for none. Of a folder it limits the search alone, not the passes "
+        "over its files.",
         panel=COMMON,
     )
     max_evaluations: int | None = option(

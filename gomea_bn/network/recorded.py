@@ -16,7 +16,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
 from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource
 from gomea_bn.network.tables import bin_texts
-from gomea_bn.texts import counted, percent, shown_name
+from gomea_bn.texts import counted, listed, percent, shown_name
 
 # share of what all parents add
 _MOST_OF_IT = 0.9
@@ -212,6 +212,18 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
             arc, reverse = arcs.get((parent, child), 0.0), arcs.get((child, parent), 0.0)
             probabilities[parent, child] = EdgeProbability(arc, min(arc + reverse, 1.0))
     return probabilities
+
+
+CUT_SHORT = "cut_short"
+"""Entry of a network's metadata, which a fit writes: what its time limit cut short after the search."""
+
+
+def cut_short_text(network: NetworkLike) -> str:
+    """Return a sentence on what the time limit of a fit cut short, "" if nothing."""
+    names = network.metadata.get(CUT_SHORT)
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return ""
+    return f"The time limit of the fit cut short what follows the search: {listed(map(shown_name, names))}."
 
 
 CHECKS = "checks"

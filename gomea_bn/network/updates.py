@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
 from gomea_bn.texts import counted
 
 # by how much the distribution of a column with a line may differ from that of rows with copies, and where it counts
@@ -34,6 +35,8 @@ _MOST_DIFFERENCE = 0.03
 _LEAST_DIFFERENCE = 0.01
 _SHARES = np.linspace(0.02, 0.98, 49)
 _N_WEIGHTS = 101
+# seconds that the fit of a logit to all rows takes for a row, as a clock expects them
+_SECONDS_OF_FIT = 1e-4
 # any fixed number: the same rows must give the same network
 _SEED = 20240219
 # drawn rows that stand for all rows in the tables over the shown bins
@@ -98,27 +101,35 @@ def updated_network(
 
 
 def network_of_all_rows(
-    network: DiscretizedBayesNet, table: Table, weights: NDArray[np.float64]
+    network: DiscretizedBayesNet,
+    table: Table,
+    weights: NDArray[np.float64],
+    is_late: Callable[[], bool] = lambda: False,
 ) -> DiscretizedBayesNet:
     """Return the network of a search on some rows with all rows counted by their weights, (n_rows,), in their place.
 
-    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights.
+    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights,
+    and once it is late effects, mixtures and logits.
     """
-    of_all = _Update(network, table.in_order(network.names), weights, None).network()
+    of_all = _Update(network, table.in_order(network.names), weights, None).network(is_late)
     if (known := network.conditionals) is not None and (of_rows := of_all.conditionals) is not None:
         kept = ("log_losses", "cut_probabilities", "cut_intervals")
         of_all = of_all.changed(conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept}))
     return of_all.changed(metadata=network.metadata)
 
 
-def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesNet:
+def with_copies(
+    network: DiscretizedBayesNet, table: Table, clock: FitClock = NO_LIMIT
+) -> DiscretizedBayesNet:
     """Return the network of a search on the rows of a table without copies, in which all rows count once.
 
     Effects, mixtures and logits that do not follow the copies get less weight against tables, which do: as little as
     makes the distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
-    A column without tables takes those over its shown bins, unless it follows the copies without them.
+    A column without tables takes those over its shown bins, unless it follows the copies without them. Where the clock
+    leaves no time to fit effects and logits to all rows, this weight alone says how far they follow the copies.
     """
-    counted = network_of_all_rows(network, table, np.ones(table.n_rows))
+    is_late = clock.before(_SECONDS_OF_FIT * table.n_rows).late(COPIES)
+    counted = network_of_all_rows(network, table, np.ones(table.n_rows), is_late)
     known = counted.conditionals
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
     if known is None or not smooth:
@@ -224,8 +235,8 @@ class _Update:
             for name, n_former in self._former.items()
         }
 
-    def network(self) -> DiscretizedBayesNet:
-        """Return the network with the rows."""
+    def network(self, is_late: Callable[[], bool] = lambda: False) -> DiscretizedBayesNet:
+        """Return the network with the rows; once it is late, smooth members of columns stay."""
         network, known, former = self._network, self._network.conditionals, self._former
         parts: dict[str, Any] = {
             "shapes": self._shapes(network.shapes, former),
@@ -247,7 +258,7 @@ class _Update:
         facts = known.facts(network)
         conditionals = known.changed(
             stacks={
-                name: stack.with_rows(name, self._rows_of(name, facts, known.n_rows))
+                name: stack.with_rows(name, self._rows_of(name, facts, known.n_rows), is_late)
                 for name, stack in known.stacks.items()
             },
             log_losses=self._log_losses(known),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log, prod
+from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -77,6 +78,7 @@ from gomea_bn.problems.cuts.interval_dp import (
 )
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
+from gomea_bn.runtime.fit_clock import MIXTURES, NO_LIMIT, ODDS, ROWS, SETS_OF_CUTS, FitClock
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -98,6 +100,14 @@ _MOST_LOSS_OF_SETS = 0.005
 _FEW_SETS = (1, 2, 5, 10)
 # gain of left-out rows that a further number must be worth, in nats of all rows
 _PRICE = 1.0
+# seconds of effects for a row of a column and of an edge, of the mixture of a column for a row, and of odds per second
+# of effects; fewest rows of effects
+_SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 6.5e-6, 3e-5, 0.75
+_FEWEST_ROWS_OF_EFFECTS = 4_000
+# share of the seconds of effects without which there is one set of cuts
+_SHARE_BEFORE_SETS = 0.5
+# share of the seconds left that conditionals which complete rows may take
+_SHARE_OF_COMPLETION = 0.3
 LINES = ("auto", "single", "none")
 """Values of the option `line`."""
 PREFERENCES = ("simple", "density")
@@ -173,6 +183,22 @@ def average_families(
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, LINES)
     check_choice("prefer", prefer, PREFERENCES)
+    return average_in_time(network, data, n_copies, line, prefer, random_state, NO_LIMIT)
+
+
+def average_in_time(
+    network: DiscretizedBayesNet,
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    n_copies: int,
+    line: str,
+    prefer: str,
+    random_state: Any,
+    clock: FitClock,
+) -> DiscretizedBayesNet:
+    """Return the network of `average_families`, apart from what the clock cuts short.
+
+    Mixtures go first, then odds, then sets of cuts but one, and last some of the rows that effects are learned from.
+    """
     generator = np.random.default_rng(seed_of(random_state))
     table = evidence_for(network, data, allow_missing=True)
     rows = in_row_order(in_column_order(table))
@@ -187,11 +213,12 @@ def average_families(
             table = completed_table(averaged, rows, generator)
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
-            averaged = averaging.network_of(averaging.tables([averaging.session.network_cuts]), line, prefer)
+            of_cuts = averaging.tables([averaging.session.network_cuts])
+            averaged = averaging.network_of(of_cuts, line, prefer, clock.part(_SHARE_OF_COMPLETION))
         table = completed_table(averaged, rows, generator)
         share_shapes(table, rows)
     _check_ranges(ordered, table)
-    return _averaged(of_tables, table, n_copies, line, prefer, generator).in_order(network.names)
+    return _averaged(of_tables, table, n_copies, line, prefer, generator, clock).in_order(network.names)
 
 
 def with_lines(
@@ -201,6 +228,7 @@ def with_lines(
     *,
     line: str = "auto",
     prefer: str = "simple",
+    clock: FitClock = NO_LIMIT,
 ) -> DiscretizedBayesNet:
     """Return a network of many rows with conditionals: given tables, and others that are learned from some of the rows.
 
@@ -210,7 +238,7 @@ def with_lines(
     by_tables = network.changed(conditionals=Conditionals.of_tables([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
     members = {name: Member(FamilyTable((tables.of_column(name),)), left_out[name]) for name in network.names}
-    return Averaging(network, rows).network_of(members, line, prefer)
+    return Averaging(network, rows).network_of(members, line, prefer, clock)
 
 
 def _averaged(
@@ -220,23 +248,31 @@ def _averaged(
     line: str,
     prefer: str,
     generator: np.random.Generator,
+    clock: FitClock,
 ) -> DiscretizedBayesNet:
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
-    some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
+    n_some = min(n_rows, ROWS_OF_LINES)
+    seconds = seconds_of_effects(network, 1)
+    if line != "none":
+        # effects say most
+        n_some = clock.whole().affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
+    some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
     if some is not None and n_rows > MANY_ROWS:
         counted = counted_tables(network, table)
-        return with_lines(network, counted, table.take(some), line=line, prefer=prefer)
+        return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
     # the more rows, the surer the cuts
     n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
+    if clock.before(_SHARE_BEFORE_SETS * seconds * n_some).late(SETS_OF_CUTS)():
+        n_sets = 1
     members = averaging.tables(averaging.drawn_cuts(n_sets, generator))
     probabilities, intervals = averaging.sureness_of_cuts()
     if some is not None:
         averaging = Averaging(network, table.take(some))
         members = {name: replace(member, left_out=member.left_out[some]) for name, member in members.items()}
     return averaging.network_of(
-        members, line, prefer, cut_probabilities=probabilities, cut_intervals=intervals
+        members, line, prefer, clock, cut_probabilities=probabilities, cut_intervals=intervals
     )
 
 
@@ -249,6 +285,7 @@ def with_target(
     line: str,
     prefer: str,
     random_state: int,
+    clock: FitClock = NO_LIMIT,
 ) -> DiscretizedBayesNet:
     """Return a network with conditionals whose target has the parents that left-out rows need, and follows these.
 
@@ -271,9 +308,15 @@ def with_target(
         # products of matrices that do not pay for threads
         with one_blas_thread():
             if chosen is None:
-                chosen = averaging.chosen_parents(target, known, rules)
-            found = averaging.followed(base, target, chosen, line, prefer)
+                chosen = averaging.chosen_parents(target, known, rules, clock)
+            found = averaging.followed(base, target, chosen, line, prefer, clock)
     return found.in_order(network.names)
+
+
+def seconds_of_effects(network: DiscretizedBayesNet, n_rows: int) -> float:
+    """Return about the seconds that effects of the columns of a network take, which are learned from some rows."""
+    n_parts = len(network.names) + len(network.edges)
+    return _SECONDS_OF_EFFECTS * n_parts * min(n_rows, ROWS_OF_LINES)
 
 
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
@@ -342,16 +385,24 @@ class Averaging:
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
+        self._longest_mixture = 0.0
 
     def network_of(
-        self, tables: Mapping[str, Member], line: str, prefer: str, **of_cuts: Any
+        self,
+        tables: Mapping[str, Member],
+        line: str,
+        prefer: str,
+        clock: FitClock = NO_LIMIT,
+        **of_cuts: Any,
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and with those tables over the shown bins that people read.
 
         Larger ones are computed when they are asked for. `tables` are those of every column, as of the method `tables`,
         and `of_cuts` the probabilities and intervals of the shown cuts.
         """
-        network = self.with_conditionals(tables, line, prefer, may_have_odds=line != "none", **of_cuts)
+        network = self.with_conditionals(
+            tables, line, prefer, may_have_odds=line != "none", clock=clock, **of_cuts
+        )
         rows = {column.name: column.values for column in self.table.columns}
         cuts = network.cut_points
         sizes = {
@@ -368,24 +419,38 @@ class Averaging:
         prefer: str,
         *,
         may_have_odds: bool = False,
+        clock: FitClock = NO_LIMIT,
         **of_cuts: Any,
     ) -> DiscretizedBayesNet:
-        """Return the network with conditionals, and the tables over the shown bins that it had."""
+        """Return the network with conditionals, and the tables over the shown bins that it had.
+
+        Mixtures have the time that the clock leaves after effects and odds.
+        """
         network, names = self.network, self.network.names
         # made by the calling thread, which has the spare ones
         if line != "none":
             _ = self._on_shapes, self._in_own, self._curves
         # regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
+            began = perf_counter()
+            plain = in_spare_threads(
+                lambda name: self.members_of(name, network.parents(name), tables[name], line), names
+            )
+            # odds take about as long as effects, of fewer columns
+            of_odds = _SHARE_OF_ODDS * (perf_counter() - began) if may_have_odds else 0.0
+            of_mixtures = clock.before(of_odds)
             found = in_spare_threads(
-                lambda name: self.stack_of(name, network.parents(name), tables[name], line, prefer), names
+                lambda item: self._stacked(
+                    item[0], network.parents(item[0]), item[1], tables[item[0]], line, prefer, of_mixtures
+                ),
+                zip(names, plain, strict=True),
             )
         of_columns = dict(zip(names, found, strict=True))
         with_conditionals = self._with_stacks(of_columns, **of_cuts)
         if not may_have_odds:
             return with_conditionals
         with one_blas_thread():
-            odds = odds_of_families(with_conditionals, self.table, _price(prefer))
+            odds = odds_of_families(with_conditionals, self.table, _price(prefer), clock.late(ODDS))
         if not odds:
             return with_conditionals
         further = {name: (stack, of_columns[name][1] + gains) for name, (stack, gains) in odds.items()}
@@ -418,20 +483,26 @@ class Averaging:
         return network.changed(conditionals=conditionals)
 
     def chosen_parents(
-        self, target: str, known: Mapping[str, NDArray[np.bool_]], rules: TargetRules
+        self, target: str, known: Mapping[str, NDArray[np.bool_]], rules: TargetRules, clock: FitClock
     ) -> ChosenParents:
         """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
-        return chosen_parents(target, self.table, known, self._on_shapes, rules)
+        return chosen_parents(target, self.table, known, self._on_shapes, rules, clock)
 
     def followed(
-        self, base: DiscretizedBayesNet, target: str, chosen: ChosenParents, line: str, prefer: str
+        self,
+        base: DiscretizedBayesNet,
+        target: str,
+        chosen: ChosenParents,
+        line: str,
+        prefer: str,
+        clock: FitClock,
     ) -> DiscretizedBayesNet:
         """Return a network with conditionals whose target follows chosen parents in place of those that it had."""
         assert base.conditionals is not None
         network, known, v = self.network, base.conditionals, self.network.names.index(target)
         parents = [name for name in network.names if name in chosen.names]
         tables = self.tables_of(v, (), [self.session.network_cuts], [self.coded])
-        stack, left_out = self.stack_of(target, parents, tables, line, prefer)
+        stack, left_out = self.stack_of(target, parents, tables, line, prefer, clock)
         needed = stack.scaled(target)
         losses = dict(known.log_losses)
         losses.pop(target, None)
@@ -649,16 +720,27 @@ class Averaging:
         return [replace(v, shape=fitted[v.name]) if v.name in fitted else v for v in variables]
 
     def stack_of(
-        self, name: str, parents: Sequence[str], tables: Member, line: str, prefer: str
+        self,
+        name: str,
+        parents: Sequence[str],
+        tables: Member,
+        line: str,
+        prefer: str,
+        clock: FitClock = NO_LIMIT,
     ) -> tuple[Stack, NDArray[np.float64]]:
         """Return what a column with given parents follows, and the log density of every row left out of it.
 
         `line` and `prefer` are as of `average_families`.
         """
+        members = self.members_of(name, parents, tables, line)
+        return self._stacked(name, parents, members, tables, line, prefer, clock)
+
+    def members_of(self, name: str, parents: Sequence[str], tables: Member, line: str) -> list[Member]:
+        """Return what a column with given parents may follow apart from mixtures, what the score chose first."""
         if name == recorded_target(self.network) and name in self.network.levels:
             member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels)
             if member is not None:
-                return Stack.of(member.fitted), member.left_out
+                return [member]
         effects, is_scored, model = None, False, None
         if line != "none" and parents and self._curves is not None:
             model, is_scored = self._model(name, parents)
@@ -666,9 +748,27 @@ class Averaging:
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
         if not parents and name in self.network.shapes and self._may_cut(name):
             members.insert(0, self._shape_alone(name, tables))
+        return members
+
+    def _stacked(
+        self,
+        name: str,
+        parents: Sequence[str],
+        members: Sequence[Member],
+        tables: Member,
+        line: str,
+        prefer: str,
+        clock: FitClock,
+    ) -> tuple[Stack, NDArray[np.float64]]:
+        """Return what `stack_of` returns, given what the column may follow apart from mixtures."""
         price = _price(prefer)
-        if line == "auto" and name in self._line_shapes:
-            members += self._mixtures(name, parents, best_stack(members, price)[1], price)
+        if line == "auto" and name in self._line_shapes and self._has_lines(parents):
+            seconds = max(self._longest_mixture, _SECONDS_OF_MIXTURE * self.table.n_rows)
+            if not clock.before(seconds).late(MIXTURES)():
+                began = perf_counter()
+                known = best_stack(members, price)[1]
+                members = [*members, *self._mixtures(name, parents, known, price)]
+                self._longest_mixture = max(self._longest_mixture, perf_counter() - began)
         stack, left_out = best_stack(members, price)
         if (
             name not in self._line_shapes
@@ -762,6 +862,10 @@ class Averaging:
             repeated,
         )
 
+    def _has_lines(self, parents: Sequence[str]) -> bool:
+        """Return whether a parent is one that lines may follow."""
+        return any(parent in self._line_shapes for parent in parents)
+
     def _mixtures(
         self, name: str, all_parents: Sequence[str], known: NDArray[np.float64], price: float
     ) -> Iterator[Member]:
@@ -773,8 +877,6 @@ class Averaging:
 
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
-        if not parents:
-            return
         scales: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
         # a probability has no units
         scales = scales[: 1 if self._line_shapes[name].points else 2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,16 @@ _LEAST_GAIN = 2.0
 
 
 def odds_of_families(
-    network: DiscretizedBayesNet, table: Table, price: float
+    network: DiscretizedBayesNet, table: Table, price: float, is_late: Callable[[], bool] = lambda: False
 ) -> dict[str, tuple[Stack, NDArray[np.float64]]]:
     """Return stacks with odds of cells, and what they add to the log density of every left-out row, (n_rows,).
 
-    Columns that need no odds are left out. The rows of the table are complete. Every cell of a column and of a parent
-    is compared with the rows twice: given the parents that the rows have, and those that the network draws, for answers
-    come from these. Odds stay if left-out rows and draws, which count as often as the rows, gain more than a price in
-    nats for every free number, and if left-out rows alone gain 2 nats. The rows that odds were fitted to gain a nat
-    more for every free number than left-out ones (Stone, "An asymptotic equivalence of choice of model by
-    cross-validation and Akaike's criterion", 1977).
+    Columns that need no odds are left out, and those for which it is late. The rows of the table are complete. Every
+    cell of a column and of a parent is compared with the rows twice: given the parents that the rows have, and those
+    that the network draws, for answers come from these. Odds stay if left-out rows and draws, which count as often as
+    the rows, gain more than a price in nats for every free number, and if left-out rows alone gain 2 nats. The rows
+    that odds were fitted to gain a nat more for every free number than left-out ones (Stone, "An asymptotic
+    equivalence of choice of model by cross-validation and Akaike's criterion", 1977).
     """
     conditionals = network.conditionals
     assert conditionals is not None
@@ -57,6 +57,8 @@ def odds_of_families(
     for name in network.order:
         family = network.families[name]
         if network.parents(name):
+            if is_late():
+                break
             pairs = _Pairs(network, family, values, drawn)
             if (of_column := pairs.fitted(price)) is not None:
                 found[name] = of_column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from math import sqrt
@@ -16,23 +16,26 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import FAMILY_SCORES, parents_by_gain
+from gomea_bn.runtime.fit_clock import EDGES, NO_LIMIT, FitClock
 from gomea_bn.runtime.threads import in_spare_threads
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
 _N_SETS = 3
 # nats of the score beyond which a family is not judged: left-out rows of such edges lose more than their error
 _MOST_LOSS = 20.0
+# of the seconds that a fit has left
+_SHARE_OF_TIME = 0.35
 
 
 def simplest_network(
-    network: DiscretizedBayesNet, table: Table, *, line: str, random_state: int
+    network: DiscretizedBayesNet, table: Table, *, line: str, random_state: int, clock: FitClock = NO_LIMIT
 ) -> DiscretizedBayesNet:
     """Return a network without the edges that left-out rows do not need, or the network itself.
 
     The parents of every column go in the order in which they add least to the score ("parents" of the metadata; others
     stay), the one of all columns that adds least first. A column keeps its parents as soon as the loss of all columns
     together exceeds one standard error, or the next one adds more than 20 nats. Of a long table 20,000 random rows
-    judge.
+    judge. Edges that nobody has judged when the time of the clock is up stay.
 
     The density is that of the conditionals: the mixture of tables over several sets of cuts and of the line, each with
     the row left out. Differences are paired by row. The rule is that of Breiman et al., "Classification and Regression
@@ -44,7 +47,7 @@ def simplest_network(
     if min(weakest, default=np.inf) > _MOST_LOSS:
         return network
     path = _Path(network, table, line, random_state)
-    path.descend()
+    path.descend(clock.part(_SHARE_OF_TIME).late(EDGES))
     if not path.removed:
         return network
     losses = [loss for _, loss in path.removed]
@@ -118,15 +121,15 @@ class _Path:
         """Return the mean loss of log density of a left-out row, and its standard error."""
         return _mean_and_error(self.difference)
 
-    def descend(self) -> None:
-        """Remove edges as long as the loss is within one standard error."""
+    def descend(self, is_late: Callable[[], bool] = lambda: False) -> None:
+        """Remove edges as long as the loss is within one standard error, and it is not late."""
         queue: list[tuple[float, int]] = []
         waiting = [parents_by_gain(self.network, child) for child in self.network.names]
         present: dict[int, NDArray[np.float64]] = {}
         for v, parents in enumerate(waiting):
             if parents:
                 heappush(queue, (parents[-1][1], v))
-        while queue and queue[0][0] <= _MOST_LOSS:
+        while queue and queue[0][0] <= _MOST_LOSS and not is_late():
             loss, v = heappop(queue)
             child = self.network.names[v]
             gone = [p for (p, c), _ in self.removed if c == child]

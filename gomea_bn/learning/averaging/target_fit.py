@@ -22,6 +22,7 @@ from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives,
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curves import LevelFunctions, SmoothFunctions
+from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock
 
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
@@ -42,6 +43,8 @@ _MOST_LEVERAGE = 0.999
 # rows by which parents are chosen, and products of numbers that leaving out each of them may take
 _MOST_ROWS, _MOST_PRODUCTS = 20_000, 2e9
 _FEWEST_ROWS = 1_000
+# seconds that the choice takes for a value
+_SECONDS_OF_VALUE = 2.5e-5
 _SEED = 20261129
 
 Widths = tuple[int, ...]
@@ -356,11 +359,12 @@ def chosen_parents(
     known: Mapping[str, NDArray[np.bool_]],
     scales: Mapping[str, ProbabilityScale],
     rules: TargetRules,
+    clock: FitClock = NO_LIMIT,
 ) -> ChosenParents:
     """Return the parents of a target under which left-out rows lose least, within some rules.
 
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
-    table, or one with many columns, some random rows choose.
+    table, or one with many columns, some random rows choose, and fewer where the clock leaves little time.
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
@@ -375,6 +379,8 @@ def chosen_parents(
     followed = _followed(target, columns, scales, n_levels)
     n_terms = sum(of.rows.shape[1] for of in terms.values())
     n_rows = min(_MOST_ROWS, max(int(_MOST_PRODUCTS / followed.products(n_terms)), _FEWEST_ROWS))
+    seconds = _SECONDS_OF_VALUE * len(terms)
+    n_rows = clock.affordable(min(n_rows, table.n_rows), seconds, _FEWEST_ROWS, PARENTS)
     if table.n_rows > n_rows:
         some = np.sort(np.random.default_rng(_SEED).permutation(table.n_rows)[:n_rows])
         followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}

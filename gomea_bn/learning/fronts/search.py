@@ -51,6 +51,7 @@ from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, judg
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
 from gomea_bn.texts import listed
@@ -233,7 +234,7 @@ def single_network(
     table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table; see `search`."""
-    found = search(table, options, settings, began=began, share=share)
+    found = search(table, options, settings, clock=FitClock(None, began), share=share)
     problem, learned = found.problem, found.network
     rows, position = table, {name: v for v, name in enumerate(table.names)}
     network = learned.over(table, pseudo_count="auto", metadata=learned.record)

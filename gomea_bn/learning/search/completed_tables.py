@@ -35,6 +35,7 @@ from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
@@ -174,16 +175,17 @@ def with_completions(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
+    clock: FitClock = NO_LIMIT,
 ) -> Found:
     """Return what a search on rows with missing values has found after searches on completed rows.
 
     The search had `limits_before`. If cuts are priced, graph and cuts are searched on completed tables, and new cuts
     enter the libraries of the problem; otherwise the graph on completed rows. Limits are those of all searches
-    together.
+    together, and the clock is that of the whole fit.
     """
     if not problem.first_cuts:
         result = on_completed_rows(problem, table, result, settings)
-        return Found(problem, *with_shown_cuts(problem, result))
+        return Found(problem, *with_shown_cuts(problem, result, clock))
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
     n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
     n_left = n_tables + _N_WITH_CURVES * has_curves
@@ -196,7 +198,7 @@ def with_completions(
     if has_curves and not budget.is_spent and not is_short:
         found, result = _with_curves(problem, table, options, result, settings)
     if found is None:
-        return Found(problem, *with_shown_cuts(problem, result))
+        return Found(problem, *with_shown_cuts(problem, result, clock))
     return replace(found, result=result)
 
 

@@ -15,6 +15,7 @@ from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
@@ -26,25 +27,27 @@ def search(
     options: LearningOptions,
     settings: SearchSettings,
     *,
-    began: float,
+    clock: FitClock,
+    after: float = 0.0,
     share: float = 1.0,
     start: NetworkLike | None = None,
 ) -> Found:
     """Search for the best network of a table, whose rows stand in the order of the search.
 
     Ctrl-C ends the search that is running, and what has been found is completed. The limits of the settings are those
-    of everything together: they pay for a share of the seconds that the preparation of the table takes, which began at
-    the time `began` of `perf_counter`. `start` is a network from whose graph and cuts the search begins.
+    of everything together: they pay for a share of the seconds that the preparation of the table takes, which began
+    with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from
+    whose graph and cuts the search begins.
     """
     deadline = np.inf
     most = settings.limits.max_seconds
     if most is not None and (settings.of_sample or ranks_pairs(table)):
-        deadline = began + _SHARE_OF_PREPARATION * most
+        deadline = clock.began + _SHARE_OF_PREPARATION * most
     problem = learning_problem(table, options, deadline=deadline)
     is_cut_short = perf_counter() > deadline
     settings = replace(
         settings,
-        limits=limits_after_preparation(settings.limits, share * (perf_counter() - began)),
+        limits=limits_after_preparation(settings.limits, share * (perf_counter() - clock.began), after),
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     first = settings.part("search")
@@ -62,9 +65,9 @@ def search(
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
         if fills_gaps:
-            found = with_completions(problem, table, options, result, settings.part("completions"))
+            found = with_completions(problem, table, options, result, settings.part("completions"), clock)
         else:
-            found = Found(problem, *with_shown_cuts(problem, result))
+            found = Found(problem, *with_shown_cuts(problem, result, clock))
     if is_cut_short:
         found.result.statistics["preparation_cut_short"] = 1
     return replace(found, result=reported(found.result, found.problem.scorer.constant_score))

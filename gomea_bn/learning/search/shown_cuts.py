@@ -30,6 +30,7 @@ from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.fit_clock import NO_LIMIT, SHOWN_CUTS, FitClock
 from gomea_bn.runtime.limits import Result
 
 
@@ -77,6 +78,8 @@ _MOST_ROUNDS = 3
 # columns and rows beyond which there is one start, since the choice follows the search and its clock
 _MOST_COLUMNS_OF_STARTS = 40
 _MOST_ROWS_OF_STARTS = 20_000
+# of the seconds that a fit has left after the search
+_SHARE_OF_TIME = 0.25
 # passes over the columns in a round of the best start
 _MOST_PASSES = 3
 # most bins of a column in a family with curves, so that people can read its table
@@ -127,13 +130,16 @@ class Found:
     conditionals: Conditionals | None = None
 
 
-def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedNetwork, Result]:
+def with_shown_cuts(
+    problem: StructureProblem, result: Result, clock: FitClock = NO_LIMIT
+) -> tuple[LearnedNetwork, Result]:
     """Return the network of a search, and its result with the seconds that the choice of cuts took.
 
     Without curves the cuts are those of the search. If columns follow curves, cuts are chosen for the score by tables
     alone, and change the libraries of the problem. The table of such a column has those of its parents that raise the
     score, its table parents. Cuts and table parents take turns: the cuts of one column after another are the best ones
     given those of all others. In the end every column with an edge has at least two bins, if its limits allow them.
+    The choice takes a quarter of the seconds that a clock has left.
     """
     began = perf_counter()
     edges = learned_edges(problem, result.X)
@@ -153,7 +159,7 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
     choice = _ShownCuts(tables, edges, follows, cuts)
-    choice.climb()
+    choice.climb(clock.part(_SHARE_OF_TIME).late(SHOWN_CUTS))
     choice.make_readable()
     genotype = choice.genotype()
     by_tables = tables.scorer.score(tables.families(genotype))
@@ -285,15 +291,17 @@ class _ShownCuts:
         edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
         return self.tables.genotype(edges, self._policies)
 
-    def climb(self) -> None:
-        """Choose cuts and table parents in turns, from several starts, until the score by tables rises no more."""
+    def climb(self, is_late: Callable[[], bool]) -> None:
+        """Choose cuts and table parents in turns, from several starts, until the score rises no more or it is late."""
         first, best, best_score = list(self.parents), (self.cuts, self.parents), -np.inf
         for cuts in self._starts():
+            if best_score > -np.inf and is_late():
+                break
             self._set_all(cuts)
             self.parents = list(first)
             for _ in range(_ROUNDS_OF_START):
                 self._choose_parents()
-                self._choose_cuts(1)
+                self._choose_cuts(1, is_late)
             self._choose_parents()
             score = float(self.tables.scorer.score(self.tables.families(self.genotype())).sum())
             if score > best_score:
@@ -301,7 +309,7 @@ class _ShownCuts:
         self._set_all(best[0])
         self.parents = best[1]
         for _ in range(_MOST_ROUNDS):
-            if not (self._choose_cuts(_MOST_PASSES) | self._choose_parents()):
+            if is_late() or not (self._choose_cuts(_MOST_PASSES, is_late) | self._choose_parents()):
                 break
 
     def make_readable(self) -> None:
@@ -346,8 +354,11 @@ class _ShownCuts:
                 changed = True
         return changed
 
-    def _choose_cuts(self, most_passes: int) -> bool:
-        """Give one column after another its best cuts, given the table parents; return whether any cuts change."""
+    def _choose_cuts(self, most_passes: int, is_late: Callable[[], bool]) -> bool:
+        """Give one column after another its best cuts, given the table parents; return whether any cuts change.
+
+        Once it is late, columns keep their cuts.
+        """
         graph = ParentSets(self.parents)
         passes = DueColumns(self.movable, graph, most_passes)
         changed = False
@@ -362,6 +373,8 @@ class _ShownCuts:
                 tuple((family, graph.parents[family]) for family in sorted(families)),
             )
             if key not in self._solved:
+                if is_late():
+                    return 0, -np.inf, None
                 around = graph.neighbourhood(v, self._coded)
                 most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
                 most = min(most, around.most_bins(self.tables.max_table_cells))

@@ -12,7 +12,7 @@ from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.effects import shows_effects
-from gomea_bn.network.recorded import checks_text, known_text, ordered_parents
+from gomea_bn.network.recorded import checks_text, cut_short_text, known_text, ordered_parents
 from gomea_bn.network.tables import MOST_SHOWN_CELLS, value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
 
@@ -133,7 +133,7 @@ def _left_out(network: NetworkLike) -> list[str]:
             f"{'it' if len(edges) == 1 else 'them'}; left-out rows {verb} {amount(abs(record['nats']))} nats a row, "
             f"with a standard error of {amount(record['error'])}.",
         ]
-    for text in filter(None, (evidence_text(network), checks_text(network))):
+    for text in filter(None, (evidence_text(network), cut_short_text(network), checks_text(network))):
         lines += ["", text]
     return lines
 

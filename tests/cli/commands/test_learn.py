@@ -26,6 +26,7 @@ from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.runtime.environment import cpu_name
+from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.sources import source_digest
 
 
@@ -57,7 +58,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_families", interrupted)
+    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_in_time", interrupted)
     out = tmp_path / "run"
     result = ok("learn", table, *QUICK, "--out", out)
     assert (
@@ -71,7 +72,9 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     assert set(json.loads(learn(table, *QUICK, "--json").stdout)) == {"run", "network"}
 
 
-def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
+def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path, monkeypatch):
+    # the limit ends the search, and cuts nothing short after it
+    monkeypatch.setattr("gomea_bn.learning.learner.FitClock", lambda _seconds: FitClock())
     ok("learn", table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["stopped_by"] == "max_seconds"

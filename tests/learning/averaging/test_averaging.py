@@ -291,7 +291,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     def interrupted(*_arguments: Any, **_options: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_families", interrupted)
+    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_in_time", interrupted)
     learner = BayesNetLearner(**QUICK)
     with pytest.warns(
         GomeaBnWarning, match="interrupted\\. network_ has tables alone, counted from the rows"
@@ -303,6 +303,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     assert {name for name in vars(learner) if name.endswith("_")} == fitted
     assert learner.stopped_by_ == plain.stopped_by_
     assert learner.score(frame) == plain.score(frame)
+    monkeypatch.undo()
     assert average_families(learner.network_, learner.table_).conditionals is not None
 
 

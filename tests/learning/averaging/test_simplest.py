@@ -13,6 +13,7 @@ from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.runtime.fit_clock import EDGES, FitClock
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
 
@@ -55,6 +56,13 @@ def test_a_false_edge_goes_and_a_true_one_stays() -> None:
     averaged = average_families(simple, frame, random_state=0)
     assert averaged.edges == simple.edges
     assert averaged.metadata["left_out_edges"] == record
+
+
+def test_edges_that_nobody_judges_in_time_stay() -> None:
+    clock, network = FitClock(1e-9), with_false_edge(rows())
+    late = simplest_network(network, read_table(rows()), line="auto", random_state=0, clock=clock)
+    assert late.edges == network.edges
+    assert clock.cut_short == [EDGES]
 
 
 def test_the_loss_is_that_of_tables_counted_without_each_row() -> None:

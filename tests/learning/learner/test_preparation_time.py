@@ -24,6 +24,9 @@ def test_a_search_has_the_seconds_that_are_left():
     limits = Limits(max_seconds=10.0, max_evaluations=5)
     # 1.2 s stay for the tables
     assert limits_after_preparation(limits, 4.0).max_seconds == pytest.approx(4.8)
+    # or for all that follows, if that takes longer
+    assert limits_after_preparation(limits, 4.0, 1.0).max_seconds == pytest.approx(4.8)
+    assert limits_after_preparation(limits, 1.0, 6.0).max_seconds == pytest.approx(3.0)
     # a quarter of the limit, however long the preparation took
     assert limits_after_preparation(limits, 100.0).max_seconds == pytest.approx(2.5)
     assert limits_after_preparation(Limits(max_evaluations=5), 4.0) == Limits(max_evaluations=5)
@@ -81,9 +84,9 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
     monkeypatch.setattr("gomea_bn.learning.options.source_table", slow)
     seconds_before: list[float] = []
 
-    def noting(limits: Limits, seconds: float) -> Limits:
+    def noting(limits: Limits, seconds: float, after: float) -> Limits:
         seconds_before.append(seconds)
-        return limits_after_preparation(limits, seconds)
+        return limits_after_preparation(limits, seconds, after)
 
     monkeypatch.setattr("gomea_bn.learning.search.search.limits_after_preparation", noting)
     x = np.linspace(0.0, 1.0, 40) ** 2

@@ -1,0 +1,100 @@
+"""The clock of a whole fit, and what it has cut short so that the fit ends in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from time import perf_counter
+from typing import Self
+
+SHOWN_CUTS = "the choice of shown cuts"
+EDGES = "the judgement of edges by left-out rows"
+SETS_OF_CUTS = "several sets of cuts"
+ROWS = "rows of effects"
+MIXTURES = "mixtures of lines"
+ODDS = "odds of cells"
+PARENTS = "rows that choose the parents of the target"
+COPIES = "effects over copies of rows"
+DRAWS = "draws of the checks"
+
+ORDER = (MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+"""What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
+
+# share of the limit by which a fit may be late
+_LATER = 0.1
+
+
+class FitClock:
+    """The seconds that a fit has left, and the names of what they cut short.
+
+    Without a limit nothing is cut short. `began` is a time of `perf_counter`; the present one by default.
+    """
+
+    def __init__(self, max_seconds: float | None = None, began: float | None = None) -> None:
+        self.began = perf_counter() if began is None else began
+        self.max_seconds = max_seconds
+        self._end = inf if max_seconds is None else self.began + max_seconds
+        self._short: set[str] = set()
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left, below 0 if there are none, and infinity without a limit."""
+        return self._end - perf_counter()
+
+    @property
+    def cut_short(self) -> list[str]:
+        """Return what has been cut short, in the order in which it goes."""
+        return [name for name in ORDER if name in self._short]
+
+    def wait(self, seconds: float) -> None:
+        """Leave some seconds uncounted, such as those of the compiler."""
+        self.began += seconds
+        self._end += seconds
+
+    def note(self, name: str) -> None:
+        """Note that something has been cut short."""
+        self._short.add(name)
+
+    def before(self, seconds: float) -> Self:
+        """Return the clock of work that leaves some seconds to what follows it."""
+        return self._until(self._end - seconds)
+
+    def whole(self) -> Self:
+        """Return the clock of work without which a network says little: it leaves nothing, and may be a little late."""
+        late = _LATER * (self.max_seconds or 0.0)
+        return self._until(self._end if self.max_seconds is None else self.began + self.max_seconds + late)
+
+    def part(self, share: float) -> Self:
+        """Return the clock of work that may take a share of the seconds that are left."""
+        return self._until(self._end if self._end == inf else perf_counter() + share * max(self.left, 0.0))
+
+    def late(self, name: str) -> Callable[[], bool]:
+        """Return a function that says whether time is up, and then notes that something has been cut short."""
+
+        def is_late() -> bool:
+            if self.left > 0:
+                return False
+            self.note(name)
+            return True
+
+        return is_late
+
+    def affordable(self, n: int, seconds: float, least: int, name: str) -> int:
+        """Return how many of `n` pieces of work that take some seconds each are affordable, at least `least`."""
+        # without a limit
+        if seconds * n <= self.left:
+            return n
+        fewer = max(int(max(self.left, 0.0) / seconds), least)
+        if fewer >= n:
+            return n
+        self.note(name)
+        return fewer
+
+    def _until(self, end: float) -> Self:
+        clock = type(self)(self.max_seconds, self.began)
+        clock._end, clock._short = end, self._short
+        return clock
+
+
+NO_LIMIT = FitClock()
+"""The clock of a fit that has all the time."""
