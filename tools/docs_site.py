@@ -37,7 +37,7 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         {
             "gomea_bn": (
                 "BayesNetLearner", "BayesNetEnsemble", "ExpertKnowledge", "Checkpoint", "GomeaBnError",
-                "GomeaBnWarning",
+                "GomeaBnWarning", "RowsDiffer",
             ),
             "gomea_bn.learning": (
                 "Averaged", "EdgeSearch", "OptimalCuts", "Scoring", "stability", "Stability", "learner_of_options",

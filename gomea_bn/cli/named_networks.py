@@ -16,7 +16,6 @@ from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
 from gomea_bn.runtime.files import finish_exchange, read_json
@@ -313,6 +312,8 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
         weight=source.get("weight") if isinstance(source, dict) else None,
         groups=groups,
     )
+    from gomea_bn.data.groups import rows_to_search_in_groups
+
     with failing(UNUSABLE_DATA):
         return rows_to_search_in_groups(table)
 

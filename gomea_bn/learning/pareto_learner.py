@@ -106,7 +106,7 @@ class ParetoBayesNetLearner(FrontParameters):
         How to treat missing values. "available": the search for a single network uses them as `BayesNetLearner` does,
         draws from its network fill the missing cells once, and the front is that of the filled rows. "error" raises,
         and "drop" drops rows with missing or infinite values.
-    cut_points, max_indegree, knowledge, kinds, max_levels, edge_search
+    cut_points, groups, max_indegree, knowledge, kinds, max_levels, edge_search
         As of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same

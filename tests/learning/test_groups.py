@@ -155,7 +155,7 @@ def test_tables_count_all_rows():
     searched = learner.table_.columns[learner.table_.names.index("visit")].values
     # those of the rows searched are off
     assert abs(np.mean(searched == 0) - 0.4) > 0.02
-    assert learner.network_.query(["visit"])["early"] == pytest.approx(0.4, abs=1e-3)
+    assert learner.network_.query(["visit"])["early"] == pytest.approx(0.4, abs=1e-2)
     assert learner.network_.metadata["left_out_columns"] == {"person": "it names the groups of the rows"}
 
 

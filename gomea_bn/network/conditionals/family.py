@@ -170,15 +170,6 @@ class Stack:
         """Return the members as values that JSON can hold."""
         return [{"weight": weight, **fitted.to_content()} for weight, fitted in self.members]
 
-    @classmethod
-    def from_content(cls, content: Any) -> Stack:
-        """Return the stack that JSON values describe; raises `GomeaBnError` for others."""
-        from gomea_bn.network.conditionals.kinds import fitted_from_content
-
-        if not isinstance(content, list) or not all(isinstance(member, Mapping) for member in content):
-            raise GomeaBnError(f"A stack must be a list of objects, got {content!r:.80}.")
-        return cls(tuple((member.get("weight"), fitted_from_content(member)) for member in content))
-
 
 class Family:
     """The density of a column given its parents.

@@ -214,7 +214,7 @@ class FamilyOdds(Fitted):
 
     @classmethod
     def parts_of(cls, content: Any) -> dict[str, Any]:
-        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        """Return the parts that JSON values describe, the stack as one; raises `GomeaBnError` for other values."""
         is_known = isinstance(content, Mapping) and {"stack", "odds"} <= set(content)
         odds = content["odds"] if is_known else None
         if not isinstance(odds, list) or not all(
@@ -225,7 +225,7 @@ class FamilyOdds(Fitted):
                 "fields parent, logs."
             )
         return {
-            "stack": Stack.from_content(content["stack"]),
+            "stack": content["stack"],
             "cuts": content.get("cut_points"),
             "odds": tuple(CellOdds(one["parent"], one.get("cut_points"), one["logs"]) for one in odds),
         }
@@ -322,7 +322,8 @@ class _WithOdds(Density):
         return np.asarray(generator.uniform(parts[codes], parts[codes + 1]), np.float64)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        return self._family.bends(parent)
+        cuts = [one.cuts for one in self._fitted.odds if one.parent == parent and one.cuts is not None]
+        return np.unique(np.concatenate([self._family.bends(parent), *cuts]))
 
     def jumps(self, name: str) -> NDArray[np.float64]:
         cuts = [one.cuts for one in self._fitted.odds if one.parent == name and one.cuts is not None]

@@ -12,6 +12,7 @@ from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Stack
 from gomea_bn.network.conditionals.family_table import counts_content
+from gomea_bn.network.conditionals.kinds import stack_from_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -199,7 +200,7 @@ def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
 
 def _stack_of(name: str, content: Any) -> Stack:
     with prefixed_errors(f"stack of '{name}'"):
-        return Stack.from_content(content)
+        return stack_from_content(content)
 
 
 def _of_averaged(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     CellEngine,
@@ -42,7 +41,6 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
-from gomea_bn.network.inference.row_notes import row_note
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
@@ -248,6 +246,8 @@ def note_interval(
         # they were given for the answer
         simplefilter("ignore", GomeaBnWarning)
         stated = reader.stated(evidence).evidence
+    from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
+
     sureness = AnswerErrors(network, name, np.eye(network.cardinality(name)))
     try:
         errors = sureness.errors(stated)[0]
@@ -280,6 +280,8 @@ def note_rows(
     n_cells = int(np.prod([network.cardinality(name) for name in names]))
     is_distribution = len(answer) == n_cells and isinstance(answer, pd.Series)
     errors = [float(answer.attrs.get(key, 0.0)) for key in ("standard_error", "resolution_error")]
+    from gomea_bn.network.inference.row_notes import row_note
+
     note = row_note(
         network,
         names,

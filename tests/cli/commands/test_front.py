@@ -283,7 +283,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
         "curves": "none", "misfit": "in-sample", "cut_cost": 0.25, "single_share": 0.5,
-        "single_evaluations": 2, "verbose": False,
+        "single_evaluations": 2, "verbose": False, "groups": None,
         "patience": 3.0, "sample_rows": 5_000,
     }  # fmt: skip
     assert read_front(tmp_path / "front").record["expert_source"] == {

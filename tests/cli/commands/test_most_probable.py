@@ -58,7 +58,7 @@ def test_wrong_use_is_refused(network):
 
 
 def test_statements_and_rows_are_explained_alike(network, rows):
-    explanation = network.explain("b", row=rows.iloc[3])
+    explanation = network.with_rows("rows.csv").explain("b", row=rows.iloc[3])
     assert (
         ok("explain", "net.json", "--target", "b", "--data", "rows.csv", "--row", 3).stdout
         == f"{explanation}\n"

@@ -71,7 +71,7 @@ def test_columns_that_tell_something_enter_one_after_another(found):
     # one level has its own amount, which the others share
     logit = lines_of(network)["y"]
     of_a, of_b, of_d = logit.terms.functions
-    amounts = (of_d.matrix @ logit.coefficients[-of_d.size :]).tolist()
+    amounts = (of_d.matrix @ logit.coefficients[0, -of_d.size :]).tolist()
     assert len(set(amounts)) == 2
     assert amounts.count(amounts[network.levels["d"].index("q")]) == 1
     # the bend of b is the fourth term

@@ -106,11 +106,11 @@ def test_a_killed_run_goes_on_without_counting_again(
     # the rows of cells are counted before the first pass, and once more for every coding
     assert len(counted) + first <= expected["passes"] + expected["readings"]
     assert record["readings"] <= expected["readings"] + 2
-    # what has ended gives its result again; its tables are counted
+    # what has ended gives its result again; its tables are counted, and the rows next to its answers
     n_counts, counted = -1, []
     again = replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, resume=True))
     assert again.network_ == fit.network_
-    assert len(counted) == 1
+    assert len(counted) == 2
 
 
 def test_a_checkpoint_of_other_rows_or_options_is_refused(frame, learner, tmp_path) -> None:
