@@ -29,6 +29,8 @@ from gomea_bn.problems.curves import CurveSizes, LevelFunctions, NumberFunctions
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
+# of moments, as a share
+_ROUNDING = 1e-9
 # fewest rows per group that has a variance of its own
 _ROWS_PER_GROUP = 10
 _STEPS = 4
@@ -293,7 +295,13 @@ def left_out_residuals(
     residual of a row that is left out is e / (1 - h) with its residual e and leverage h (PRESS: Allen, "The
     relationship between variable selection and data augmentation", 1974).
     """
-    factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
+    moments = design.T @ design + np.diag(precisions)
+    try:
+        factor = scipy.linalg.cholesky(moments, lower=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        # weights of rows from 1 to 10^16 leave nothing but rounding of some directions
+        ridge = _ROUNDING * np.diagonal(moments)
+        factor = scipy.linalg.cholesky(moments + np.diag(ridge), lower=True, check_finite=False)
     # without the checks of SciPy's own functions, which take longer than the work
     coefficients, _ = scipy.linalg.lapack.dpotrs(factor, design.T @ z, lower=True)
     half, _ = scipy.linalg.lapack.dtrtrs(factor, design.T, lower=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from command_line import ok, refused
+from command_line import ok, refused, refused_last
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.discretization.cut_files import write_cut_file
@@ -117,7 +117,7 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
     refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
-    assert "Continuous columns of a table in pieces need cuts: a, b." in refused(
+    assert "Continuous columns of a table in pieces need cuts: a, b." in refused_last(
         3, "fit", "edges.csv", "rows", "-o", "x.json"
     )
     of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
