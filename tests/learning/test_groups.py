@@ -133,8 +133,8 @@ def test_the_rows_searched_do_not_depend_on_places_names_and_units(seed):
     other = frame.iloc[order][["dose", "smoker", "person", "age", "response", "sex", "weight"]]
     other = other.assign(person=[f"p{value:.0f}" for value in 7 - other["person"]], age=other["age"] * 365.25)
     first, second = (rows_to_search_in_groups(read_table(rows, groups="person")) for rows in (frame, other))
-    values = [np.sort(t.columns[t.names.index("dose")].values) for t in (first, second)]
-    np.testing.assert_array_equal(*values)
+    doses, others = (np.sort(t.columns[t.names.index("dose")].values) for t in (first, second))
+    np.testing.assert_array_equal(doses, others)
 
 
 def test_edges_between_independent_columns_of_persons_vanish():
@@ -264,7 +264,12 @@ def test_fronts_and_estimators_take_groups():
     frame = persons(40, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GomeaBnWarning)
-        options = {"max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1}
+        options: dict[str, Any] = {
+            "max_seconds": None,
+            "max_evaluations": 300,
+            "single_evaluations": 200,
+            "random_state": 1,
+        }
         front = ParetoBayesNetLearner(**options, groups="person").fit(frame)
         learner = BayesNetLearner(**{**OPTIONS, "max_evaluations": 200}, groups="person")
         classifier = BayesNetClassifier(learner, structure="naive").fit(

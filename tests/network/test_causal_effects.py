@@ -286,6 +286,7 @@ def test_a_graph_without_cuts_gets_cuts_and_conditionals():
     assert network.cut_points["z"].tolist() == [0.0]
     assert len(network.cut_points["y"]) >= 2
     assert network.conditionals is not None
-    counted = network_of_graph(read_table(frame), EDGES, network.cut_points)
+    cuts = {name: of_column.tolist() for name, of_column in network.cut_points.items()}
+    counted = network_of_graph(read_table(frame), EDGES, cuts)
     assert counted.conditionals is None
     assert network.score(frame) > counted.score(frame)

@@ -86,7 +86,7 @@ def test_rows_are_those_that_satisfy_the_findings(network: DiscretizedBayesNet) 
 def test_the_network_answers_for_the_bins_of_numbers(network: DiscretizedBayesNet) -> None:
     low, high = network.cut_points["x"][1:3]
     number = network.query("z", {"x": (low + high) / 2}).attrs["rows"]
-    of_bin = network.query("z", {"x": pd.Interval(low, high)})
+    of_bin: Any = network.query("z", {"x": pd.Interval(low, high)})
     assert number["network"] == pytest.approx(of_bin.tolist(), abs=0.01)
     assert number["shares"] == of_bin.attrs["rows"]["shares"]
     assert of_bin.attrs["rows"]["network"] == of_bin.tolist()
@@ -169,17 +169,19 @@ def test_files_keep_counts_of_one_and_two_findings(network: DiscretizedBayesNet)
     read = DiscretizedBayesNet.from_json(network.to_json())
     assert isinstance(read.row_source, KeptCounts)
     cut = float(network.cut_points["x"][1])
-    for given in (
+    stated: tuple[dict[str, Any], ...] = (
         {},
         {"w": "a"},
         {"x": 0.3, "w": {"a", "c"}},
         {"x": pd.Interval(cut, np.inf)},
         {"y": 0.0, "x": 0.0},
-    ):
+    )
+    for given in stated:
         assert read.query("z", given).attrs["rows"] == network.query("z", given).attrs["rows"]
     joint = read.query(["w", "z"], {"x": 0.3}).attrs["rows"]
     assert joint["shares"] == network.query(["w", "z"], {"x": 0.3}).attrs["rows"]["shares"]
-    for given in ({"x": (0.1, 0.4)}, {"x": 0.3, "y": 0.2, "w": "a"}):
+    without: tuple[dict[str, Any], ...] = ({"x": (0.1, 0.4)}, {"x": 0.3, "y": 0.2, "w": "a"})
+    for given in without:
         note = read.query("z", given).attrs["rows"]
         assert note["rows"] is None
         assert "with_rows" in note["words"]

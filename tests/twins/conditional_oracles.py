@@ -273,7 +273,8 @@ def random_fixed_value(rng: np.random.Generator, around: Around) -> FixedValue:
 def random_odds(rng: np.random.Generator, around: Around) -> FamilyOdds:
     """Return a random conditional of another kind, with odds by "w", by "g", or by both."""
     if around.support is None:
-        base, cuts = random_logit(rng, around), None
+        base: Fitted = random_logit(rng, around)
+        cuts = None
     else:
         base = random_effects(rng, around) if rng.integers(2) else random_table(rng, around)
         cuts = np.sort(rng.uniform(*around.support, rng.integers(1, 4)))

@@ -1,7 +1,6 @@
 """Cuts and scores in memory that networks of tables in pieces are compared with."""
 
 from dataclasses import replace
-from time import perf_counter
 
 import pandas as pd
 
@@ -12,6 +11,7 @@ from gomea_bn.learning.many_rows import Improvement, opened_counter
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.runtime.fit_clock import NO_LIMIT
 
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:
@@ -46,4 +46,4 @@ def network_of_sample(learner, fit):
 def score_over_all_rows(learner, source, network) -> float:
     """Return the score of a network by counts over all rows of a table in pieces."""
     with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-        return Improvement(learner, source, counter, None, perf_counter()).score_of(network)
+        return Improvement(learner, source, counter, None, NO_LIMIT).score_of(network)

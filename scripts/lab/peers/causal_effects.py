@@ -48,14 +48,14 @@ def regression_effect(
         slopes = means * (1 - means) if is_binary else np.ones(len(rows))
         information = rows.T @ (slopes[:, None] * rows)
         beta = beta + np.linalg.solve(information, rows.T @ (outcome - means))
-    means = [1 / (1 + np.exp(-design(v) @ beta)) if is_binary else design(v) @ beta for v in values]
+    answers = [1 / (1 + np.exp(-design(v) @ beta)) if is_binary else design(v) @ beta for v in values]
     gradients = [
         ((m * (1 - m) if is_binary else np.ones(len(m)))[:, None] * design(v)).mean(axis=0)
-        for m, v in zip(means, values, strict=True)
+        for m, v in zip(answers, values, strict=True)
     ]
     fitted = 1 / (1 + np.exp(-rows @ beta)) if is_binary else rows @ beta
     scores = rows * (outcome - fitted)[:, None] @ np.linalg.inv(information)
-    change = means[1] - means[0]
+    change = answers[1] - answers[0]
     terms = change - change.mean() + len(rows) * scores @ (gradients[1] - gradients[0])
     half = _HALF_WIDTH * float(terms.std()) / len(rows) ** 0.5
     mean = float(change.mean())

@@ -38,7 +38,7 @@ def of_levels(frame: pd.DataFrame) -> DiscretizedBayesNet:
 
 
 def table_of(frame: pd.DataFrame) -> Table:
-    return read_table(frame, kinds=dict.fromkeys(frame, "discrete"))
+    return read_table(frame, kinds=dict.fromkeys(map(str, frame), "discrete"))
 
 
 @pytest.fixture(scope="module")

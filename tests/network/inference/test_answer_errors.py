@@ -34,6 +34,7 @@ def test_answers_depend_on_requisite_tables_alone(seed):
     known = {name: row[name] for name in others[: seed % 4]}
     # a set of levels or an interval says something of its column, not its value
     hinted = others[seed % 4]
+    some: Any
     if hinted in network.levels:
         some = set(network.levels[hinted][:-1]) or set(network.levels[hinted])
     else:
@@ -70,7 +71,7 @@ def test_every_finding_adds_the_misfit_of_the_target(share):
         findings = {name: row[name] for name in others[:n]}
         assert network.query(target, findings, interval=0.9).attrs["interval"]["misfit"] == share
         probabilities = network.query(target, findings, cells="bins").to_numpy()
-        for level, p in zip(network.levels[target], probabilities, strict=True):
+        for level, p in zip(network.levels[target], probabilities.tolist(), strict=True):
             both = [of.explain(target, findings, state=level).interval for of in (plain, network)]
             if min(low for low, _ in both) == 0 or max(high for _, high in both) == 1:
                 continue
