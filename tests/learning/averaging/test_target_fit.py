@@ -25,7 +25,7 @@ def weak_rows(n_rows: int, n_levels: int, seed: int = 0) -> pd.DataFrame:
     frame["g"], frame["n4"] = (np.array(["p", "q", "r"])[r.integers(0, 3, n_rows)] for _ in range(2))
     index = 0.6 * frame["a"] - 0.5 * frame["b"] + 0.8 * (frame["g"] == "q") + r.logistic(size=n_rows)
     codes = np.searchsorted(np.linspace(-0.5, 1.0, n_levels - 1), index).tolist()
-    return frame.assign(y=pd.Categorical.from_codes(codes, [f"k{k}" for k in range(n_levels)]))
+    return frame.assign(y=pd.Categorical([f"k{k}" for k in codes], [f"k{k}" for k in range(n_levels)]))
 
 
 def scales_of(table: Table) -> dict[str, ProbabilityScale]:

@@ -1,6 +1,7 @@
 """Intervals of answers: the tables that they depend on, the misfit that findings add, and one definition everywhere."""
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_every_finding_adds_the_misfit_of_the_target(share):
         findings = {name: row[name] for name in others[:n]}
         assert network.query(target, findings, interval=0.9).attrs["interval"]["misfit"] == share
         probabilities = network.query(target, findings, cells="bins").to_numpy()
-        for level, p in zip(network.levels[target], probabilities.tolist(), strict=True):
+        for level, p in zip(network.levels[target], map(float, probabilities), strict=True):
             both = [of.explain(target, findings, state=level).interval for of in (plain, network)]
             if min(low for low, _ in both) == 0 or max(high for _, high in both) == 1:
                 continue
