@@ -41,7 +41,7 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
             ),
             "gomea_bn.learning": (
                 "Averaged", "EdgeSearch", "OptimalCuts", "Scoring", "stability", "Stability", "learner_of_options",
-                "plain_options",
+                "plain_options", "network_of_graph",
             ),
         },
     ),

@@ -160,7 +160,7 @@ def _scores_of_methods(
     model = BayesNetClassifier(BayesNetLearner(max_seconds=seconds, curves="none"), random_state=0)
     answer = model.fit(x, y).predict_proba(new)
     sizes = [float(model.network_.n_parameters), float(len(model.network_.edges))]
-    sizes.append(min(model.losses_.values()) if model.losses_ else nan)
+    sizes.append(nan)
     methods[CLASSIFIER] = [
         *probabilistic_scores(answer, model.classes_, truth),
         *sizes,
