@@ -211,7 +211,7 @@ _LEAST_SHARE = 0.01
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
 # seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
-_SECONDS_AFTER_SEARCH = 8e-5
+_SECONDS_AFTER_SEARCH = 2e-4
 _MOST_AFTER_SEARCH = 0.65
 
 
