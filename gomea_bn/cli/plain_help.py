@@ -20,8 +20,8 @@ _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by command, the options that --help shows
 _MOST_USED = {
     "learn": (
-        "out", "max_seconds", "seed", "jobs", "quiet", "require", "forbid", "tier", "kind", "missing", "reading_file",
-        "discretizer", "max_indegree",
+        "out", "max_seconds", "seed", "jobs", "quiet", "target", "require", "forbid", "tier", "kind", "missing",
+        "reading_file", "max_indegree",
     ),
     "front": (
         "out", "max_seconds", "seed", "jobs", "quiet", "expert", "require", "target", "forbid", "kind", "missing",
