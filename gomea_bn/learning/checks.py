@@ -186,11 +186,13 @@ class Misfit:
         share, probability = counts[:, met] / of_other[met], network[:, met] / drawn[met]
         n = np.broadcast_to(1 / (1 / of_other[met] + 1 / (n_draws * drawn[met])), share.shape)
         spread = probability * (1 - probability)
-        told = n * spread >= _LEAST_VARIANCE
+        counted = n * spread >= _LEAST_VARIANCE
         noise = (n_met - 1) / n_met
-        self.excess += float((n[told] * np.square(share - probability)[told] / spread[told] - noise).sum())
-        self.n_shares += int(told.sum())
-        self.rows += float(n[told].sum())
+        self.excess += float(
+            (n[counted] * np.square(share - probability)[counted] / spread[counted] - noise).sum()
+        )
+        self.n_shares += int(counted.sum())
+        self.rows += float(n[counted].sum())
 
     @property
     def share(self) -> float | None:

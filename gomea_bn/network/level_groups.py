@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 MOST_LEVELS = 8
-"""Levels that are told one by one; more of them are told in groups."""
+"""Most levels that a sentence names each; more of them have groups."""
 
 MOST_GROUPS = 4
 
