@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gomea_bn.lazy import declared_names, lazy_names, need, offer, usable_names
 from gomea_bn.runtime.sources import __version__ as __version__
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 need({"gomea_bn.prediction.estimators": "sklearn"})
 _HOMES = declared_names(__file__)
-_public_name, __dir__ = lazy_names(__name__, {**_HOMES, "__version__": __name__})
+__getattr__, __dir__ = lazy_names(__name__, {**_HOMES, "__version__": __name__})
 __all__ = usable_names(_HOMES)
 
 # what methods of networks, tables and learners call of higher packages
@@ -73,16 +73,3 @@ offer(
         "test_graph": "gomea_bn.certainty.graph_tests",
     }
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name == "AveragedBayesNet":
-        from gomea_bn.errors import give_warning
-
-        give_warning(
-            "AveragedBayesNet is now DiscretizedBayesNet: networks have their conditionals. The next version drops "
-            "this name.",
-            DeprecationWarning,
-        )
-        name = "DiscretizedBayesNet"
-    return _public_name(name)

@@ -21,7 +21,6 @@ from gomea_bn.errors import (
     check_flag,
     check_integer,
     check_number,
-    give_warning,
     is_integer,
     is_real,
     nearest,
@@ -32,9 +31,6 @@ _Owner = TypeVar("_Owner", bound=object)
 
 class Parameters:
     """`get_params`, `set_params`, a short repr, and tags for scikit-learn's tools."""
-
-    former_options: ClassVar[tuple[str, ...]] = ()
-    """Parameters of the version before; see `without_effect`."""
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -95,9 +91,10 @@ def check_names(owner: object, constructor: Callable[..., None], names: Iterable
     A subclass may have a constructor of its own, with other parameters.
     """
     known = [name for name in inspect.signature(constructor).parameters if name != "self"]
+    hint_of = getattr(owner, "_hint_of", lambda name: "")
     for name in names:
         if name not in known:
-            hint = nearest(name, known) or f" It has {', '.join(known)}."
+            hint = hint_of(name) or nearest(name, known) or f" It has {', '.join(known)}."
             raise GomeaBnError(f"{type(owner).__name__} has no parameter {name!r}.{hint}")
 
 
@@ -112,30 +109,6 @@ def with_known_names(owner: type[_Owner]) -> type[_Owner]:
 
     setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
     return owner
-
-
-def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
-    """Return a decorator of a class whose constructor warns of parameters that only the version before had."""
-
-    def decorate(owner: type[_Owner]) -> type[_Owner]:
-        present = owner.__init__
-
-        @functools.wraps(present)
-        def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
-            for name in [name for name in parameters if name in names]:
-                del parameters[name]
-                give_warning(
-                    f"{name} of {owner.__name__} has no effect; the next version drops it.",
-                    DeprecationWarning,
-                )
-            check_names(self, present, parameters)
-            present(self, *arguments, **parameters)
-
-        setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
-        setattr(owner, "former_options", names)  # noqa: B010
-        return owner
-
-    return decorate
 
 
 @dataclass(frozen=True)

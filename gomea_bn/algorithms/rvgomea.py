@@ -50,7 +50,7 @@ from gomea_bn.operators.real_mixing import (
     initialise,
     vary,
 )
-from gomea_bn.parameters import without_effect
+from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, real_array
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
@@ -67,9 +67,7 @@ _ACCEPT_WORSE = 0.05
 _MOST_EXPLAINED = 1.0 - 1e-15
 
 
-@without_effect(
-    "accept_worse", "reselect", "singular", "multiplier_decrease", "deviation_threshold", "stall_limit"
-)
+@with_known_names
 @dataclass(frozen=True)
 class RVGOMEA(Scheme):
     """Gene-pool optimal mixing over real or mixed variables with the interleaved multi-start scheme.

@@ -1,4 +1,4 @@
-"""What the command `learn` computes after the search: repeated networks, and probabilities of edges."""
+"""What the command `confidence` computes of a learned network: repeated networks, and probabilities of edges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.running import limit, printed_warnings
+from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
 
@@ -21,73 +21,37 @@ if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint
 
 REPEAT_OPTIONS = {"n_networks": "--repeat"}
-"""Options of `learn` for repeated searches, by their names in Python, as `spelling` takes them."""
+"""Options for repeated searches, by their names in Python, as `spelling` takes them."""
 
 PROBABILITY_OPTIONS = {
     "bins": "--drawn-bins or --repeat",
-    "n_sweeps": "--confidence-sweeps",
-    "max_seconds": "--confidence-seconds",
+    "n_sweeps": "--max-sweeps",
+    "max_seconds": "--max-seconds",
 }
-"""Options of `learn` for probabilities of edges, by their names in Python."""
+"""Options for probabilities of edges, by their names in Python."""
 
-# folders of checkpoints within that of the search
+# folders of checkpoints
 _REPEATS, _PROBABILITIES = "repeats", "probabilities"
 
 
 @dataclass
 class AfterSearch:
-    """What `learn` computes after the search: repeated networks, and probabilities of edges.
+    """What is computed of a learned network: repeated networks, and probabilities of edges.
 
     Ctrl-C ends a part and keeps what is complete. `problem` is the error of a part that could not be computed, which
-    must not lose the network, and `problem_options` are that part's options. Each part has a checkpoint in a folder of
-    its own, within that of the search.
+    must not lose the other, and `problem_options` are that part's options. Each part has a checkpoint in a folder of
+    its own.
     """
 
-    confidence: bool
     draws_bins: bool
     n_repeats: int
-    n_sweeps: int = 20_000
-    max_seconds: float | None = 60.0
+    n_sweeps: int
+    max_seconds: float | None
     checkpoint: Checkpoint | None = None
     stability: Stability | None = None
     probabilities: EdgeProbabilities | None = None
     problem: GomeaBnError | None = None
     problem_options: Mapping[str, str] = field(default_factory=dict)
-    option_names: Mapping[str, str] = field(default_factory=lambda: PROBABILITY_OPTIONS)
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        confidence: bool,
-        draws_bins: bool,
-        n_repeats: int,
-        n_sweeps: int | None,
-        max_seconds: float | None,
-        checkpoint: Checkpoint | None,
-        option_names: Mapping[str, str] | None = None,
-    ) -> AfterSearch:
-        """Return what the options of the command ask for; None stands for limits that are not given.
-
-        Options of the probabilities without `--confidence` are an error.
-        """
-        given = {
-            "--drawn-bins": draws_bins,
-            "--confidence-seconds": max_seconds is not None,
-            "--confidence-sweeps": n_sweeps is not None,
-        }
-        for option, is_given in given.items():
-            if is_given and not confidence:
-                raise GomeaBnError(f"{option} applies to --confidence, which is not given.")
-        return cls(
-            confidence,
-            draws_bins,
-            n_repeats,
-            n_sweeps=cls.n_sweeps if n_sweeps is None else n_sweeps,
-            max_seconds=cls.max_seconds if max_seconds is None else limit(max_seconds),
-            checkpoint=checkpoint,
-            option_names=option_names or PROBABILITY_OPTIONS,
-        )
 
     def check(self) -> None:
         """Raise `GomeaBnError` if a checkpoint of a part would be lost, or belongs to other options of this part.
@@ -100,14 +64,14 @@ class AfterSearch:
             self.problem_options = REPEAT_OPTIONS
             part.check()
             part.check_options({"n_networks": option_text(self.n_repeats)})
-        if self.confidence and (part := self._checkpoint(_PROBABILITIES)) is not None:
-            self.problem_options = self.option_names
+        if (part := self._checkpoint(_PROBABILITIES)) is not None:
+            self.problem_options = PROBABILITY_OPTIONS
             part.check()
             part.check_options(self._saved_probability_options(part))
         self.problem_options = {}
 
     def _saved_probability_options(self, part: Checkpoint) -> dict[str, str]:
-        """Return the options of the probabilities as texts, as far as they are known before the search."""
+        """Return the options of the probabilities as texts, as far as they are known before the repeats."""
         from gomea_bn.runtime.checkpoints import option_text
 
         options = {"n_sweeps": option_text(self.n_sweeps), "max_seconds": option_text(self.max_seconds)}
@@ -133,22 +97,16 @@ class AfterSearch:
         return replace(part, resume=part.resume and part.path.exists())
 
     def compute(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> None:
-        """Repeat the search and compute the probabilities, as far as they are wanted."""
-        if not (self.confidence or self.n_repeats):
-            return
-        if learner.stopped_by_ == "interrupt":
-            tell("Interrupted: no repeated searches, no probabilities of edges.")
-            return
+        """Repeat the search as often as wanted, and compute the probabilities."""
         repeated: list[DiscretizedBayesNet] = []
         try:
             if self.n_repeats:
                 self.problem_options = REPEAT_OPTIONS
                 with printed_warnings(REPEAT_OPTIONS):
                     repeated = self._repeat(learner, tell)
-            if self.confidence:
-                self.problem_options = self.option_names
-                with printed_warnings(self.option_names):
-                    self._compute_probabilities(learner, repeated, tell)
+            self.problem_options = PROBABILITY_OPTIONS
+            with printed_warnings(PROBABILITY_OPTIONS):
+                self._compute_probabilities(learner, repeated, tell)
         except GomeaBnError as error:
             self.problem = error
         except KeyboardInterrupt:

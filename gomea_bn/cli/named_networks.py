@@ -17,7 +17,7 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.formats.registry import FORMATS, format_of
+from gomea_bn.network.formats.registry import WRITTEN, format_of
 from gomea_bn.runtime.files import finish_exchange, read_json
 from gomea_bn.texts import listed
 
@@ -45,9 +45,6 @@ Statements = Annotated[
     ),
 ]
 """The option --given of commands that answer."""
-
-WRITERS = tuple(FORMATS)
-"""Formats of one network: a method `to_...` of networks writes each."""
 
 _BY_ROLE = ("recommended", "knee", "closest", "single")
 _OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
@@ -258,7 +255,7 @@ def candidate(front: Front, which: str) -> Candidate:
 
 
 def network_text(network: DiscretizedBayesNet, ending: str, *, cpdag: bool = False) -> str:
-    """Return a network as text in one of the formats `WRITERS`; `cpdag` is an option of "dot"."""
+    """Return a network as text in one of the formats `WRITTEN`; `cpdag` is an option of "dot"."""
     if cpdag:
         return network.to_dot(cpdag=True)
     with printed_warnings():
@@ -266,10 +263,10 @@ def network_text(network: DiscretizedBayesNet, ending: str, *, cpdag: bool = Fal
 
 
 def ending_of(path: Path) -> str:
-    """Return the format of `WRITERS` that belongs to the ending of a file name."""
+    """Return the format of `WRITTEN` that belongs to the ending of a file name."""
     name = format_of(path)
-    if name is None:
-        endings = listed(f".{name}" for name in FORMATS)
+    if name not in WRITTEN:
+        endings = listed(f".{name}" for name in WRITTEN)
         raise GomeaBnError(f"'{path}' must end in one of {endings}, got '{path.suffix or 'no ending'}'.")
     return name
 

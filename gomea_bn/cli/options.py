@@ -111,7 +111,6 @@ MaxLevels, MAX_LEVELS = option_of(DECLARED["max_levels"])
 Group, _ = option_of(DECLARED["groups"])
 MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
 
-FormerDevice = Annotated[str, typer.Option(hidden=True)]
 Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
 Kind = _named(
     list[str] | None,

@@ -153,7 +153,7 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     chosen = getattr(import_module(module), kind)
     option_names = chosen._parameter_names()
     for option in options:
-        if option not in (*option_names, *chosen.former_options):
+        if option not in option_names:
             raise GomeaBnError(
                 f"The discretizer {name!r} has no option {option!r}; it has {', '.join(option_names)}."
                 f"{nearest(option, option_names)}"

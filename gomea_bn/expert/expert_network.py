@@ -509,7 +509,6 @@ def _with_given_tables(
         table.names,
         network.edges,
         conditionals=None,
-        curve_edges=(),
         pseudo_count=network.pseudo_count if same_smoothing else None,
         metadata={**network.metadata, "expert_fit": record},
         **parts,

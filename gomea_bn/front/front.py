@@ -17,7 +17,6 @@ from gomea_bn.errors import (
     Option,
     check_choice,
     check_integer,
-    give_warning,
     is_integer,
     is_real,
 )
@@ -371,11 +370,6 @@ class Front:
         GomeaBnError
             For an unknown method. Also for "aic" and "left-out" without misfit, complexity or the number of rows.
         """
-        if method in ("ideal-point", "marginal-utility"):
-            give_warning(
-                f"method={method!r} is now 'hyperplane'; the next version drops it.", DeprecationWarning
-            )
-            method = "hyperplane"
         check_choice("method", method, get_args(KneeMethod), optional=True)
         row = choice.knee_row(
             self._values, self.names, self.n_rows, method, leaves_rows_out=leaves_rows_out(self.record)

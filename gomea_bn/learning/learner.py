@@ -704,14 +704,6 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
         return learner_html(self)
 
-    @property
-    def averaged_(self) -> DiscretizedBayesNet:
-        """The network, with a warning: it is the averaged network. The next version drops this name."""
-        if "network_" not in vars(self) or self.network_.conditionals is None:
-            raise AttributeError("averaged_")
-        give_warning("averaged_ is now network_ itself.", DeprecationWarning)
-        return self.network_
-
     def _fitted(self) -> DiscretizedBayesNet:
         if not hasattr(self, "network_"):
             raise GomeaBnError(

@@ -6,14 +6,13 @@ not; records, checkpoints and commands use these names.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from gomea_bn.errors import GomeaBnError, give_warning
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import (
     Choice,
     Declaration,
@@ -22,7 +21,6 @@ from gomea_bn.parameters import (
     Number,
     Parameters,
     check_declared,
-    check_names,
     declarations,
     option,
     stated,
@@ -255,8 +253,6 @@ class EdgeSearch(_Subject):
 
 _SUBJECTS: tuple[type[_Subject], ...] = (OptimalCuts, Scoring, Averaged, EdgeSearch)
 _OWNERS = {name: subject for subject in _SUBJECTS for name in subject.further()}
-# parameters of earlier versions without effect, with their default
-_WITHOUT_EFFECT = {"device": "cpu"}
 
 
 def _subjects(learner: type[LearnerParameters]) -> list[type[_Subject]]:
@@ -284,70 +280,13 @@ def _main(held: _Subject) -> dict[str, Any]:
     return {"method": held.method} if isinstance(held, Scoring) else {}
 
 
-def _without_former_names(
-    learner: type[LearnerParameters],
-    present: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return parameters with objects in place of options that had a parameter of their own before, and warn."""
-    names = learner._parameter_names()
-    _refuse_arguments_of_fit(learner, [name for name in parameters if name not in names])
-    former = [
-        name for name in parameters if name not in names and (name in _OWNERS or name in _WITHOUT_EFFECT)
-    ]
-    if not former:
-        return dict(parameters)
-    for name in former:
-        _warn_of_former(name)
-    mains = {s.parameter: present[s.parameter] for s in _subjects(learner) if s.parameter in present}
-    known = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
-    return _in_objects(learner, {**mains, **known})
-
-
-def _refuse_arguments_of_fit(learner: type[LearnerParameters], names: Iterable[str]) -> None:
-    """Raise for a name that is an argument of `fit`, not a parameter of the learner."""
-    # the parameters alone have no such method
-    fit = getattr(learner, "fit", None)
-    for name in names:
-        if fit is not None and name in inspect.signature(fit).parameters:
-            raise GomeaBnError(
-                f"{name} is no parameter of {learner.__name__}, but of its fit; call fit(rows, {name}=...)."
-            )
-
-
-def _warn_of_former(name: str) -> None:
-    owner = _OWNERS.get(name)
-    now = f"is now {owner.parameter}={owner.__name__}({name}=...)" if owner else "has no effect"
-    give_warning(f"{name} {now}; the next version drops the parameter.", DeprecationWarning)
-
-
 _Learner = TypeVar("_Learner", bound="LearnerParameters")
 
 
-def _with_former_names(learner: type[_Learner]) -> type[_Learner]:
-    """Let the constructor of a learner take the names of options that objects hold now, with a warning."""
-    of_fields = learner.__init__
-
-    @functools.wraps(of_fields)
-    def construct(self: _Learner, *arguments: Any, **parameters: Any) -> None:
-        present = {"discretizer": arguments[0]} if arguments else {}
-        changed = _without_former_names(type(self), present, parameters)
-        if "discretizer" in changed and "discretizer" not in parameters:
-            arguments = (changed.pop("discretizer"), *arguments[1:])
-        check_names(self, of_fields, changed)
-        of_fields(self, *arguments, **changed)
-
-    setattr(learner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
-    return learner
-
-
-@_with_former_names
+@with_known_names
 @dataclass(kw_only=True, eq=False, repr=False)
 class LearnerParameters(Parameters):
-    """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them.
-
-    The constructor and `set_params` also take options that an object holds now, under their former names, and warn.
-    """
+    """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them."""
 
     cut_points: Mapping[str, Iterable[float]] | None = None
     max_bins: int | str = option(
@@ -425,26 +364,15 @@ class LearnerParameters(Parameters):
     callback: Callback | None = None
     verbose: bool = False
 
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
-        present = self.get_params(deep=False)
-        return super().set_params(**_without_former_names(type(self), present, parameters))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # learners that earlier versions pickled hold the options of objects themselves
-        known = {name: value for name, value in state.items() if name not in _WITHOUT_EFFECT}
-        self.__dict__.update(_in_objects(type(self), known) if known.keys() & _OWNERS.keys() else known)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in _WITHOUT_EFFECT:
-                _warn_of_former(name)
-                return _WITHOUT_EFFECT[name]
-            if name not in _OWNERS or _OWNERS[name] not in _subjects(type(self)):
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            _warn_of_former(name)
-            return plain_options(self)[name]
+    @classmethod
+    def _hint_of(cls, name: str) -> str:
+        """Return where an option is that is no parameter of the learner, "" for an unknown one."""
+        # the parameters alone have no such method
+        fit = getattr(cls, "fit", None)
+        if fit is not None and name in inspect.signature(fit).parameters:
+            return f" It is one of fit; call fit(rows, {name}=...)."
+        owner = _OWNERS.get(name)
+        return f" Give {owner.parameter}={owner.__name__}({name}=...)." if owner in _subjects(cls) else ""
 
     def _keep_search(
         self, table: Table, n_candidate_pairs: int, result: Result, seed: int, began: float
@@ -470,7 +398,7 @@ class LearnerParameters(Parameters):
         self.n_features_in_ = len(table.names)
 
 
-@_with_former_names
+@with_known_names
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkParameters(LearnerParameters):
     """Parameters of a learner of one network; `BayesNetLearner` describes them."""
@@ -509,7 +437,7 @@ class NetworkParameters(LearnerParameters):
     )
 
 
-@_with_former_names
+@with_known_names
 @dataclass(kw_only=True, eq=False, repr=False)
 class FrontParameters(LearnerParameters):
     """Parameters of a learner of fronts; `ParetoBayesNetLearner` describes them."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,8 +153,6 @@ class DiscretizedBayesNet(Immutable):
     counts : mapping of str to array-like, optional
         Number of rows of every cell of the tables of a network without conditionals, so that `update` can add rows.
         They do not count for equality.
-    curve_edges : iterable of (parent, child), optional
-        Deprecated: edges whose parents have no axis in the tables.
     pseudo_count : float or "auto", optional
         Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
         ones.
@@ -202,17 +200,11 @@ class DiscretizedBayesNet(Immutable):
         shapes: Mapping[str, Shape] | None = None,
         conditionals: Conditionals | None = None,
         counts: Mapping[str, ArrayLike] | None = None,
-        curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
         edges = pairs_in("edges", edges)
-        if curve_edges := list(curve_edges):
-            from gomea_bn.network.earlier_versions import warn_of_curve_edges, with_axes
-
-            warn_of_curve_edges("tables have an axis for every parent; the given ones are repeated along it")
-            tables = with_axes(names, edges, curve_edges, cut_points, levels, tables)
         names = check_names(names)
         continuous = [name for name in names if name in cut_points]
         check_keys(cut_points, continuous, names, "cut_points")
@@ -319,14 +311,6 @@ class DiscretizedBayesNet(Immutable):
             for child, parents in zip(self._names, self._parents)
             for parent in parents
         ]
-
-    @property
-    def curve_edges(self) -> list[tuple[str, str]]:
-        """An empty list, with a warning: the tables have all edges."""
-        from gomea_bn.network.earlier_versions import warn_of_curve_edges
-
-        warn_of_curve_edges("every edge is in a table")
-        return []
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -513,20 +497,6 @@ class DiscretizedBayesNet(Immutable):
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""
         return tuple(self._names[parent] for parent in self._parents[self._position(name)])
-
-    def table_parents(self, name: str) -> tuple[str, ...]:
-        """Return the parents of a variable, with a warning: the tables have all of them."""
-        from gomea_bn.network.earlier_versions import warn_of_curve_edges
-
-        warn_of_curve_edges("every parent is in the table")
-        return self.parents(name)
-
-    def without_curve_edges(self) -> Self:
-        """Return the network, with a warning: its tables have all edges."""
-        from gomea_bn.network.earlier_versions import warn_of_curve_edges
-
-        warn_of_curve_edges("every edge is in a table")
-        return self
 
     def of_tables(self) -> Self:
         """Return the network whose densities are those of the tables over the shown bins, without conditionals."""
@@ -1720,14 +1690,6 @@ class DiscretizedBayesNet(Immutable):
         network = self._for_others(max_cells)
         return written(formats.to_net(network, offered("node_boxes")(network.names, network.edges)), path)
 
-    def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
-        """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
-        raise formats.no_xmlbif()
-
-    def to_uai(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
-        """Return UAI text, without names; write it to `path` if given. `max_cells` as of `compiled`."""
-        return written(formats.to_uai(self._for_others(max_cells)), path)
-
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
 
@@ -1735,7 +1697,7 @@ class DiscretizedBayesNet(Immutable):
         ----------
         path : path
             The file.
-        format : {"json", "bif", "dot", "xdsl", "net", "uai"}, optional
+        format : {"json", "bif", "dot", "xdsl", "net"}, optional
             Format; by default that of the ending. The method `to_...` of this name writes it.
 
         Raises
@@ -1783,16 +1745,6 @@ class DiscretizedBayesNet(Immutable):
             words = what.replace("cut_", "")
             raise GomeaBnError(f"This network has no {words} of cuts; average_families computes them.")
         return np.asarray(known[variable], np.float64)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            # a slot without a value is asked for while a copy is made
-            if name.startswith("_"):
-                raise AttributeError(name)
-            from gomea_bn.network.earlier_versions import averaged_member
-
-            return averaged_member(self, name)
 
     def _position(self, name: str) -> int:
         if not isinstance(name, str) or name not in self._names:

@@ -1,4 +1,4 @@
-"""What networks of earlier versions had, for one more version: edges without an axis in a table, averaged networks."""
+"""Files of earlier versions as files of this one: edges without an axis in a table, and averaged networks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, give_warning, is_real
+from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.parts import check_edges
-from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.files import field_of
 
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22
-
-
-def warn_of_curve_edges(what: str) -> None:
-    """Warn the caller of a method that edges which only curves need are no more, and what holds in their place."""
-    give_warning(f"Curve edges are no more: {what}. The next version drops this name.", DeprecationWarning)
 
 
 def with_axes(
@@ -53,22 +47,6 @@ def with_axes(
         kept = [cards[p] if p not in left_out[child] else 1 for p in parents[child]]
         result[name] = np.broadcast_to(result[name].reshape([*kept, cards[child]]), shape)
     return result
-
-
-def averaged_member(network: NetworkLike, name: str) -> Any:
-    """Return a member that averaged networks had, with a warning; raises AttributeError for any other name."""
-    known = network.conditionals
-    members = ("scales", "units", "n_rows")
-    if known is None or name not in (*members, "network"):
-        raise AttributeError(f"{type(network).__name__!r} object has no attribute {name!r}")
-    instead = "the network itself" if name == "network" else f"conditionals.{name}"
-    give_warning(
-        GomeaBnWarning(
-            f"'{name}' is that of an averaged network, which is now the network. The next version drops it.",
-            [f"use {instead}"],
-        )
-    )
-    return network if name == "network" else getattr(known, name)
 
 
 def with_stacks(content: Mapping[str, Any]) -> dict[str, Any]:

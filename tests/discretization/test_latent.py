@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from processor_time import at_most
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.discretization import MDLP, LatentDiscretizer, discretizer
+from gomea_bn.discretization import MDLP, LatentDiscretizer
 from gomea_bn.discretization.latent import latent
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.latent import ClassCuts
@@ -211,15 +211,6 @@ def test_new_rows_get_class_probabilities(frame):
     unseen = pd.Series(pd.Categorical(frame["k"], categories=["u", "v", "w", "z"]))
     spare = LatentDiscretizer().fit(frame.assign(k=unseen))
     assert spare.class_probabilities(new.assign(k="z")).sum(axis=1).tolist() == pytest.approx([1, 1])
-
-
-def test_options_of_the_version_before_have_no_effect_and_warn(frame):
-    with pytest.warns(
-        DeprecationWarning, match="tol of LatentDiscretizer has no effect; the next version drops"
-    ):
-        former = discretizer("latent", tol=0.1, max_bins=4)
-    assert "tol" not in former.get_params()
-    assert former.get_params()["max_bins"] == 4
 
 
 def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(frame):

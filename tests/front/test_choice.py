@@ -123,8 +123,6 @@ def test_knee_falls_back_to_geometry_and_methods_are_checked():
     with_cost = front_of(spread(30, 4, 5), record={"n_rows": 10})
     assert with_cost.knee().index == choice.hyperplane_knee(with_cost.values)
     assert priced.knee("hyperplane").index == choice.hyperplane_knee(priced.values)
-    with pytest.warns(DeprecationWarning, match="'ideal-point' is now 'hyperplane'"):
-        assert priced.knee("ideal-point").index == priced.knee("hyperplane").index
     with pytest.raises(GomeaBnError, match="number of rows"):
         unpriced.knee("aic")
     with pytest.raises(GomeaBnError, match="needs the objective 'complexity'"):

@@ -193,7 +193,7 @@ def chain() -> DiscretizedBayesNet:
     return without_tables(network.changed(conditionals=Conditionals.of_tables([copy], n_rows=100)))
 
 
-@pytest.mark.parametrize("write", ["to_bif", "to_xdsl", "to_net", "to_uai", "to_pyagrum", "to_pgmpy"])
+@pytest.mark.parametrize("write", ["to_bif", "to_xdsl", "to_net", "to_pyagrum", "to_pgmpy"])
 def test_writers_warn_of_what_tables_lose(write):
     network = chain()
     with pytest.warns(

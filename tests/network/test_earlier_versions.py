@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,8 @@ from averaged_examples import averaged_example, conditionals_of, effects_on, set
 from conditional_oracles import slow_noise, slow_place
 from hypothesis import given
 from hypothesis import strategies as st
-from network_examples import network_with
 
-import gomea_bn
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_front, write_front
-from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals.kinds import fitted_from_content
 from gomea_bn.network.conditionals.scales import Columns, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms
@@ -107,17 +103,16 @@ def test_table_parents_of_a_file_must_be_parents():
 
 def test_a_table_that_would_become_too_large_is_refused():
     n = 1500
-    with (
-        pytest.warns(DeprecationWarning, match="Curve edges"),
-        pytest.raises(GomeaBnError, match=r"The table of 'c' would have 4,500,000 .* the limit is 4,194,304"),
+    many = {"kind": "discrete", "levels": list(range(n)), "parents": [], "table": [1 / n] * n}
+    child = {
+        "name": "c", "kind": "discrete", "levels": ["y", "z"], "parents": ["a", "b"], "table_parents": [],
+        "table": [0.5, 0.5],
+    }  # fmt: skip
+    content = {**OLD, "variables": [{"name": "a", **many}, {"name": "b", **many}, child]}
+    with pytest.raises(
+        GomeaBnError, match=r"The table of 'c' would have 4,500,000 .* the limit is 4,194,304"
     ):
-        network_with(
-            ["a", "b", "c"],
-            [("a", "c"), ("b", "c")],
-            levels={"a": range(n), "b": range(n), "c": ["y", "z"]},
-            tables={"a": np.full(n, 1 / n), "b": np.full(n, 1 / n), "c": [0.5, 0.5]},
-            curve_edges=[("a", "c"), ("b", "c")],
-        )
+        DiscretizedBayesNet.from_json(json.dumps(content))
 
 
 def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
@@ -336,62 +331,6 @@ def test_damaged_files_of_averaged_networks_are_refused():
     ):
         with pytest.raises(GomeaBnError, match=message):
             DiscretizedBayesNet.from_json(json.dumps({**OLD_AVERAGED, part: value}))
-
-
-def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning():
-    parts: dict[str, Any] = {
-        "cut_points": {"a": [0.4], "c": [1.0]},
-        "support": {"a": (0.0, 1.0), "c": (0.0, 2.0)},
-        "levels": {"b": ["k", "l", "m"]},
-        "tables": {entry["name"]: entry["table"] for entry in VARIABLES},
-    }
-    edges = [("a", "c"), ("b", "c")]
-    with pytest.warns(DeprecationWarning, match="Curve edges are no more: tables have an axis") as caught:
-        network = DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("b", "c")], **parts)
-    assert caught[0].filename == __file__
-    assert network.tables["c"].tolist() == DiscretizedBayesNet.from_json(json.dumps(OLD)).tables["c"].tolist()
-    with (
-        pytest.warns(DeprecationWarning, match="Curve edges"),
-        pytest.raises(GomeaBnError, match="'b' has a parent there"),
-    ):
-        DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("a", "b")], **parts)
-
-
-def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges():
-    network = averaged_example()
-    with pytest.warns(DeprecationWarning, match="every edge is in a table"):
-        assert network.curve_edges == []
-    with pytest.warns(DeprecationWarning, match="every parent is in the table") as caught:
-        assert network.table_parents("b") == network.parents("b")
-    assert caught[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="every edge is in a table"):
-        assert network.without_curve_edges() is network
-
-
-def test_the_former_class_is_the_class_of_networks():
-    with pytest.warns(DeprecationWarning, match="AveragedBayesNet is now DiscretizedBayesNet") as caught:
-        assert gomea_bn.AveragedBayesNet is DiscretizedBayesNet
-    assert caught[0].filename == __file__
-    assert "AveragedBayesNet" not in dir(gomea_bn)
-
-
-@pytest.mark.parametrize("name", ["scales", "units", "n_rows"])
-def test_members_of_averaged_networks_are_those_of_the_conditionals(name):
-    network = averaged_example()
-    with pytest.warns(GomeaBnWarning, match=f"'{name}' is that of an averaged network") as caught:
-        assert getattr(network, name) == getattr(network.conditionals, name)
-    assert f"Use conditionals.{name}." in str(caught[0].message)
-    assert caught[0].filename == __file__
-    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'")):
-        getattr(network.of_tables(), name)
-
-
-def test_the_network_of_an_averaged_network_is_itself():
-    network: Any = averaged_example()
-    with pytest.warns(GomeaBnWarning, match="Use the network itself"):
-        assert network.network is network
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        network.nothing  # noqa: B018
 
 
 FOLDER = Path(__file__).parent / "formats" / "earlier_versions"

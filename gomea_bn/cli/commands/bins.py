@@ -27,7 +27,6 @@ from gomea_bn.cli.options import (
     AsJson,
     CutPoints,
     Data,
-    FormerDevice,
     Kind,
     LearnerMissing,
     MaxBins,
@@ -277,12 +276,11 @@ def fit(
         ),
     ],
     data: Data,
-    out: Annotated[Path, opt("File for the network: .json, .bif, .xdsl, .net, .uai or .dot.", "--out", "-o")],
+    out: Annotated[Path, opt("File for the network: .json, .bif, .xdsl, .net or .dot.", "--out", "-o")],
     cuts: Annotated[Path | None, opt("File of cut points, as `gomea-bn discretize --out` writes it.")] = None,
     cut_points: CutPoints = None,
     pseudo_count: PseudoCount = PSEUDO_COUNT,
     shape: Shape = SHAPE,
-    device: FormerDevice = "cpu",
     kind: Kind = None,
     missing: LearnerMissing = LEARNER_MISSING,
     max_levels: MaxLevels = MAX_LEVELS,
@@ -317,8 +315,6 @@ def fit(
         if is_in_pieces(data):
             refuse_in_pieces(of_files)
     check_writable(out)
-    if device != "cpu":
-        say("Warning: --device has no effect, and the next version has no such option.")
     with failing(UNUSABLE_DATA):
         names, edges, own_cuts = _graph(graph)
     for name in chosen_cuts:

@@ -53,12 +53,6 @@ from gomea_bn.texts import shown_name
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
 
-_OPTION_NAMES = {
-    "bins": "--drawn-bins or --repeat",
-    "n_sweeps": "--max-sweeps",
-    "max_seconds": "--max-seconds",
-}
-
 
 def confidence(
     run: Annotated[
@@ -113,14 +107,8 @@ def confidence(
         learner = _learner(run, record, data)
     with failing(WRONG_USE):
         learner.n_jobs = read_jobs(jobs)
-        after_search = AfterSearch.of(
-            confidence=True,
-            draws_bins=drawn_bins,
-            n_repeats=repeat,
-            n_sweeps=max_sweeps,
-            max_seconds=max_seconds,
-            checkpoint=read_checkpoint(checkpoint, every, resume),
-            option_names=_OPTION_NAMES,
+        after_search = AfterSearch(
+            drawn_bins, repeat, max_sweeps, limit(max_seconds), read_checkpoint(checkpoint, every, resume)
         )
         discretizer, algorithm = record["parameters"].get("discretizer"), record.get("algorithm")
         for given in (

@@ -14,7 +14,6 @@ import typer
 
 from gomea_bn.cli.named_networks import (
     NETWORK_HELP,
-    WRITERS,
     candidate,
     ending_of,
     files_of,
@@ -41,7 +40,7 @@ from gomea_bn.cli.output import (
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.network.formats.registry import format_of
+from gomea_bn.network.formats.registry import WRITTEN, format_of
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def export(
     to: Annotated[
         str | None,
         opt(
-            f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
+            f"Format: {listed(WRITTEN)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
             "of the ending of --out. xdsl is for GeNIe, net for HUGIN.",
             metavar="FORMAT",
         ),
@@ -180,8 +179,8 @@ def export(
     from gomea_bn.front.folder import is_front_folder
 
     ending = (to or (format_of(out) or out.suffix[1:] if out is not None else "json")).lower()
-    if ending not in (*WRITERS, *_TABLE_FORMATS):
-        fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
+    if ending not in (*WRITTEN, *_TABLE_FORMATS):
+        fail(f"--to must be one of {listed((*WRITTEN, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
     if cpdag and ending != "dot":
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     inputs = {**files_of("NETWORK", source), "--data": [data] if data else []}
@@ -191,8 +190,8 @@ def export(
     if is_front_folder(source):
         _export_front(Path(source), network, ending, out, cpdag=cpdag)
         return
-    if network is not None or ending not in WRITERS:
-        advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
+    if network is not None or ending not in WRITTEN:
+        advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITTEN)}"
         fail(f"'{source}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
     with failing(UNUSABLE_DATA):
         only_network = named_network(source, None if data is None else loaded_rows(data, reading))
@@ -207,7 +206,7 @@ def accept(
     decision: Annotated[
         Path, typer.Argument(metavar="DECISION", help="decision.json, as the review page saves it.")
     ],
-    out: Annotated[Path, opt(f"File for the model; its ending is one of {listed(WRITERS)}.", "--out", "-o")],
+    out: Annotated[Path, opt(f"File for the model; its ending is one of {listed(WRITTEN)}.", "--out", "-o")],
 ) -> None:
     """Check that a decision belongs to a front, and write the chosen network.
 
@@ -293,7 +292,7 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
 
     if network is None and ending == "json":
         fail("Name a network with --network, or write the table with --to csv.", WRONG_USE)
-    if (network is None) == (ending in WRITERS):
+    if (network is None) == (ending in WRITTEN):
         content = (
             "a network: name it with --network" if network is None else "the whole table: leave --network out"
         )

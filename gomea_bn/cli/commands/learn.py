@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     Data,
-    FormerDevice,
     Given,
     OutFolder,
     Weight,
@@ -70,12 +68,6 @@ def learn(
         opt("Network from which the search begins: a file, or the folder of a run.", metavar="NETWORK"),
     ] = None,
     weight: Weight = None,
-    device: FormerDevice = "cpu",
-    confidence: Annotated[bool, typer.Option("--confidence", hidden=True)] = False,
-    confidence_seconds: Annotated[float | None, typer.Option(min=0, hidden=True)] = None,
-    confidence_sweeps: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    drawn_bins: Annotated[bool, typer.Option("--drawn-bins", hidden=True)] = False,
-    repeat: Annotated[int, typer.Option(min=0, hidden=True)] = 0,
     *,
     given: Given,
     reading: ReadingOptions,
@@ -104,23 +96,8 @@ def learn(
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         learner = learner_of_options(BayesNetLearner, given.options())
         saved_search = given.saved_search()
-        after_search = AfterSearch.of(
-            confidence=confidence,
-            draws_bins=drawn_bins,
-            n_repeats=repeat,
-            n_sweeps=confidence_sweeps,
-            max_seconds=confidence_seconds,
-            checkpoint=saved_search,
-        )
-        if device != "cpu":
-            say("Warning: --device has no effect, and the next version has no such option.")
-        if confidence or repeat:
-            say(
-                "Warning: the options for probabilities of edges and for repeated searches move to the command "
-                "`gomea-bn confidence RUN`; the next version has them there alone."
-            )
         first = None if start is None else named_network(start)
-        _learn(learner, data, out, reading, saved_search, after_search, given, first, weight)
+        _learn(learner, data, out, reading, saved_search, given, first, weight)
 
 
 def _learn(
@@ -129,7 +106,6 @@ def _learn(
     out: Path | None,
     reading: ReadingOptions,
     checkpoint: Checkpoint | None,
-    after_search: AfterSearch,
     given: Given,
     start: DiscretizedBayesNet | None,
     weight: str | None,
@@ -141,10 +117,6 @@ def _learn(
     from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
     from gomea_bn.problems.scores import scoring_method
 
-    try:
-        after_search.check()
-    except GomeaBnError as error:
-        fail(error, WRONG_USE, after_search.problem_options)
     options = LearningOptions.of(learner)
     if options.scoring_method is not None:
         scoring_method(options.scoring_method)
@@ -152,7 +124,7 @@ def _learn(
     if out is not None:
         check_run_folder(out)
     tell = silent if given.values["quiet"] else say
-    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
+    rows, source_sha256 = _read_source(learner, data, reading, tell, weight)
     size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
     seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
     tell(announcement(learner, out))
@@ -160,20 +132,17 @@ def _learn(
         learner.fit(rows, start=start, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
-    with printed_warnings():
-        after_search.compute(learner, tell)
     with finishing("the report and the files"):
-        record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
+        record = run_record(learner, data, source_sha256, compile_seconds=seconds)
         if weight is not None:
             record["data"]["weight"] = weight
-        _write_and_print(learner, out, record, after_search, tell, as_json=given.values["as_json"])
+        _write_and_print(learner, out, record, tell, as_json=given.values["as_json"])
 
 
 def _read_source(
     learner: BayesNetLearner,
     data: Path,
     reading: ReadingOptions,
-    after_search: AfterSearch,
     tell: Callable[[str], None],
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
@@ -196,10 +165,6 @@ def _read_source(
                 ["write the rows into one file"],
             )
         refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop")])
-        if after_search.confidence or after_search.n_repeats:
-            raise GomeaBnError(
-                "--confidence and --repeat need a table in one file; leave them out for a folder."
-            )
         chosen = ChosenColumns(str(data), reading.columns, reading.drop)
         with failing(UNUSABLE_DATA, of_options=WRONG_USE):
             # files that cannot be read are an error before the search is announced
@@ -222,7 +187,6 @@ def _read_source(
     tell(table.describe(KIND_OVERRIDE, spelling()))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
-    after_search.check_score(table, options)
     planned = planned_bytes(table, options, thread_count(learner.n_jobs), learner.sample_rows)
     if planned > _MUCH_MEMORY:
         tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
@@ -233,7 +197,6 @@ def _write_and_print(
     learner: BayesNetLearner,
     out: Path | None,
     record: dict[str, Any],
-    after_search: AfterSearch,
     tell: Callable[[str], None],
     *,
     as_json: bool,
@@ -241,23 +204,20 @@ def _write_and_print(
     """Write the files of the run and print its network; the network is printed also if the files fail."""
     from gomea_bn.learning.run_folder import write_run_folder
 
-    problem, written = after_search.problem, []
-    network, texts = after_search.network(learner), after_search.texts()
+    problem, written = None, []
     try:
         if out is not None:
-            written = write_run_folder(out, network, record, texts)
+            written = write_run_folder(out, learner.network_, record, {})
     except GomeaBnError as error:
         problem = error
     if as_json:
-        content = {"run": record, "network": json.loads(network.to_json())}
-        content |= {name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}
-        typer.echo(json.dumps(content))
+        typer.echo(json.dumps({"run": record, "network": json.loads(learner.network_.to_json())}))
     else:
-        say("\n\n".join([_report(learner), *after_search.reports()]), to_error=False)
+        say(_report(learner), to_error=False)
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
     if problem is not None:
-        fail(problem, FAILED, after_search.problem_options)
+        fail(problem, FAILED)
 
 
 def _report(learner: BayesNetLearner) -> str:

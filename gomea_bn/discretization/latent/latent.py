@@ -29,7 +29,7 @@ from gomea_bn.discretization.latent.kernels import (
     fill_memberships,
 )
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.parameters import Integer, option, stated, without_effect
+from gomea_bn.parameters import Integer, option, stated, with_known_names
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -76,10 +76,7 @@ def compile_latent_kernels() -> None:
     best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)
 
 
-@without_effect(
-    "memberships", "class_counts", "min_bins", "start", "start_rows", "tol", "max_iterations", "sd_floor",
-    "pseudo_count", "min_class_rows",
-)  # fmt: skip
+@with_known_names
 @dataclass(eq=False, repr=False, kw_only=True)
 class LatentDiscretizer(Discretizer):
     """Cuts every continuous column where the classes of a latent variable change.

@@ -27,7 +27,7 @@ from gomea_bn.discretization.structure_search import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.parameters import Choice, Flag, Integer, Number, option, without_effect
+from gomea_bn.parameters import Choice, Flag, Integer, Number, option, with_known_names
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
 from gomea_bn.problems.cuts.interval_counts import NO_STOP, SortedColumn
@@ -68,10 +68,7 @@ def compile_mgcd_kernels() -> None:
     SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)
 
 
-@without_effect(
-    "min_bins", "cut_rule", "start", "start_bins", "max_cycles", "n_starts", "min_deviation", "n_cells",
-    "tabu_steps", "tabu_length", "patience", "max_rounds", "keep",
-)  # fmt: skip
+@with_known_names
 @dataclass(eq=False, repr=False, kw_only=True)
 class MGCDiscretizer(Discretizer):
     """Cuts every column between the Gaussians of its mixture given its Markov blanket; can learn the graph too.

@@ -1,4 +1,4 @@
-"""Files of discrete networks, BIF, NET, UAI and XDSL: states and full tables, and what restores the bins.
+"""Files of discrete networks, BIF, NET and XDSL, and UAI to read: states and full tables, and what restores the bins.
 
 Writers get their variables from `file_variables`. Readers return variables, of which `network_of` makes a network.
 BIF is for pyAgrum and pgmpy, NET is of HUGIN, and XDSL of GeNIe and SMILE.
@@ -776,32 +776,6 @@ class _NetReader(TokenReader):
         if "data" not in attributes:
             self.fail(f"the potential of '{one_line(children[0])}' has no data")
         self.tables[children[0]] = (parents, attributes["data"], self.position)
-
-
-def to_uai(network: NetworkLike) -> str:
-    """Return a network as UAI text (BAYES).
-
-    The format has no names: variables are numbered in column order, bins from the lowest, levels in their order, all
-    from 0. A variable with one bin or level gets a second state of probability 0. The last variable of a function is
-    its child, and its states change fastest, as the format demands. pyAgrum 3.3 reverses the parents.
-    """
-    names = [str(position) for position in range(len(network.names))]
-    variables = file_variables(
-        network, names, lambda cuts: [str(code) for code in range(len(cuts) + 1)], lambda level: level
-    )
-    lines = [
-        "BAYES",
-        str(len(variables)),
-        " ".join(str(len(variable.states)) for variable in variables),
-        str(len(variables)),
-    ]
-    for variable in variables:
-        scope = [*variable.parents, variable.name]
-        lines.append(" ".join([str(len(scope)), *scope]))
-    for variable in variables:
-        rows = variable.table.reshape(-1, len(variable.states)).tolist()
-        lines += ["", str(variable.table.size), *(" " + " ".join(map(repr, row)) for row in rows)]
-    return "\n".join(lines) + "\n"
 
 
 def uai_variables(text: str) -> list[FileVariable]:

@@ -64,7 +64,6 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     - BIFXML, JGUM, BGUM and pickles keep the ticks to the last bit; reading them back gives the same bins.
     - BIF, DSL and XDSL keep the ticks as text of the labels only, and the variables are no longer numeric (BIF and DSL
       only with `allowModificationWhenSaving=True`). `to_bif` writes BIF with the names of our bins.
-    - UAI keeps neither names, labels nor ticks: bins are numbered in increasing order.
     - O3PRM rounds ticks to six digits: there a value equal to a cut can belong to the bin above it.
     - NET files with such labels cannot be read by pyAgrum itself.
     """

@@ -27,6 +27,7 @@ class FileFormat:
     """
 
     is_read: bool = True
+    is_written: bool = True
     is_xml: bool = False
 
 
@@ -36,29 +37,24 @@ FORMATS = {
     "dot": FileFormat(is_read=False),
     "xdsl": FileFormat(is_xml=True),
     "net": FileFormat(),
-    "uai": FileFormat(),
+    "uai": FileFormat(is_written=False),
 }
-"""Formats by name; the method `to_...` of networks with this name writes each."""
+"""Formats by name."""
 
-_XMLBIF = ("xmlbif", "bifxml", "xml")
+WRITTEN = tuple(name for name, form in FORMATS.items() if form.is_written)
+"""Formats that can be written; the method `to_...` of networks with this name writes each."""
+
 # formats of other programs, by ending, with what makes a file of FORMATS of theirs
 _FOREIGN = {
     "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
     **dict.fromkeys(("dne", "dnet"), "Netica's format; open it in GeNIe, and save it as .xdsl"),
+    **dict.fromkeys(
+        ("xmlbif", "bifxml", "xml"),
+        "XMLBIF; pyAgrum converts it from and to BIF: pyagrum.saveBN(pyagrum.loadBN('model.bifxml'), 'model.bif', "
+        "allowModificationWhenSaving=True)",
+    ),
     "neta": "Netica's binary format; save it as .dne, open that in GeNIe, and save it as .xdsl",
 }
-
-
-def no_xmlbif() -> GomeaBnError:
-    """Return the error that says how pyAgrum converts XMLBIF files, which earlier versions read and wrote."""
-    return GomeaBnError(
-        "XMLBIF files are neither read nor written any more; pyAgrum converts them from and to BIF.",
-        [
-            "to write one, export model.bif and call pyagrum.saveBN(pyagrum.loadBN('model.bif'), 'model.bifxml')",
-            "to read one, call pyagrum.saveBN(pyagrum.loadBN('model.bifxml'), 'model.bif', "
-            "allowModificationWhenSaving=True) and read model.bif",
-        ],
-    )
 
 
 def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str | None:
@@ -72,8 +68,6 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
     _, dot, ending = name.rpartition(".")
     if not dot:
         return None
-    if ending in _XMLBIF:
-        raise no_xmlbif()
     if ending in _FOREIGN:
         raise GomeaBnError(
             f"'{os.fspath(path)}': .{ending} files are neither read nor written. This is {_FOREIGN[ending]}."
@@ -88,12 +82,10 @@ def readable_endings() -> list[str]:
 
 def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a network to a file; see `DiscretizedBayesNet.export`."""
-    if format == "xmlbif":
-        raise no_xmlbif()
-    check_choice("format", format, tuple(FORMATS), optional=True)
+    check_choice("format", format, WRITTEN, optional=True)
     chosen = format or format_of(path)
-    if chosen is None:
-        endings = listed(f".{name}" for name in FORMATS)
+    if chosen not in WRITTEN:
+        endings = listed(f".{name}" for name in WRITTEN)
         raise GomeaBnError(
             f"'{os.fspath(path)}' must end in one of {endings}.", ['pass format="bif", for example']
         )
@@ -107,8 +99,6 @@ def network_from_file(
     from gomea_bn.network.formats import discrete
     from gomea_bn.network.formats.json_format import from_json
 
-    if format == "xmlbif":
-        raise no_xmlbif()
     chosen = format or format_of(path, compressed=True) or "json"
     check_choice("format", chosen, [name for name, form in FORMATS.items() if form.is_read])
     form = FORMATS[chosen]

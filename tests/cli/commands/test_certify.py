@@ -118,14 +118,6 @@ def test_what_cannot_be_computed_is_refused_before_the_work(run, finished, tmp_p
     assert "has no run.json" in refused(3, "confidence", run)
 
 
-def test_the_former_options_of_learn_warn(finished, tmp_path):
-    result = ok(
-        "learn", finished / "rows.txt", "--reading", finished / "reading.json", "--max-evaluations", "100",
-        "--confidence",
-    )  # fmt: skip
-    assert "move to the command `gomea-bn confidence RUN`" in result.stderr
-
-
 @pytest.fixture
 def network(rows, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -84,7 +84,7 @@ def test_export_gives_the_table(front, folder, tmp_path):
 
 
 def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
-    assert "must be one of json, bif, dot, xdsl, net, uai, csv, parquet" in refused(
+    assert "must be one of json, bif, dot, xdsl, net, csv, parquet" in refused(
         2, "export", folder, "--to", "pickle"
     )
     assert "got 'txt'" in refused(2, "export", folder, "-o", tmp_path / "table.txt")

@@ -124,12 +124,6 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert "Error: --sep does not apply to a folder of files, which state" in of_text
 
 
-def test_the_former_device_is_a_warning(files):
-    fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json"]
-    assert ok(*fit, "--device", "gpu").stderr.count("Warning: --device has no effect") == 1
-    assert "--device" not in ok(*fit).stderr + ok("fit", "--help").stdout
-
-
 def test_a_folder_of_files_may_have_missing_values(files, rows):
     (files / "gaps").mkdir()
     gaps = rows.mask(np.random.default_rng(1).random(rows.shape) < 0.1)

@@ -1,6 +1,5 @@
 """The commands info, warm-up and bench."""
 
-import importlib
 import json
 import os
 import sys
@@ -15,8 +14,6 @@ from gomea_bn.cli.commands import installation
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.sources import source_digest
-from lab.published import judge
-from lab.runner import run
 
 
 def test_info_prints_versions_cores_and_cache():
@@ -82,8 +79,6 @@ def no_laboratory(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("scripts")])
     for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
         monkeypatch.delitem(sys.modules, name)
-    for name in [name for name in sys.modules if name.startswith("gomea_bn.experiments")]:
-        monkeypatch.delitem(sys.modules, name)
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["table1", "--nets", "2"], ["--help"]])
@@ -98,21 +93,3 @@ def test_all_options_are_those_of_the_experiment():
     result = ok("bench", "shapes-skeletons", "--help")
     assert "--first-seed" in result.output
     assert "--resume" in result.output
-
-
-def test_the_former_modules_are_forwarded_with_a_warning(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("gomea_bn.experiments")]:
-        monkeypatch.delitem(sys.modules, name)
-    with pytest.warns(DeprecationWarning, match="has moved to scripts/lab"):
-        importlib.import_module("gomea_bn.experiments")
-    former = importlib.import_module("gomea_bn.experiments.runner.run")
-    assert former.run_experiment is run.run_experiment
-    assert importlib.import_module("gomea_bn.experiments.judge") is judge
-
-
-def test_the_former_modules_say_where_they_are(no_laboratory):
-    with (
-        pytest.warns(DeprecationWarning, match="has moved"),
-        pytest.raises(ImportError, match=r"has moved\. The laboratory is the folder scripts/lab"),
-    ):
-        importlib.import_module("gomea_bn.experiments")

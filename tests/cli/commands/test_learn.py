@@ -213,8 +213,6 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert "leave it out for a table in one file" in refused(
         2, "learn", rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9"
     )
-    warned = ok("learn", rows / "0.parquet", *QUICK, "--device", "gpu")
-    assert warned.stderr.count("Warning: --device has no effect") == 1
 
 
 def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch):

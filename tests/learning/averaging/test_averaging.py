@@ -265,17 +265,6 @@ def test_the_learned_network_has_conditionals() -> None:
     assert lines_of(network)
 
 
-def test_the_former_attribute_is_the_network() -> None:
-    learner = BayesNetLearner(**QUICK)
-    assert not hasattr(learner, "averaged_")
-    learner.fit(linear_frame(60))
-    with pytest.warns(DeprecationWarning, match="averaged_ is now network_ itself") as caught:
-        assert learner.averaged_ is learner.network_
-    assert caught[0].filename == __file__
-    learner.set_params(density="bins").fit(linear_frame(60))
-    assert not hasattr(learner, "averaged_")
-
-
 @pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
 def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
     learner = BayesNetLearner(**untyped({option: value}), **QUICK)

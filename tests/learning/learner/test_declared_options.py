@@ -1,7 +1,6 @@
 """Every option of the learners is declared once: signature, command, documentation and error agree with that."""
 
 import inspect
-import pickle
 import re
 import warnings
 from contextlib import suppress
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke
-from sklearn.base import clone
 from typer.main import get_command
 
 from gomea_bn import (
@@ -116,41 +114,24 @@ def test_a_learner_has_at_most_27_parameters() -> None:
     assert len(inspect.signature(BayesNetLearner).parameters) <= 27
 
 
-FORMER: dict[str, Any] = {
-    "penalty": "aic",
-    "cut_cost": 2.0,
-    "min_width": 0.1,
-    "line": "none",
-    "random_repair": False,
-    "max_candidates": 7,
-}
-
-
-@pytest.mark.parametrize("name", FORMER)
-def test_former_names_work_and_warn(name: str) -> None:
-    value = FORMER[name]
-    with pytest.warns(DeprecationWarning, match=f"^{name} is now .*\\({name}=...\\)") as warned:
-        learner = BayesNetLearner("optimal", **{name: value})
-    assert warned[0].filename == __file__
-    assert plain_options(learner) == {**plain_options(BayesNetLearner()), name: value}
-    with pytest.warns(DeprecationWarning, match=name):
-        assert getattr(learner, name) == value
-    with pytest.warns(DeprecationWarning, match=name) as warned:
-        changed = BayesNetLearner().set_params(**{name: value})
-    assert warned[0].filename == __file__
-    for same in (changed, clone(learner), pickle.loads(pickle.dumps(learner))):
-        assert plain_options(same) == plain_options(learner)
-    ensemble = BayesNetEnsemble(learner)
-    assert plain_options(clone(ensemble).learner)[name] == value
-
-
-def test_learners_that_earlier_versions_pickled_keep_their_options() -> None:
-    learner = BayesNetLearner.__new__(BayesNetLearner)
-    learner.__setstate__({"penalty": "aic", "discretizer": "optimal", "min_bin_count": 9, "device": "cpu"})
-    assert (learner.scoring_method, learner.discretizer) == (
-        Scoring(penalty="aic"),
-        OptimalCuts(min_bin_count=9),
-    )
+def test_an_option_that_an_object_holds_is_refused_with_the_object() -> None:
+    for name, owner in (("penalty", "scoring_method=Scoring"), ("min_width", "discretizer=OptimalCuts")):
+        given: dict[str, Any] = {name: 0.1}
+        for attempt in (
+            lambda given=given: BayesNetLearner(**given),
+            lambda given=given: BayesNetLearner().set_params(**given),
+        ):
+            with pytest.raises(
+                GomeaBnError, match=re.escape(f"no parameter '{name}'. Give {owner}({name}=...).")
+            ):
+                attempt()
+    of_fit: dict[str, Any] = {"start": None}
+    with pytest.raises(GomeaBnError, match=r"It is one of fit; call fit\(rows, start=\.\.\.\)\."):
+        BayesNetLearner(**of_fit)
+    of_networks: dict[str, Any] = {"penalty": "aic"}
+    with pytest.raises(GomeaBnError, match="has no parameter 'penalty'") as refused:
+        ParetoBayesNetLearner(**of_networks)
+    assert "Scoring" not in str(refused.value)
 
 
 def test_objects_hold_what_the_options_say() -> None:

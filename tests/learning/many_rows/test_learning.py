@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
-from gomea_bn import BayesNetLearner, Checkpoint
+from gomea_bn import BayesNetLearner
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
@@ -27,18 +27,6 @@ def test_the_seed_of_a_run_repeats_its_sample(frame):
     again = BayesNetLearner(**options, random_state=drawn.seed_).fit([frame])
     assert again.table_.to_frame().equals(drawn.table_.to_frame())
     assert again.network_ == drawn.network_
-
-
-def test_the_former_device_is_warned_of_once_and_changes_nothing(frame, learner, tmp_path) -> None:
-    rows, saved = tmp_path / "rows", tmp_path / "checkpoint"
-    rows.mkdir()
-    frame.to_parquet(rows / "0.parquet")
-    learner = replace(learner, max_evaluations=50).fit(rows, checkpoint=saved)
-    options: dict[str, Any] = {"device": "gpu"}
-    with pytest.warns(DeprecationWarning, match="^device has no effect"):
-        former = replace(learner, **options)
-    former.fit(rows, checkpoint=Checkpoint(saved, resume=True))
-    assert former.network_ == learner.network_
 
 
 @pytest.mark.long

@@ -223,7 +223,7 @@ def test_exports_are_those_of_the_tables(averaged):
     assert tables.of_tables() is tables
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for export in ("to_bif", "to_net", "to_dot", "to_uai", "to_xdsl"):
+        for export in ("to_bif", "to_net", "to_dot", "to_xdsl"):
             assert getattr(averaged.compiled(), export)() == getattr(tables, export)()
     assert averaged.to_pyagrum().cpt("d").toarray().tolist() == averaged.tables["d"].tolist()
 
