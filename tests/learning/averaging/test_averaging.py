@@ -265,9 +265,13 @@ def test_the_learned_network_has_conditionals() -> None:
     assert lines_of(network)
 
 
-@pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
-def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
-    learner = BayesNetLearner(**untyped({option: value}), **QUICK)
+@pytest.mark.parametrize(
+    ("option", "value", "density"), [("density", "best", "best"), ("line", "yes", Averaged(line="yes"))]
+)
+def test_wrong_options_are_refused_before_the_table_is_read(
+    option: str, value: str, density: str | Averaged
+) -> None:
+    learner = BayesNetLearner(density=density, **QUICK)
     for model in (learner, BayesNetEnsemble(learner, n_networks=1)):
         with pytest.raises(GomeaBnError, match=f"{option} must be one of .*, got '{value}'"):
             model.fit("no such file.csv")

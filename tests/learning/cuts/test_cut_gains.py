@@ -10,6 +10,7 @@ from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
 from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.parameters import learner_of_options
 
 
 def score(network, table, cuts, cut_cost, edge_cost):
@@ -85,7 +86,8 @@ def test_chosen_cuts_gain(shape):
 def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
     """Without all cuts of a column the score is less by what they gain together."""
     table = shaped_table(300)
-    learner = BayesNetLearner(max_evaluations=2000, random_state=1, **options).fit(table)
+    given = {"max_evaluations": 2000, "random_state": 1, **options}
+    learner = learner_of_options(BayesNetLearner, given).fit(table)
     session = RefinementSession(learner.network_, table, options["scoring_method"], None, None)
     assert session.score(session.network_cuts) == pytest.approx(learner.score_, abs=1e-8)
     gains = cut_gains(learner.network_, table)
@@ -114,7 +116,8 @@ def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
     ],
 )
 def test_metadata_record_the_options_of_a_score_that_are_not_the_default(options, record):
-    network = BayesNetLearner(max_evaluations=200, random_state=1, **options).fit(shaped_table(200)).network_
+    given = {"max_evaluations": 200, "random_state": 1, **options}
+    network = learner_of_options(BayesNetLearner, given).fit(shaped_table(200)).network_
     names = ("penalty", "prior", "equivalent_sample_size")
     assert {name: value for name, value in network.metadata.items() if name in names} == record
 

@@ -21,7 +21,7 @@ from gomea_bn import (
     LinkageTree,
     read_table,
 )
-from gomea_bn.learning import EdgeSearch
+from gomea_bn.learning import EdgeSearch, Scoring
 from gomea_bn.learning.search import discretizer_rounds
 
 QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1}
@@ -121,7 +121,7 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"max_bins": 256}, "max_bins must be an integer from 2 to 255"),
         ({"max_indegree": True}, "max_indegree must be .*got True"),
         ({"knowledge": {"required_edges": []}}, "knowledge must be an ExpertKnowledge"),
-        ({"penalty": "mdl"}, "penalty must be .*got 'mdl'"),
+        ({"scoring_method": Scoring(penalty="mdl")}, "penalty must be .*got 'mdl'"),
         ({"pseudo_count": float("nan")}, "pseudo_count must be"),
         ({"pseudo_count": "1"}, "pseudo_count must be .*got '1'"),
         ({"kinds": {"z": "discrete"}}, "kinds: unknown column 'z'"),

@@ -17,6 +17,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import Scoring
 from gomea_bn.learning import improvement as improvement_module
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
@@ -80,7 +81,7 @@ def test_a_frame_has_tables_and_the_score_of_all_rows(frame, learner):
     "options",
     [
         {"discretizer": "equal-frequency", "shape": "uniform"},
-        {"discretizer": "equal-width", "scoring_method": "density-bd", "prior": "bdeu"},
+        {"discretizer": "equal-width", "scoring_method": Scoring("density-bd", prior="bdeu")},
         {"scoring_method": "density-bic"},
         {"discretizer": "k-means", "max_evaluations": 300},
     ],
