@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -21,7 +21,7 @@ from gomea_bn.cli.commands.certainty import certify, confidence, test_graph
 from gomea_bn.cli.commands.choose import accept, compare, export, review
 from gomea_bn.cli.commands.effect import effect
 from gomea_bn.cli.commands.front import front
-from gomea_bn.cli.commands.installation import LaboratoryCommand, bench, info, warm_up
+from gomea_bn.cli.commands.installation import info, warm_up
 from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
 from gomea_bn.cli.commands.show import plot, report, show
@@ -32,7 +32,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
 
-__all__ = ["main"]
+__all__ = ["main", "run_as_process"]
 
 _MAY_BE_EMPTY = ("--na-values",)
 # what standard output may refuse, and words for what the system calls otherwise
@@ -55,47 +55,57 @@ class _OneLineErrors(TyperGroup):
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
-        _open_closed_streams()
-        for stream in (sys.stdout, sys.stderr):
-            # names may hold characters that the encoding of the terminal lacks
-            if isinstance(stream, TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")
         # without arguments the command is that of the process, which ends with it
-        treat_as_interrupts(until_exit=args is None)
-        is_quiet = bool({"-q", "--quiet"}.intersection(sys.argv[1:] if args is None else args))
-        try:
-            _refuse_empty(sys.argv[1:] if args is None else args)
-            with announced_kernels(silent if is_quiet else say), rare_collections():
-                code = run()
-            sys.stdout.flush()
-            ignore_until_exit()
-        except KeyboardInterrupt:
-            code = INTERRUPTED
-        except GomeaBnError as error:
-            # a command that reads parts of its input late
-            say(f"Error: {error.text(spelling())}")
-            code = UNUSABLE_DATA
-        except MemoryError as error:
-            say(f"Error: not enough memory: {error or 'the system has no more'}.")
-            code = FAILED
-        except BrokenPipeError:
-            # whoever reads the output has enough of it
-            code = _without_output()
-        except OSError as error:
-            if error.errno not in _OUTPUT_ERRORS:
-                raise
-            say(f"Error: cannot write the output: {_OUTPUT_ERRORS[error.errno] or error.strerror}.")
-            code = _without_output()
-        except Exception as error:
-            # only exceptions about wrong use have it
-            message = getattr(error, "format_message", None)
-            if message is None:
-                raise
-            say(f"Error: {' '.join(message().split())} (--help tells more)")
-            code = getattr(error, "exit_code", WRONG_USE)
+        return run_as_process(run, sys.argv[1:] if args is None else args, until_exit=args is None)
+
+
+def run_as_process(run: Callable[[], Any], arguments: Sequence[str], *, until_exit: bool = True) -> NoReturn:
+    """Run a command with its arguments, turn errors into one line, and exit with its code.
+
+    Signals end the command like Ctrl-C; with `until_exit` for the rest of the process.
+    """
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # names may hold characters that the encoding of the terminal lacks
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    treat_as_interrupts(until_exit=until_exit)
+    is_quiet = bool({"-q", "--quiet"}.intersection(arguments))
+    try:
+        _refuse_empty(arguments)
+        with announced_kernels(silent if is_quiet else say), rare_collections():
+            code = run()
+        sys.stdout.flush()
         ignore_until_exit()
-        code = code if isinstance(code, int) else 0
-        sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
+    except typer.Exit as ended:
+        code = ended.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except GomeaBnError as error:
+        # a command that reads parts of its input late
+        say(f"Error: {error.text(spelling())}")
+        code = UNUSABLE_DATA
+    except MemoryError as error:
+        say(f"Error: not enough memory: {error or 'the system has no more'}.")
+        code = FAILED
+    except BrokenPipeError:
+        # whoever reads the output has enough of it
+        code = _without_output()
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS:
+            raise
+        say(f"Error: cannot write the output: {_OUTPUT_ERRORS[error.errno] or error.strerror}.")
+        code = _without_output()
+    except Exception as error:
+        # only exceptions about wrong use have it
+        message = getattr(error, "format_message", None)
+        if message is None:
+            raise
+        say(f"Error: {' '.join(message().split())} (--help tells more)")
+        code = getattr(error, "exit_code", WRONG_USE)
+    ignore_until_exit()
+    code = code if isinstance(code, int) else 0
+    sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
 
 
 def _open_closed_streams() -> None:
@@ -184,7 +194,6 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     fit: "Learn the probabilities of a graph of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
     refine: "Move the cuts of a network, and keep its graph.",
-    bench: "Run an experiment of the laboratory, from a checkout.",
     info: "Print versions, cores and the folder of compiled kernels.",
     warm_up: "Compile all kernels, for images and clusters.",
 }
@@ -192,7 +201,6 @@ _CLASSES = {
     query: StatementCommand,
     most_probable: StatementCommand,
     explain: StatementCommand,
-    bench: LaboratoryCommand,
 }
 for _command, _summary in _SUMMARIES.items():
     main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_names(_command))

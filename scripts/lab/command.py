@@ -1,4 +1,4 @@
-"""The command of the laboratory, `gomea-bn bench`: run an experiment, continue it, or report its rows again."""
+"""The command of the laboratory, `python scripts/lab`: run an experiment, continue it, or report its rows again."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,14 +70,14 @@ def _parser(name: str, options: Mapping[str, Option], entry: Experiment | None =
     """Return the parser of the options of an experiment and of those that all have."""
     about = _DESCRIPTION if entry is None or name == "all" else f"{entry.title}.\n\n{entry.source}"
     parser = _Parser(
-        prog=f"gomea-bn bench {name}",
+        prog=f"python scripts/lab {name}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         epilog=None
         if entry is not None
-        else "`gomea-bn bench list` names the experiments. Published ones have the "
-        "options above; `gomea-bn bench NAME --help` lists those of another one.",
+        else "`python scripts/lab list` names the experiments. Published ones have the "
+        "options above; `python scripts/lab NAME --help` lists those of another one.",
     )
     for each, option in options.items():
         default = (

@@ -66,14 +66,11 @@ def folder(tmp_path, monkeypatch):
         ("fit run/network.json rows.csv -o run/network.json", "--out", "run/network.json", "GRAPH"),
         ("fit run/network.json rows.csv -o run/run.json --cuts run/run.json", "--out", "run/run.json", "--cuts"),
         ("impute run rows.csv -o same.csv", "--out", "same.csv", "DATA"),
-        ("bench table1 --out . --summary table1/rows.jsonl", "--summary", "rows.jsonl", "--out"),
     ],
 )  # fmt: skip
 def test_what_a_command_reads_stays(folder, command, option, target, source):
     if command.startswith(("review run", "impute run")):
         Path("run/run.json").unlink()
-    if command.startswith("bench"):
-        Path("table1").mkdir()
     before = contents(folder)
     result = CliRunner().invoke(main, command.split())
     assert result.exit_code == 2, result.stderr

@@ -1,12 +1,29 @@
 """Toy experiments whose tasks other processes can import, and a run that dies on the way."""
 
+import io
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from lab import command
 from lab.runner.experiment import Experiment, Measured, Plan
 from lab.runner.report import Report, Sheet
+
+LABORATORY = str(Path(command.__file__).parent)
+
+
+def laboratory(*arguments: object) -> tuple[int, str]:
+    """Return the exit code of the command of the laboratory, and what it printed."""
+    with io.StringIO() as printed, redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            command.main([str(argument) for argument in arguments])
+        except typer.Exit as ended:
+            return ended.exit_code, printed.getvalue()
+        return 0, printed.getvalue()
 
 
 def tasks(plan: Plan) -> list[dict[str, Any]]:

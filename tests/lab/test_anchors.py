@@ -44,16 +44,17 @@ def test_every_anchor_says_by_what_when_and_where_it_was_measured(script: dict[s
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """Return the arguments of `gomea-bn bench` in the code of a page; a span may be broken over two lines."""
-    code = re.findall(r"`(gomea-bn bench [^`]*)`", page) + re.findall(r"(?m)^    (gomea-bn bench .*)$", page)
+    """Return the arguments of the laboratory in the code of a page; a span may be broken over two lines."""
+    spans = re.findall(r"`(python\s+scripts/lab\s[^`]*)`", page)
+    code = [*spans, *re.findall(r"(?m)^    (python scripts/lab .*)$", page)]
     return [shlex.split(" ".join(text.split()))[2:] for text in code]
 
 
 def test_every_command_of_an_anchor_is_an_experiment_or_in_the_history() -> None:
     for anchor in json.loads((SCRIPT.parent / "anchors.json").read_text(encoding="utf-8")):
         program, *arguments = shlex.split(anchor["command"])
-        if program == "gomea-bn":
-            assert arguments[0] == "bench"
+        if program == "python":
+            assert arguments[0] == "scripts/lab"
             read_arguments(arguments[1], arguments[2:])
         else:
             assert program.startswith("scripts/benchmarks/"), anchor

@@ -405,7 +405,7 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     write_summary(tmp_path / "é sp (x)", ["toy"], tmp_path / "docs" / "results.md")
     assert "![own](../%C3%A9%20sp%20%28x%29/toy/own.png)" in (tmp_path / "docs" / "results.md").read_text()
     folder = tmp_path / "é sp (x)" / "toy"
-    assert "## A <toy>: `gomea-bn bench toy`" in text
+    assert "## A <toy>: `python scripts/lab toy`" in text
     assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s per search; seed 0." in text
     assert sorted(path.name for path in folder.iterdir()) == ["claims.json", "report.md"]
 

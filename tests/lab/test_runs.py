@@ -16,12 +16,10 @@ from pathlib import Path
 
 import bench_examples
 import pytest
-from bench_examples import measured_part, toy
+from bench_examples import LABORATORY, laboratory, measured_part, toy
 from distributed import LocalCluster
-from typer.testing import CliRunner
 
 import gomea_bn
-from gomea_bn.cli.app import main
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime import cluster
 from gomea_bn.runtime.cluster import connected
@@ -85,7 +83,7 @@ def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> N
 @pytest.mark.parametrize("n_rows", [0, 3])
 def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path, n_rows) -> None:
     folder = tmp_path / "topdown"
-    command = [sys.executable, "-m", "gomea_bn", "bench", "topdown", "--workers", "1", "--out", str(tmp_path)]
+    command = [sys.executable, LABORATORY, "topdown", "--workers", "1", "--out", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         until = time.monotonic() + 600
         while not folder.is_dir() or len(list(folder.glob("tasks/*.json"))) < n_rows:
@@ -108,10 +106,10 @@ def test_a_failing_task_is_tried_twice_and_reported_without_losing_the_others(tm
     monkeypatch.setenv("BENCH_EXAMPLE_FOLDER", str(tmp_path / "seen"))
     experiment = toy(bench_examples.measure_or_fail)
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": experiment})
-    arguments = ["bench", "toy", "--nets", "1", "--sizes", "1,2,3,4", "--algorithms", "a", "--workers", "2"]
-    first = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
-    assert first.exit_code == 1
-    assert "2 runs failed" in first.output
+    arguments = ["toy", "--nets", "1", "--sizes", "1,2,3,4", "--algorithms", "a", "--workers", "2"]
+    code, output = laboratory(*arguments, "--out", tmp_path)
+    assert code == 1
+    assert "2 runs failed" in output
     rows = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
     assert [row["attempts"] for row in rows] == [1, 2, 2, 2]
     assert [row.get("measured") for row in rows] == [{"value": 10}, None, {"value": 30}, None]
@@ -120,10 +118,8 @@ def test_a_failing_task_is_tried_twice_and_reported_without_losing_the_others(tm
     assert "not JSON compliant" in rows[3]["error"]
     assert "2 tasks failed" in (tmp_path / "toy" / "report.md").read_text()
     assert "2 tasks failed" in (tmp_path / "results.md").read_text()
-    again = CliRunner().invoke(
-        main, [*arguments, "--resume", "--out", str(tmp_path)]
-    )  # runs the failed two only
-    assert again.exit_code == 1
+    # runs the failed two only
+    assert laboratory(*arguments, "--resume", "--out", tmp_path)[0] == 1
     later = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
     assert [later[0], later[2]] == [rows[0], rows[2]]
 
@@ -231,9 +227,9 @@ def test_tasks_that_failed_are_missing_like_those_without_a_row(tmp_path) -> Non
 
 def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
     def printed(*arguments: str) -> str:
-        result = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
-        assert result.exit_code == 2
-        return " ".join(result.output.split())
+        code, output = laboratory(*arguments, "--out", tmp_path / "out")
+        assert code == 2
+        return " ".join(output.split())
 
     assert "Unknown experiment 'table3'" in printed("table3")
     assert "--sizes must be integers separated by commas, got 'a'" in printed("table1", "--sizes", "a")
@@ -248,13 +244,27 @@ def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
     (tmp_path / "out" / "table1" / "letter.txt").touch()
     assert "is not a folder of results" in printed("table1", "--evaluations", "10")
     assert os.listdir(tmp_path / "out" / "table1") == ["letter.txt"]
-    listed = CliRunner().invoke(main, ["bench", "--list"])
-    names = [line.split()[0] for line in listed.output.splitlines()]
-    assert CliRunner().invoke(main, ["bench", "list"]).output == listed.output
+    _, listed = laboratory("--list")
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert laboratory("list") == (0, listed)
     assert names == list(registry.experiments())
     assert {"table1", "table2", "fig3", "fig4", "fig5", "fig6", "chen", "monti", "mgcd", "topdown"} <= set(
         names
     )
+
+
+def test_the_laboratory_is_a_process_with_the_codes_of_a_command(tmp_path) -> None:
+    def ended(*arguments: str) -> tuple[int, str, str]:
+        run = subprocess.run(
+            [sys.executable, LABORATORY, *arguments], capture_output=True, text=True, cwd=tmp_path
+        )
+        return run.returncode, run.stdout, run.stderr
+
+    code, output, _ = ended("shapes-skeletons", "--help")
+    assert (code, "--first-seed" in output, "--resume" in output) == (0, True, True)
+    code, output, errors = ended("table3")
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith("Error: Unknown experiment 'table3'")
 
 
 def test_a_server_of_another_kind_is_a_plain_error(monkeypatch) -> None:
@@ -349,10 +359,10 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
     other = replace(toy(), name="other", plan=plan, full=plan)
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy(), "other": other})
 
-    def printed(code: int, *arguments: str) -> str:
-        result = CliRunner().invoke(main, ["bench", "all", "--out", str(tmp_path), *arguments])
-        assert result.exit_code == code
-        return " ".join(result.output.split())
+    def printed(wanted: int, *arguments: str) -> str:
+        code, output = laboratory("all", "--out", tmp_path, *arguments)
+        assert code == wanted
+        return " ".join(output.split())
 
     assert "holds no results; run an experiment first" in printed(2, "--report-only")
     assert "algorithms of other must be one of 'a', got 'b'" in printed(2, "--algorithms", "a,b")
@@ -489,9 +499,9 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None
 
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy()})
     monkeypatch.setattr(run, "run_experiment", interrupted)
-    result = CliRunner().invoke(main, ["bench", "toy", "--out", str(tmp_path)])
-    assert result.exit_code == 130
-    assert "--resume continues" in result.output
+    code, output = laboratory("toy", "--out", tmp_path)
+    assert code == 130
+    assert "--resume continues" in output
 
 
 @pytest.mark.parametrize("library", ["locket", "distributed"])

@@ -8,7 +8,7 @@ dominance.
 `fronts-peers`: all algorithms have a copy of the same problem, the same initial sampler, repair, compiled scorer,
 archive, and seconds on one core. The gap of a front is the hypervolume that it lacks of the union of all fronts of a
 network; objectives are scaled by the union's ideal and nadir point, reference 1.1 in each. Fronts compared with
-single networks: `gomea-bn bench fig6`.
+single networks: `python scripts/lab fig6`.
 
 `fronts-tables`: held-out densities of the networks of a front with misfit and complexity, next to the network of
 `BayesNetLearner` and to fronts with the published options, of the same rows and seconds. "Best" is chosen by the test

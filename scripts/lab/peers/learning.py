@@ -1,7 +1,7 @@
 """The learner of single networks: scores of families, and learned networks.
 
 The other libraries are in the extra "peers"; those that are not installed are left out. KL on random networks next to
-the published numbers: `gomea-bn bench table1`.
+the published numbers: `python scripts/lab table1`.
 """
 
 import statistics

@@ -203,7 +203,7 @@ NOTE = (
     "distribution in every interval. ECE: mean distance between confidence and share of true pairs in ten bins."
 )
 
-NOTE_OF_LAWS = "Laws are those of `bench shapes-skeletons`: ten columns that follow curves or logits."
+NOTE_OF_LAWS = "Laws are those of `scripts/lab shapes-skeletons`: ten columns that follow curves or logits."
 
 
 EXPERIMENTS = (

@@ -112,7 +112,7 @@ def markdown_section(
 ) -> str:
     """Return the section of `docs/results.md`: the setting, every published number, the tables."""
     parts = [
-        f"## {experiment.title}: `gomea-bn bench {experiment.name}`",
+        f"## {experiment.title}: `python scripts/lab {experiment.name}`",
         experiment.source,
         settings_line(experiment, plan),
         *report.notes,
@@ -353,7 +353,7 @@ def _verdicts(folder: Path) -> list[dict[str, str]]:
         claims: list[dict[str, str]] = json.loads(path.read_bytes())
     except ValueError as error:
         raise GomeaBnError(
-            f"'{path}' is damaged ({error}); make it again with gomea-bn bench {folder.name} --report-only."
+            f"'{path}' is damaged ({error}); make it again with python scripts/lab {folder.name} --report-only."
         ) from error
     return claims
 
@@ -369,6 +369,6 @@ _VERDICT_RULES = (
     "(Welch's 95 % interval). *Beaten*: ours is better by more than that. *Even* and *behind* are verdicts on "
     "another method, or another law of networks, that is compared with the published one. *Undecided*: the runs are "
     "too few. A finding without a number is reproduced if ours shows the same order or direction. The last column "
-    "gives the distance of the means, and the reason if it is known. `gomea-bn bench NAME` with the options of a "
+    "gives the distance of the means, and the reason if it is known. `python scripts/lab NAME` with the options of a "
     "section makes the section and its figures again."
 )

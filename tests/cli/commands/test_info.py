@@ -1,8 +1,7 @@
-"""The commands info, warm-up and bench."""
+"""The commands info and warm-up."""
 
 import json
 import os
-import sys
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ import pytest
 from command_line import invoke, ok
 
 import gomea_bn
-from gomea_bn.cli.commands import installation
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.sources import source_digest
@@ -70,26 +68,3 @@ def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypat
     result = invoke("warm-up", "-q")
     assert result.exit_code == 1
     assert "NUMBA_CACHE_DIR names another one" in result.stderr.replace("\n", " ")
-
-
-@pytest.fixture
-def no_laboratory(tmp_path, monkeypatch):
-    """An installation without the repository around it."""
-    monkeypatch.setattr(installation, "_SCRIPTS", tmp_path)
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("scripts")])
-    for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
-        monkeypatch.delitem(sys.modules, name)
-
-
-@pytest.mark.parametrize("arguments", [["list"], ["table1", "--nets", "2"], ["--help"]])
-def test_an_installed_package_says_where_the_laboratory_is(arguments, no_laboratory):
-    result = invoke("bench", *arguments)
-    assert result.exit_code == 2
-    assert "scripts/lab of the repository" in result.output
-    assert 'pip install -e ".[experiments]"' in result.output
-
-
-def test_all_options_are_those_of_the_experiment():
-    result = ok("bench", "shapes-skeletons", "--help")
-    assert "--first-seed" in result.output
-    assert "--resume" in result.output
