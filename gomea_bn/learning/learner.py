@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
-_PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
+_PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency", "BD": "bayesian"}
 
 # seconds that the choice of the parents of a target takes for a value, and a count of all rows after the search
 _SECONDS_OF_TARGET, _SECONDS_OF_COUNT = 2.5e-5, 2e-5
@@ -313,8 +313,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
         Parameters
         ----------
-        name : {"EW", "EF"}
-            Bins of equal width or equal frequency, of which the search chooses the number.
+        name : {"EW", "EF", "BD"}
+            Bins of equal width or equal frequency, of which the search chooses the number, or the bins of
+            `BayesianDiscretizer`.
         **options
             Other parameters, such as `max_seconds` and `random_state`, or values in place of published ones.
 

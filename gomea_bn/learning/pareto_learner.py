@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, give_warning
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
@@ -45,6 +45,8 @@ from gomea_bn.texts import counted
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
 from gomea_bn.learning.target import check_target
+
+_PUBLISHED_BINS = {"EF": "equal-frequency", "EW": "equal-width"}
 
 
 class ParetoBayesNetLearner(FrontParameters):
@@ -181,6 +183,38 @@ class ParetoBayesNetLearner(FrontParameters):
     >>> len(learner.front_.knee().network.edges)
     1
     """
+
+    @classmethod
+    def published(cls, name: str = "EF", **options: Any) -> Self:
+        """Return a learner with the settings of the fronts of DBN-GOMEA as published.
+
+        Parameters
+        ----------
+        name : {"EF", "EW"}
+            Bins of equal frequency or equal width, of which the search chooses the number.
+        **options
+            Other parameters, such as `expert` and `max_seconds`, or values in place of published ones.
+
+        Notes
+        -----
+        Ha, Alderliesten & Bosman, "Learning discretized Bayesian networks with GOMEA", 2024, Figure 6: at most 9 bins
+        and 6 parents, one pseudo-count for every row of a table, and the misfit of the training rows under tables of
+        all of them. No search for a single network comes first.
+
+        Raises
+        ------
+        GomeaBnError
+            For another name.
+        """
+        check_choice("name", name, tuple(_PUBLISHED_BINS))
+        published = {
+            "max_bins": 9,
+            "max_indegree": 6,
+            "pseudo_count": 1.0,
+            "misfit": "in-sample",
+            "single_share": 0.0,
+        }
+        return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 
     def fit(
         self,

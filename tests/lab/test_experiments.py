@@ -7,13 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from bench_examples import measured_part
+from front_checks import PUBLISHED_FRONT
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning import Scoring
 from gomea_bn.simulation.random_networks import random_network
 from lab.published import chen, confidence, mgcd, monti, printed, topdown
 from lab.published.algorithms import GOMEA_ALGORITHMS, LEARNERS, learn, true_fit
+from lab.published.fronts import STRATEGIES
 from lab.published.tables import (
     FAMILIES,
     ORDERS,
@@ -276,14 +279,45 @@ def test_confidences_are_those_of_all_pairs() -> None:
         assert np.mean(values["true"]) > np.mean(values["false"])
 
 
-@pytest.mark.parametrize("name", ["EW", "EF"])
-def test_published_learners_have_the_settings_of_the_experiments(name):
-    learner = BayesNetLearner.published(name, max_evaluations=500, random_state=1)
-    expected = BayesNetLearner(density="bins", **GOMEA_ALGORITHMS[name], max_evaluations=500, random_state=1)
-    assert repr(learner) == repr(expected)
+PUBLISHED: dict[str, Any] = {
+    "density": "bins", "shape": "uniform", "max_bins": 15, "max_indegree": 6, "pseudo_count": 1.0,
+    "max_evaluations": 500,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("EW", BayesNetLearner("equal-width", **PUBLISHED)),
+        ("EF", BayesNetLearner("equal-frequency", **PUBLISHED)),
+        ("BD", BayesNetLearner("bayesian", **PUBLISHED)),
+        ("optimal", BayesNetLearner("optimal", **{**PUBLISHED, "pseudo_count": "auto"})),
+        (
+            "EF-AIC",
+            BayesNetLearner(
+                "equal-frequency",
+                **{**PUBLISHED, "pseudo_count": 8.0},
+                scoring_method=Scoring(penalty="aic"),
+            ),
+        ),
+    ],
+)
+def test_learners_of_the_experiments_have_the_settings_of_their_recorded_rows(name, expected):
+    assert repr(GOMEA_ALGORITHMS[name](max_evaluations=500)) == repr(expected)
+    if name in ("EW", "EF", "BD"):
+        assert repr(BayesNetLearner.published(name, max_evaluations=500)) == repr(expected)
+
+
+@pytest.mark.parametrize(("name", "bins"), [("EF", "equal-frequency"), ("EW", "equal-width")])
+def test_published_fronts_have_the_settings_of_their_recorded_rows(name, bins):
+    expected = ParetoBayesNetLearner(**{**PUBLISHED_FRONT, "discretizer": bins})
+    assert repr(ParetoBayesNetLearner.published(name)) == repr(expected)
+    assert repr(STRATEGIES[name]()) == repr(expected)
 
 
 def test_options_replace_published_ones_and_other_names_are_refused():
     assert BayesNetLearner.published("EF", max_bins=9).max_bins == 9
-    with pytest.raises(GomeaBnError, match="name must be"):
-        BayesNetLearner.published("BD")
+    assert ParetoBayesNetLearner.published(max_bins=15).discretizer == "equal-frequency"
+    for learner in (BayesNetLearner, ParetoBayesNetLearner):
+        with pytest.raises(GomeaBnError, match="name must be"):
+            learner.published("LDBN")

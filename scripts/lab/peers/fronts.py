@@ -44,15 +44,6 @@ from lab.runner.printing import ratio_of_medians, with_error, with_interval
 from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.samples.real_tables import TABLES
 
-PUBLISHED: dict[str, Any] = {
-    "discretizer": "equal-frequency",
-    "max_bins": 9,
-    "max_indegree": 6,
-    "pseudo_count": 1.0,
-    "misfit": "in-sample",
-    "single_share": 0.0,
-}
-"""Options of fronts before the search for one network was part of them."""
 WHOLE_SECONDS = 120.0
 """Limit of a run to the whole front."""
 PUBLISHED_ARCHIVE = 1000
@@ -191,7 +182,7 @@ def three_objectives(net: int, n: int) -> FrontProblem:
     table = read_table(truth.sample(n, random_state=10_000 + net))
     expert = simulated_expert(truth, table=table, random_state=20_000 + net).fitted(table)
     names = ("misfit", "complexity", "expert_distance")
-    return front_problem(ParetoBayesNetLearner(**PUBLISHED), table, names, expert, 30_000 + net)
+    return front_problem(ParetoBayesNetLearner.published(), table, names, expert, 30_000 + net)
 
 
 def peers(options: Options) -> list[Task]:
@@ -292,7 +283,7 @@ def on_table(task: Mapping[str, Any]) -> dict[str, Any]:
         warnings.simplefilter("ignore", GomeaBnWarning)
         learned = -BayesNetLearner(**common).fit(train).network_.score(test)
         front = ParetoBayesNetLearner(**common).fit(train).front_
-        published = ParetoBayesNetLearner(**PUBLISHED, **common).fit(train).front_
+        published = ParetoBayesNetLearner.published(**common).fit(train).front_
         points, points_of_published = _judged(front, test), _judged(published, test)
         chosen = {
             "single": front.single,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN
 from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
 from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.parameters import Scoring
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import PseudoCount
@@ -22,18 +24,18 @@ FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
 rows: the result of a learner without errors. One floor has the published smoothing, the other that of the learner's
 default."""
 
-_PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6}
-
-GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
-    "EW": {"discretizer": "equal-width", "pseudo_count": 1.0, **_PUBLISHED},
-    "EF": {"discretizer": "equal-frequency", "pseudo_count": 1.0, **_PUBLISHED},
-    "EF-AIC": {"discretizer": "equal-frequency", "penalty": "aic", "pseudo_count": 8.0, **_PUBLISHED},
-    "BD": {"discretizer": "bayesian", "pseudo_count": 1.0, **_PUBLISHED},
-    "optimal": {"discretizer": "optimal", **_PUBLISHED},
-    "default": {},
+GOMEA_ALGORITHMS: dict[str, Callable[..., BayesNetLearner]] = {
+    "EW": partial(BayesNetLearner.published, "EW"),
+    "EF": partial(BayesNetLearner.published, "EF"),
+    "EF-AIC": partial(
+        BayesNetLearner.published, "EF", scoring_method=Scoring(penalty="aic"), pseudo_count=8.0
+    ),
+    "BD": partial(BayesNetLearner.published, "BD"),
+    "optimal": partial(BayesNetLearner.published, "EF", discretizer="optimal", pseudo_count="auto"),
+    "default": partial(BayesNetLearner, density="bins"),
 }
-"""Options of `BayesNetLearner` by name. Bins are uniform inside as published, and numbers of bins and parents do not
-depend on the rows, except for the learner's default. EF-AIC is our setting for prediction."""
+"""Functions that return a learner with further options, by name. Bins are uniform inside as published, and numbers of
+bins and parents do not depend on the rows, except for the learner's default. EF-AIC is our setting for prediction."""
 
 LEARNERS = ("EW", "EF", "EF-AIC", "BD", "LDBN", "optimal", "default")
 """Names of the learners in the order of tables."""
@@ -76,8 +78,8 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
         coupled.fit(frame)
         return Learned(coupled.network_, 0, coupled.stopped_by_, coupled.fit_seconds_, None)
     compile_kernels()
-    learner = BayesNetLearner(
-        **{"density": "bins", **GOMEA_ALGORITHMS[name], **options},
+    learner = GOMEA_ALGORITHMS[name](
+        **options,
         max_seconds=limits["seconds"],
         max_evaluations=limits["evaluations"],
         n_jobs=1,

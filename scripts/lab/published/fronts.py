@@ -1,6 +1,7 @@
 """Networks of a front and single learned ones, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,16 @@ from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
 from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
 
-N_VARIABLES, MAX_BINS, MAX_INDEGREE, PSEUDO_COUNT = 10, 9, 6, 1.0
+N_VARIABLES = 10
 SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
-_PUBLISHED: dict[str, Any] = {
-    "max_bins": MAX_BINS,
-    "max_indegree": MAX_INDEGREE,
-    "pseudo_count": PSEUDO_COUNT,
-    "misfit": "in-sample",
-    "single_share": 0.0,
+STRATEGIES: dict[str, Callable[..., ParetoBayesNetLearner]] = {
+    "EF": partial(ParetoBayesNetLearner.published, "EF"),
+    "EW": partial(ParetoBayesNetLearner.published, "EW"),
+    "optimal": partial(ParetoBayesNetLearner.published, discretizer="optimal"),
+    "default": ParetoBayesNetLearner,
 }
-STRATEGIES: dict[str, dict[str, Any]] = {
-    "EF": {"discretizer": "equal-frequency", **_PUBLISHED},
-    "EW": {"discretizer": "equal-width", **_PUBLISHED},
-    "optimal": {"discretizer": "optimal", **_PUBLISHED},
-    "default": {},
-}
-"""Options of `ParetoBayesNetLearner` by the name of the learner of the single network, which has the same bins."""
+"""Functions that return a learner of fronts with further options, by the name of the learner of the single network,
+which has the same bins."""
 PUBLISHED = ("EF", "EW")
 WITH_KL = ("EF", "default")
 NOT_SAID = "the paper does not say which member's KL it shows"
@@ -94,12 +89,11 @@ def measure(task: Task) -> Measured:
     truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
     frame = truth.sample(task["rows"], random_state=10_000 + net)
     expert = simulated_expert(truth, table=read_table(frame), random_state=20_000 + net)
-    options = STRATEGIES[task["bins"]]
-    shared = {name: options[name] for name in ("max_bins", "pseudo_count") if name in options}
+    alone = STRATEGIES[task["bins"]]()
+    shared = {name: getattr(alone, name) for name in ("max_bins", "pseudo_count")}
     single = learn(task["bins"], frame, task, net, **shared)
     compile_front_kernels()
-    learner = ParetoBayesNetLearner(
-        **options,
+    learner = STRATEGIES[task["bins"]](
         expert=expert,
         max_seconds=task["seconds"],
         max_evaluations=task["evaluations"],
