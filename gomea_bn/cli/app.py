@@ -15,16 +15,16 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__
-from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, most_probable, predict, query
+from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, predict, query
 from gomea_bn.cli.commands.bins import discretize, fit, refine
-from gomea_bn.cli.commands.certainty import certify, confidence, test_graph
+from gomea_bn.cli.commands.certainty import confidence, test_graph
 from gomea_bn.cli.commands.choose import accept, compare, export, review
 from gomea_bn.cli.commands.effect import effect
 from gomea_bn.cli.commands.front import front
-from gomea_bn.cli.commands.installation import info, warm_up
+from gomea_bn.cli.commands.installation import info
 from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
-from gomea_bn.cli.commands.show import plot, report, show
+from gomea_bn.cli.commands.show import report, show
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
@@ -57,6 +57,14 @@ class _OneLineErrors(TyperGroup):
             return run()
         # without arguments the command is that of the process, which ends with it
         return run_as_process(run, sys.argv[1:] if args is None else args, until_exit=args is None)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what a user wants."""
+        for heading, summaries in _GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(command.__name__.replace("_", "-"), text) for command, text in summaries.items()]
+                )
 
 
 def run_as_process(run: Callable[[], Any], arguments: Sequence[str], *, until_exit: bool = True) -> NoReturn:
@@ -168,39 +176,42 @@ def _before_commands(
         typer.echo(context.get_help())
 
 
-# in the order of a user's work; a line must fit into 80 columns next to the name
-_SUMMARIES: dict[Callable[..., None], str] = {
-    learn: "Learn a network from a table.",
-    show: "Print a network, or what its graph says about variables.",
-    query: "Ask a network: what is likely, given what is known?",
-    most_probable: "Find the likeliest combinations of values.",
-    explain: "Say what an answer rests on, and what to measure next.",
-    effect: "Say what a change of one column does, if arrows are causes.",
-    predict: "Predict a column for every row of a table.",
-    impute: "Fill the missing cells of a table.",
-    confidence: "Say how sure a learned network is of its edges.",
-    certify: "Prove that no graph with the same bins scores better.",
-    test_graph: "Test whether a table rejects the graph of a network.",
-    update: "Let a network take further rows.",
-    drift: "Say whether further rows still follow a network.",
-    cross_validate: "Judge learners and baselines on held-out rows.",
-    front: "Find networks that trade fit, simplicity and an expert.",
-    review: "Write an offline page of a network or a front.",
-    accept: "Write the network that somebody chose on the page.",
-    compare: "Say in words how two networks differ.",
-    export: "Write a network in another format, or a front's table.",
-    report: "Write one to three pages about a network, to print.",
-    plot: "Draw a network, or the density of a column.",
-    fit: "Learn the probabilities of a graph of your own.",
-    discretize: "Cut the continuous columns of a table into bins.",
-    refine: "Move the cuts of a network, and keep its graph.",
-    info: "Print versions, cores and the folder of compiled kernels.",
-    warm_up: "Compile all kernels, for images and clusters.",
+# by what a user wants; a line must fit into 80 columns next to the name
+_GROUPS: dict[str, dict[Callable[..., None], str]] = {
+    "Learn": {
+        learn: "Learn a network from a table.",
+        front: "Find networks that trade fit, simplicity and an expert.",
+        fit: "Learn the probabilities of a graph of your own.",
+        update: "Let a network take further rows.",
+        discretize: "Cut the continuous columns of a table into bins.",
+        refine: "Move the cuts of a network, and keep its graph.",
+    },
+    "Ask": {
+        show: "Print or draw a network, or what its graph says.",
+        query: "What is likely, given what is known?",
+        explain: "Say what an answer rests on, and what to measure next.",
+        effect: "Say what a change of one column does, if arrows are causes.",
+        predict: "Predict a column for every row of a table.",
+        impute: "Fill the missing cells of a table.",
+    },
+    "Judge": {
+        confidence: "Say how sure a network is of its edges, or prove its graph.",
+        test_graph: "Test whether a table rejects the graph of a network.",
+        drift: "Say whether further rows still follow a network.",
+        cross_validate: "Judge learners and baselines on held-out rows.",
+    },
+    "Choose": {
+        review: "Write an offline page of a network or a front.",
+        compare: "Say in words how two networks differ.",
+        accept: "Write the network that somebody chose on the page.",
+    },
+    "Move": {
+        export: "Write a network in another format, or a front's table.",
+        report: "Write one to three pages about a network, to print.",
+        info: "Print versions and cores, or compile all kernels.",
+    },
 }
-_CLASSES = {
-    query: StatementCommand,
-    most_probable: StatementCommand,
-    explain: StatementCommand,
-}
-for _command, _summary in _SUMMARIES.items():
-    main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_names(_command))
+_CLASSES = {query: StatementCommand, explain: StatementCommand}
+for _commands in _GROUPS.values():
+    for _command, _summary in _commands.items():
+        main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_names(_command))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -21,8 +21,8 @@ from gomea_bn.cli.option_texts import (
     read_reading,
     read_reading_file,
 )
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, failing, say, spelling
-from gomea_bn.cli.plain_help import HelpAll, opt
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say, spelling
+from gomea_bn.cli.plain_help import READING_FILE, READING_OPTIONS, opt
 from gomea_bn.cli.running import limit
 from gomea_bn.errors import Option
 from gomea_bn.learning.parameters import (
@@ -194,10 +194,9 @@ _OF_SEARCHES: dict[str, Any] = {
     "checkpoint": CheckpointFolder,
     "every": CheckpointEvery,
     "resume": CheckpointResume,
-    "help_all": HelpAll,
 }
 _FIRST_VALUES = {
-    "jobs": 0, "quiet": False, "as_json": False, "max_table_cells": 1_000_000, "resume": False, "help_all": False
+    "jobs": 0, "quiet": False, "as_json": False, "max_table_cells": 1_000_000, "resume": False
 }  # fmt: skip
 
 
@@ -297,87 +296,57 @@ def _with_parameters(
     return new
 
 
-_READING: dict[str, Any] = {
-    "reading_file": _named(
-        Path | None,
-        "JSON file of options for reading, such as sep, na_values, kinds and missing, by their names in "
-        "Python. Options on the command line replace those of the file.",
-        READING,
-        "--reading",
-    ),
-    "sep": _named(
-        str | None,
-        "Separator of a text file: one character, tab or space. Default: detected.",
-        READING,
-        metavar="MARK",
-    ),
-    "decimal": _named(
-        str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING, metavar="MARK"
-    ),
-    "encoding": _named(str | None, "Encoding of a text file, such as cp1252. Default: UTF-8.", READING),
-    "na_values": _named(
-        list[str] | None,
-        "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
-        "empty cells, NA, NaN, null, ?, - and the like.",
-        READING,
-        metavar="SYMBOLS",
-    ),
-    "columns": _named(
-        list[str] | None,
-        "NAME,NAME: columns to read; may be repeated. Default: all.",
-        READING,
-        metavar="NAME,NAME",
-    ),
-    "drop": _named(
-        list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING, metavar="NAME,NAME"
-    ),
-    "sheet": _named(
-        str | None,
-        "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells.",
-        READING,
-    ),
-    "header": _named(
-        str | None,
-        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line.",
-        READING,
-    ),
-    "dates": _named(
-        str | None,
-        "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
-        READING,
-    ),
-}
-
 KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 """How a user of a command replaces the kind of a column that the rule decides."""
 
 
-def reads_table(network: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def reads_table(
+    network: str | None = None, *, only_with: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command the options for reading tables, as one argument, `reading`.
 
     The command has a keyword-only parameter `reading`, a `ReadingOptions`. `network` is the parameter of the command
     that names a network: the table in `data` is then read as that of the network's run, but for the options that the
-    user gives.
+    user gives. Without the flag `only_with` the command reads no table by such options.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(*arguments: Any, **options: Any) -> None:
-            given = {name: options.pop(name) for name in _READING}
-            file, in_file, recorded = given.pop("reading_file"), {}, {}
+            given = _reading_options(options.pop("reading") or ())
+            file, in_file, recorded = given.pop("reading"), {}, {}
             with failing(WRONG_USE):
                 if file is not None:
-                    in_file = _from_file(file, options, inspect.signature(with_options).parameters)
-            if network is not None and options[network] is not None and options["data"] is not None:
+                    in_file = _from_file(Path(file), options, inspect.signature(with_options).parameters)
+            reads = only_with is None or options[only_with]
+            if not reads and (useless := [name for name, value in given.items() if value is not None]):
+                fail(f"--{useless[0].replace('_', '-')} is for --{only_with}; give both.", WRONG_USE)
+            if network is not None and reads and options[network] is not None and options["data"] is not None:
                 recorded = _recorded(options[network], options["data"], given)
             with failing(WRONG_USE):
                 reading = read_reading(given, {**recorded, **in_file})
             command(*arguments, reading=reading, **options)
 
-        options = {name: (annotation, None) for name, annotation in _READING.items()}
-        return _with_parameters(with_options, command, "reading", options)
+        annotation = _named(
+            list[str] | None,
+            f"How the table is read; {READING_FILE} takes the options from a JSON file.",
+            READING,
+            *READING_OPTIONS,
+            metavar="VALUE",
+        )
+        return _with_parameters(with_options, command, "reading", {"reading": (annotation, None)})
 
     return decorate
+
+
+def _reading_options(texts: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the options for reading by name, None where they are not given; texts are NAME=VALUE."""
+    given: dict[str, Any] = {name.strip("-").replace("-", "_"): None for name in READING_OPTIONS}
+    for text in texts:
+        option, _, value = text.partition("=")
+        name = option.strip("-").replace("-", "_")
+        given[name] = [*(given[name] or ()), value] if READING_OPTIONS[option].repeats else value
+    return given
 
 
 def _from_file(

@@ -1,14 +1,16 @@
 """Help texts that name the values of options by words such as PATH and NUMBER, and group the options.
 
-Commands with very many options show the most used ones with --help, and all of them with --help-all.
+Commands with very many options show the most used ones with --help, and all of them with --help-all. The options for
+reading a table are one parameter of a command, a list of texts OPTION=VALUE, and one line of --help.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand
@@ -21,15 +23,62 @@ _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 _MOST_USED = {
     "learn": (
         "out", "max_seconds", "seed", "jobs", "quiet", "target", "require", "forbid", "tier", "kind", "missing",
-        "reading_file", "max_indegree",
+        "reading", "max_indegree",
     ),
     "front": (
         "out", "max_seconds", "seed", "jobs", "quiet", "expert", "require", "target", "forbid", "kind", "missing",
-        "reading_file", "max_complexity",
+        "reading", "max_complexity",
     ),
 }  # fmt: skip
 _PANELS = ("Common", "Options", "Knowledge", "Reading a table", "Search", "Bins", "Score", "Long runs")
 _ALL = "gomea_bn.all_options"
+_HELP_ALL = "--help-all"
+_READING = "reading"
+
+
+class ReadingOption(NamedTuple):
+    """The word for values of an option for reading tables, its help, and whether it may be given again."""
+
+    metavar: str
+    help: str
+    repeats: bool = False
+
+
+READING_FILE = "--reading"
+READING_OPTIONS = {
+    "--sep": ReadingOption(
+        "MARK", "Separator of a text file: one character, tab or space. Default: detected."
+    ),
+    "--decimal": ReadingOption("MARK", "Decimal mark of a text file: . or ,. Default: detected."),
+    "--encoding": ReadingOption("NAME", "Encoding of a text file, such as cp1252. Default: UTF-8."),
+    "--na-values": ReadingOption(
+        "SYMBOLS",
+        "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: empty cells, "
+        "NA, NaN, null, ?, - and the like.",
+        repeats=True,
+    ),
+    "--columns": ReadingOption(
+        "NAME,NAME", "NAME,NAME: columns to read; may be repeated. Default: all.", repeats=True
+    ),
+    "--drop": ReadingOption("NAME,NAME", "NAME,NAME: columns to leave out; may be repeated.", repeats=True),
+    "--sheet": ReadingOption(
+        "NAME", "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells."
+    ),
+    "--header": ReadingOption(
+        "NAME",
+        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line.",
+    ),
+    "--dates": ReadingOption(
+        "NAME",
+        "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
+    ),
+    READING_FILE: ReadingOption(
+        "PATH",
+        "JSON file of options for reading, such as sep, na_values, kinds and missing, by their names in Python. "
+        "Options on the command line replace those of the file.",
+    ),
+}
+"""The options for reading tables of all commands."""
 
 
 class PlainCommand(TyperCommand):
@@ -48,7 +97,23 @@ class PlainCommand(TyperCommand):
         for option in (*parser._long_opt.values(), *parser._short_opt.values()):
             if option.action == "store":
                 option.process = _once(option)
+        for name, option in parser._long_opt.items():
+            if option.dest == _READING:
+                parser._long_opt[name] = of_name = copy(option)
+                of_name.process = _with_name(option, name)
         return parser
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; --help-all is --help with all options, where --help does not show them."""
+        own = args[: args.index("--")] if "--" in args else args
+        if self._has_more and _HELP_ALL in own:
+            ctx.meta[_ALL] = True
+            args = ["--help"]
+        return list(super().parse_args(ctx, args))
+
+    @property
+    def _has_more(self) -> bool:
+        return self.name in _MOST_USED or any(parameter.name == _READING for parameter in self.params)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, and the options by headings."""
@@ -59,12 +124,14 @@ class PlainCommand(TyperCommand):
             heading = getattr(parameter, "rich_help_panel", None) or first
             if isinstance(parameter, TyperArgument):
                 heading = "Arguments"
-            elif (
-                most_used and parameter.name not in (*most_used, "help", "help_all") and _ALL not in ctx.meta
-            ):
+            elif most_used and parameter.name not in (*most_used, "help") and _ALL not in ctx.meta:
                 continue
-            if (record := parameter.get_help_record(ctx)) is not None:
+            if parameter.name == _READING:
+                sections.setdefault(heading, []).extend(_reading_records(in_one_line=_ALL not in ctx.meta))
+            elif (record := parameter.get_help_record(ctx)) is not None:
                 sections.setdefault(first if heading == "Common" else heading, []).append(record)
+        if self._has_more:
+            sections[first].append((_HELP_ALL, "Show all options and exit."))
         for heading in ("Arguments", *_PANELS):
             if sections.get(heading):
                 with formatter.section(heading):
@@ -80,24 +147,35 @@ def _once(option: Any) -> Callable[[Any, Any], None]:
                 " ".join(given) if isinstance(given, tuple) else given
                 for given in (state.opts[option.dest], value)
             ]
-            name = max(option.obj.opts, key=len)
-            fail(f"{name} is given twice, with {values[0]!r} and {values[1]!r}; give it once.", WRONG_USE)
+            _refuse_again(max(option.obj.opts, key=len), *values)
         type(option).process(option, value, state)
 
     return take
 
 
-def _show_all(ctx: typer.Context, is_given: bool) -> None:
-    if is_given:
-        ctx.meta[_ALL] = True
-        typer.echo(ctx.get_help())
-        raise typer.Exit
+def _with_name(option: Any, name: str) -> Callable[[Any, Any], None]:
+    """Return the function that takes in the value of an option for reading tables as NAME=VALUE."""
+
+    def take(value: Any, state: Any) -> None:
+        given = state.opts.setdefault(option.dest, [])
+        former = [text for text in given if text.startswith(f"{name}=")]
+        if former and not READING_OPTIONS[name].repeats:
+            _refuse_again(name, former[0].partition("=")[2], value)
+        given.append(f"{name}={value}")
+        state.order.append(option.obj)
+
+    return take
 
 
-HelpAll = Annotated[
-    bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
-]
-"""Option of the commands that show the most used options with --help."""
+def _refuse_again(name: str, first: str, second: str) -> NoReturn:
+    fail(f"{name} is given twice, with {first!r} and {second!r}; give it once.", WRONG_USE)
+
+
+def _reading_records(*, in_one_line: bool) -> list[tuple[str, str]]:
+    """Return the lines of a help on the options for reading tables: each of them, or that there are some."""
+    if in_one_line:
+        return [("--sep, --drop, ...", "How the table is read; --help-all shows these options.")]
+    return [(f"{name} {option.metavar}", option.help) for name, option in READING_OPTIONS.items()]
 
 
 def opt(help: str, *names: str, **others: Any) -> Any:

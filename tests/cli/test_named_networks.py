@@ -65,14 +65,14 @@ def test_every_command_takes_every_name(here, front, tmp_path, name):
 @pytest.mark.parametrize("name", OF_EXPERTS)
 @pytest.mark.parametrize(
     "command",
-    ["show", "export", "review", "compare", "query", "explain", "most-probable", "plot", "update", "impute"],
+    ["show", "export", "review", "compare", "query", "explain", "confidence", "update", "impute"],
 )
 def test_edges_without_probabilities_need_a_table(here, command, name):
     others = {
         "compare": ["front#3"],
         "query": ["--target", "a"],
         "explain": ["--target", "a"],
-        "plot": ["-o", "a.png"],
+        "confidence": ["--certify"],
         "update": ["rows.csv", "-o", "a.json"],
         "impute": ["rows.csv"],
     }

@@ -101,7 +101,7 @@ def test_the_table_of_a_review_stays_whether_named_or_recorded(folder):
         "drift {}#0 rows.csv -o table.csv",
         "refine {}#0 rows.csv --out table.csv",
         "update {}#0 rows.csv -o table.csv",
-        "plot {}#0 -o table.csv",
+        "show {}#0 -o table.csv",
         "report {}#0 -o table.csv",
         "review {}#0 -o table.csv",
         "discretize rows.csv --method equal-width --network {}#0 -o table.csv",
@@ -152,7 +152,7 @@ def test_the_table_behind_a_file_of_a_run_or_front_is_no_target(folder, searched
         ("discretize rows.csv --method equal-width --codes codes.json", ".csv"),
         ("review front -o page.pdf", ".html"),
         ("report run -o page.txt", ".html or .pdf"),
-        ("plot run -o page.html", ".png, .svg or .pdf"),
+        ("show run -o page.html", ".png, .svg or .pdf"),
     ],
 )
 def test_the_ending_of_a_file_is_that_of_its_format(folder, command, endings):

@@ -33,8 +33,11 @@ QUICK = ("--max-evaluations", "20", "--seed", "1", "--missing", "drop")
 
 def test_help_names_every_option():
     for command in ("learn", "front", "discretize", "refine", "show"):
-        asked = "--help-all" if command in ("learn", "front") else "--help"
-        printed = invoke(command, asked).stdout
+        (line,) = [text for text in ok(command, "--help").stdout.splitlines() if "--sep" in text]
+        assert "--help-all shows" in line or "--help-all shows" in " ".join(
+            ok(command, "--help").stdout.split()
+        )
+        printed = invoke(command, "--help-all").stdout
         for option in (
             "sep",
             "decimal",
@@ -45,6 +48,7 @@ def test_help_names_every_option():
             "sheet",
             "header",
             "dates",
+            "reading",
         ):
             assert f"--{option} " in printed, (command, option)
 

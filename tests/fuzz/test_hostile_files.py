@@ -111,7 +111,7 @@ def check_run(seed, originals, folder):
         ("show", folder / "run"),
         ("refine", folder / "run", originals / "rows.csv", "-o", folder / "out.json", "--seed", "1"),
         ("predict", folder / "run", originals / "rows.csv", "--target", "a", "-o", folder / "out.csv"),
-        ("certify", folder / "run", originals / "rows.csv", "--max-seconds", "1"),
+        ("confidence", folder / "run", "--certify", "--data", originals / "rows.csv", "--max-seconds", "1"),
     ]
     check_call(*calls[seed // 2 % len(calls)])
     assert digests(folder / "run") == before

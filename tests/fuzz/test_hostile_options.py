@@ -101,7 +101,7 @@ _COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "predict": {"--target": _TEXTS},
     "impute": {},
     "compare": {},
-    "certify": {"--max-seconds": ("1", "x")},
+    "confidence": {"--max-seconds": ("1", "x")},
     "fit": {"--pseudo-count": _NUMBERS, "--shape": ("auto", "uniform", "x")},
 }
 
@@ -114,6 +114,8 @@ def command_line(rng: Generator, originals: Path, out: Path) -> list[str]:
     name = list(_COMMANDS)[int(rng.choice(len(_COMMANDS), p=[0.2, 0.2, *[0.6 / 9] * 9]))]
     inputs = {"learn": [rows], "front": [rows], "export": [front], "compare": [run, f"{front}#1"]}
     arguments = inputs.get(name, [run] if name in ("show", "query") else [run, rows])
+    if name == "confidence":
+        arguments = [run, "--certify", "--data", rows]
     if rng.random() < 0.15:
         arguments[int(rng.integers(len(arguments)))] = odd[int(rng.integers(len(odd)))]
     options = _COMMANDS[name]
@@ -121,7 +123,7 @@ def command_line(rng: Generator, originals: Path, out: Path) -> list[str]:
         arguments += [option, str(options[option][int(rng.integers(len(options[option])))])]
     if name in ("learn", "front"):
         arguments += _SHORT
-    writes = rng.random() < 0.5 and name not in ("show", "query", "compare", "certify")
+    writes = rng.random() < 0.5 and name not in ("show", "query", "compare", "confidence")
     if writes or name in ("refine", "fit", "impute"):
         ending = {"learn": "", "front": "", "predict": ".csv", "impute": ".csv"}.get(name, ".json")
         arguments += ["--out", str(out / f"{name}-out{ending}")]

@@ -1,4 +1,4 @@
-"""The commands `predict`, `impute`, `query`, `most-probable` and `explain`: answers of a saved network."""
+"""The commands `predict`, `impute`, `query` and `explain`: answers of a saved network."""
 
 from __future__ import annotations
 
@@ -202,8 +202,12 @@ def impute(
 def query(
     network: SavedNetwork,
     target: Annotated[
-        list[str], opt("Variable whose distribution is wanted; several for their joint distribution.")
-    ],
+        list[str] | None,
+        opt(
+            "Variable whose distribution is wanted; several for their joint distribution. With --most-probable all "
+            "that are not given, if there is none."
+        ),
+    ] = None,
     given: Statements = None,
     do: Annotated[
         list[str] | None,
@@ -212,6 +216,9 @@ def query(
             "only if the edges are causes.",
             metavar="COLUMN=VALUE",
         ),
+    ] = None,
+    most_probable: Annotated[
+        int | None, opt("Print this many of the most probable combinations of the targets instead.", min=1)
     ] = None,
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
@@ -233,8 +240,18 @@ def query(
     from gomea_bn.cli.statements import read_statements, read_values
     from gomea_bn.network.inference.answer_errors import INTERVAL
 
+    if most_probable is not None:
+        others = {"--do": do, "--data": data, "--n-draws": n_draws != _N_DRAWS, "--seed": seed is not None}
+        others["--method"] = method != "exact"
+        if refused := [option for option, is_given in others.items() if is_given]:
+            fail(f"--most-probable does not take {refused[0]}; leave one of them out.", WRONG_USE)
+    elif not target:
+        fail("--target names the variable whose distribution is wanted; give one.", WRONG_USE)
     saved = loaded_network(network)
-    target = [named_column(saved, name, "--target") for name in target]
+    target = [named_column(saved, name, "--target") for name in target or ()]
+    if most_probable is not None:
+        _print_most_probable(saved, target, given or (), most_probable, cells, as_json=as_json)
+        return
     if data is not None and do:
         fail("--data has rows that were seen, not rows after --do; give one of them.", WRONG_USE)
     saved = _with_rows(saved, data, reading)
@@ -431,40 +448,32 @@ def _distribution_record(
     }
 
 
-def most_probable(
-    network: Network,
-    target: Annotated[
-        list[str] | None,
-        opt("Variable of the combination; may be repeated. Default: all that are not given."),
-    ] = None,
-    given: Statements = None,
-    n: Annotated[int, opt("Number of combinations.", "--n", min=1)] = 5,
-    cells: Cells = None,
-    as_json: AsJson = False,
+def _print_most_probable(
+    saved: DiscretizedBayesNet,
+    targets: Sequence[str],
+    given: Sequence[str],
+    n: int,
+    cells: str | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Print the most probable combinations of bins and levels of NETWORK, given what is known about others.
-
-    Example: gomea-bn most-probable out/run --given 'age in 40..60' 'smoker=yes'. Exit codes: 0 done, 2 wrong use, 3
-    network unusable, 130 interrupted.
-    """
+    """Print the most probable combinations of bins and levels of the targets, or of all that is not given."""
     import pandas as pd
 
     from gomea_bn.cli.statements import read_statements
     from gomea_bn.data.dates import name_in_words
     from gomea_bn.network.inference.answers import states_of
 
-    saved = loaded_network(network)
-    targets = [named_column(saved, name, "--target") for name in target] if target else None
     with answering():
-        stated = read_statements("--given", given or (), saved)
-        answer = saved.most_probable(stated, targets, n, cells=_cells(cells))
+        stated = read_statements("--given", given, saved)
+        answer = saved.most_probable(stated, list(targets) or None, n, cells=_cells(cells))
     names = answer.columns[:-1].tolist()
     if as_json:
         records = [
             {name: _plain(value) for name, value in record.items()}
             for record in answer.to_dict(orient="records")
         ]
-        typer.echo(json.dumps({"given": list(given or ()), "combinations": records}, indent=2))
+        typer.echo(json.dumps({"given": list(given), "combinations": records}, indent=2))
         return
     shown = answer.astype(dict.fromkeys(names, object))
     for name in names:

@@ -1,4 +1,4 @@
-"""The commands `confidence`, `certify` and `test-graph`: how sure the edges of a network are."""
+"""The commands `confidence` and `test-graph`: how sure the edges of a network are."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gomea_bn.cli.named_networks import (
     of_run_folder,
     recorded_file,
     run_record_of,
+    table_of_network,
     table_of_record,
 )
 from gomea_bn.cli.option_texts import read_checkpoint, read_jobs
@@ -54,15 +55,28 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
 
 
+_MAX_SWEEPS = 20_000
+
+
+@reads_table("network", only_with="certify")
 def confidence(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a run of `gomea-bn learn DATA --out RUN`.")
+    network: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a run of `gomea-bn learn DATA --out RUN`. With --certify also any other network.",
+        ),
     ],
-    data: Annotated[Path | None, opt("The table of the run, if it is no longer where it was.")] = None,
+    data: Annotated[
+        Path | None,
+        opt(
+            "The table of the run, if it is no longer where it was. With --certify any table of its columns."
+        ),
+    ] = None,
     max_seconds: Annotated[
-        float, opt("Time limit of the probabilities in seconds; 0 for none.", min=0)
+        float, opt("Time limit of the probabilities or of the proof in seconds; 0 for none.", min=0)
     ] = 60.0,
-    max_sweeps: Annotated[int, opt("Largest number of sweeps of a sampled chain.", min=1)] = 20_000,
+    max_sweeps: Annotated[int, opt("Largest number of sweeps of a sampled chain.", min=1)] = _MAX_SWEEPS,
     drawn_bins: Annotated[
         bool,
         opt(
@@ -78,12 +92,36 @@ def confidence(
             min=0,
         ),
     ] = 0,
+    certify: Annotated[
+        bool,
+        opt(
+            "Prove instead that no graph with the bins of the network has a higher score on the table, or print by how "
+            "much one may be better, edge by edge. Nothing is written."
+        ),
+    ] = False,
+    max_indegree: Annotated[
+        int | None,
+        opt("With --certify: largest number of parents of a variable in the compared graphs. Default: 3."),
+    ] = None,
+    scoring_method: Annotated[
+        str | None,
+        opt("With --certify: density-bic, density-bd, bic, aic, k2 or bdeu. Default: that of the network."),
+    ] = None,
+    ess: Annotated[
+        float | None,
+        opt(
+            "With --certify: equivalent sample size of bdeu, in rows. Default: that of the network, or 1.",
+            metavar="NUMBER",
+        ),
+    ] = None,
     jobs: Jobs = 0,
     checkpoint: CheckpointFolder = None,
     every: CheckpointEvery = None,
     resume: CheckpointResume = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Compute the probabilities of edges of a learned network, and write them to the folder of its run.
 
@@ -97,6 +135,29 @@ def confidence(
     from gomea_bn.learning.run_folder import RUN_ENTRIES
     from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
+    of_proof = {"--max-indegree": max_indegree, "--scoring-method": scoring_method, "--ess": ess}
+    of_probabilities = {
+        "--max-sweeps": max_sweeps != _MAX_SWEEPS,
+        "--drawn-bins": drawn_bins,
+        "--repeat": repeat,
+        "--checkpoint": checkpoint,
+        "--json": as_json,
+    }
+    for option, is_given in (of_probabilities if certify else of_proof).items():
+        if is_given:
+            fail(f"{option} {'is not' if certify else 'is'} for --certify.", WRONG_USE)
+    if certify:
+        _prove(
+            network,
+            data,
+            reading,
+            3 if max_indegree is None else max_indegree,
+            max_seconds,
+            scoring_method,
+            ess,
+        )
+        return
+    run = Path(network)
     if checkpoint is not None:
         saved = [checkpoint / CHECKPOINT_FILE]
         check_targets({"--checkpoint": saved}, {"RUN": [run / name for name in RUN_ENTRIES]})
@@ -202,32 +263,29 @@ def _write_and_print(
         fail(problem, FAILED, after_search.problem_options)
 
 
-@reads_table("network")
-def certify(
-    network: Network,
-    data: Data,
-    max_indegree: Annotated[int, opt("Largest number of parents of a variable in the compared graphs.")] = 3,
-    max_seconds: Annotated[float, opt("Time limit in seconds; 0 for none.", min=0)] = 60.0,
-    scoring_method: Annotated[
-        str | None, opt("density-bic, density-bd, bic, aic, k2 or bdeu. Default: that of the network.")
-    ] = None,
-    ess: Annotated[
-        float | None, opt("Equivalent sample size of bdeu, in rows. Default: that of the network, or 1.")
-    ] = None,
-    *,
+def _prove(
+    network: str,
+    data: Path | None,
     reading: ReadingOptions,
+    max_indegree: int,
+    max_seconds: float,
+    scoring_method: str | None,
+    ess: float | None,
 ) -> None:
-    """Prove that no graph with the bins of NETWORK has a higher score on DATA, or print by how much one may be better.
+    """Print whether no graph with the bins of a network scores better, or the better graph edge by edge.
 
-    Ctrl-C ends the proof and keeps the bound so far. A better graph is printed edge by edge. Exit codes: 0 done, 2
-    wrong use, 3 network or data unusable, 130 interrupted before there was a bound.
+    Ctrl-C ends the proof and keeps the bound so far.
     """
     from gomea_bn.certainty.certificate import certify as certificate_of
     from gomea_bn.network.rows import evidence_for
 
     with failing(UNUSABLE_DATA):
-        rows = loaded_rows(data, reading)
-        saved = named_network(network, rows)
+        if data is None:
+            saved = named_network(network)
+            rows = table_of_network(network).to_frame()
+        else:
+            rows = loaded_rows(data, reading)
+            saved = named_network(network, rows)
         table = evidence_for(saved, rows, allow_empty_bins=True)
     with answering("Interrupted before there was a bound."):
         certificate = certificate_of(

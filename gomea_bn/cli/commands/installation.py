@@ -1,4 +1,4 @@
-"""The commands `info` and `warm-up`: what is installed, and kernels that are compiled before they are needed."""
+"""The command `info`: what is installed, and kernels that are compiled before they are needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gomea_bn import __version__
-from gomea_bn.cli.output import FAILED, fail, say, silent
+from gomea_bn.cli.output import FAILED, fail, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first
 
@@ -17,8 +17,20 @@ _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 
 
-def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -> None:
-    """Print versions, the digest of the sources, cores, the folder of compiled kernels, and optional libraries."""
+def info(
+    as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False,
+    warm_up: Annotated[
+        bool,
+        opt(
+            "Compile the kernels of all commands first, for images and clusters; without it each is compiled on first "
+            "use. NUMBA_CACHE_DIR names another folder for them."
+        ),
+    ] = False,
+) -> None:
+    """Print versions, the digest of the sources, cores, the folder of compiled kernels, and optional libraries.
+
+    Exit codes: 0 done, 1 the kernels of --warm-up could not be kept on disk.
+    """
     import platform
 
     from gomea_bn.runtime.environment import cpu_name, installed_version
@@ -26,6 +38,8 @@ def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -
     from gomea_bn.runtime.sources import source_digest
     from gomea_bn.runtime.threads import thread_count
 
+    if warm_up:
+        _warm_up()
     folder = kernel_cache_dir()
     facts = {
         "gomea-bn": __version__,
@@ -55,13 +69,8 @@ def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -
     say("\n".join(lines), to_error=False)
 
 
-def warm_up(
-    quiet: Annotated[bool, opt("Do not print progress.", "--quiet", "-q")] = False,
-) -> None:
-    """Compile the kernels of all commands, for images and clusters; without it each is compiled on first use.
-
-    NUMBA_CACHE_DIR names another folder for them. Exit codes: 0 done, 1 the kernels could not be kept on disk.
-    """
+def _warm_up() -> None:
+    """Compile the kernels of all commands and say so; exits with 1 if they cannot be kept on disk."""
     from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached, kernels_can_be_kept
 
     if not kernels_can_be_kept():
@@ -70,12 +79,11 @@ def warm_up(
             "write to it. NUMBA_CACHE_DIR names another one.",
             FAILED,
         )
-    seconds = compile_first(_compile_all, silent if quiet else say)
+    seconds = compile_first(_compile_all, say)
     if not kernels_are_cached():
         fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)
-    if not quiet:
-        n_kernels = len(list(kernel_cache_dir().glob("*.kernel")))
-        say(f"All {n_kernels} kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")
+    n_kernels = len(list(kernel_cache_dir().glob("*.kernel")))
+    say(f"All {n_kernels} kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")
 
 
 def _compile_all(announce: Callable[[str], object]) -> float:

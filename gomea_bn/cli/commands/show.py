@@ -1,4 +1,4 @@
-"""The commands `show`, `report` and `plot`: a network as text, on paper, and as a picture."""
+"""The commands `show` and `report`: a network as text, as a picture, and on paper."""
 
 from __future__ import annotations
 
@@ -70,22 +70,25 @@ def show(
     ] = None,
     test_graph: TestGraph = False,
     reversible: Annotated[bool, opt("Print compelled (→) and reversible (—) edges.")] = False,
+    out: Annotated[
+        Path | None,
+        opt("Picture of the network to write in place of text: .svg, .png or .pdf.", "--out", "-o"),
+    ] = None,
+    column: Annotated[
+        str | None, opt("With --out: the density of this column, with --data over a histogram of its rows.")
+    ] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Print a saved network: its variables, their bins or levels, and its edges; or answers about its graph.
+    """Print a saved network: its variables, their bins or levels, and its edges; or answer about its graph; or draw it.
 
-    Example: gomea-bn show out/run --why smoker cough --data data.csv
-
-    Exit codes: 0 done, 2 wrong use, 3 network or data unusable.
+    Example: gomea-bn show out/run --why smoker cough --data data.csv. Exit codes: 0 done, 1 not written, 2 wrong use, 3
+    network or data unusable.
     """
     if given and d_separated is None:
         fail("--given is for --d-separated; give both.", WRONG_USE)
     if test_graph and why is None:
         fail("--test-graph is for --why; the command `gomea-bn test-graph` tests all edges.", WRONG_USE)
-    with failing(UNUSABLE_DATA):
-        rows = None if data is None else loaded_rows(data, reading)
-        saved = named_network(network, rows)
     relatives = {
         "parents": parents,
         "children": children,
@@ -93,6 +96,20 @@ def show(
         "descendants": descendants,
         "markov_blanket": markov_blanket,
     }
+    if column is not None and out is None:
+        fail("--column is for --out, the file of a picture; give both.", WRONG_USE)
+    if out is not None:
+        asked = {**relatives, "d_separated": d_separated, "why": why, "reversible": reversible or None}
+        if printed := [name for name, value in asked.items() if value is not None]:
+            fail(f"--out draws, and --{printed[0].replace('_', '-')} prints; give one of them.", WRONG_USE)
+        inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
+        check_output("--out", out, inputs, PICTURES)
+    with failing(UNUSABLE_DATA):
+        rows = None if data is None else loaded_rows(data, reading)
+        saved = named_network(network, rows)
+    if out is not None:
+        _draw(saved, out, column, rows)
+        return
     with failing(WRONG_USE):
         answers = [
             f"{relation.replace('_', ' ').capitalize()} of {shown_name(name)}: "
@@ -113,6 +130,23 @@ def show(
         say("\n".join(answers), to_error=False)
     else:
         _print(saved, rows)
+
+
+def _draw(network: DiscretizedBayesNet, out: Path, column: str | None, rows: pd.DataFrame | None) -> None:
+    """Draw a network, or the density of one of its columns, into a file."""
+    from gomea_bn.network.rows import rows_for
+    from gomea_bn.plots.density import plot_density
+    from gomea_bn.plots.network import plot_network
+
+    if column is None:
+        if rows is not None:
+            fail("--data draws rows behind the density of --column; give both.", WRONG_USE)
+        write_figure(lambda: plot_network(network), out)
+        return
+    variable = named_column(network, column, "--column")
+    with failing(UNUSABLE_DATA):
+        table = None if rows is None else rows_for(network, rows)
+    write_figure(lambda: plot_density(network, variable, table=table), out)
 
 
 def _separation(network: DiscretizedBayesNet, pair: _Pair, given: list[str] | tuple[str, ...]) -> str:
@@ -173,37 +207,6 @@ def report(
         target = named_column(saved, target, "--target")
     with writing(out, "the report"), printed_warnings():
         run_report(saved, out, target=target, record=record, table=table, title=title)
-
-
-@reads_table("network")
-def plot(
-    network: Network,
-    out: Annotated[Path, opt("Picture to write: .svg, .png or .pdf.", "--out", "-o")],
-    column: Annotated[str | None, opt("Column whose density is drawn. Default: the network.")] = None,
-    data: Annotated[Path | None, opt("Table for the histogram behind a density.")] = None,
-    *,
-    reading: ReadingOptions,
-) -> None:
-    """Draw NETWORK, or the density of one of its columns.
-
-    Example: gomea-bn plot out/run -o network.svg. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
-    unusable.
-    """
-    from gomea_bn.plots.density import plot_density
-    from gomea_bn.plots.network import plot_network
-
-    inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
-    check_output("--out", out, inputs, PICTURES)
-    if data is not None and column is None:
-        fail("--data draws rows behind the density of --column; give both.", WRONG_USE)
-    with failing(UNUSABLE_DATA):
-        saved = named_network(network)
-        table = _rows(saved, {}, data, reading)
-    if column is None:
-        write_figure(lambda: plot_network(saved), out)
-    else:
-        variable = named_column(saved, column, "--column")
-        write_figure(lambda: plot_density(saved, variable, table=table), out)
 
 
 def _rows(

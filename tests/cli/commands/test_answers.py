@@ -422,12 +422,12 @@ def test_dates_name_their_column_in_every_command(files):
     for command in (
         ("predict", "dates.json", "dates.csv", "--target"),
         ("query", "dates.json", "--given", "x=0.9", "--target"),
-        ("most-probable", "dates.json", "--target"),
+        ("query", "dates.json", "--most-probable", "5", "--target"),
         ("explain", "dates.json", "--given", "x=0.9", "--target"),
     ):
         assert ok(*command, "day").stdout == ok(*command, full).stdout
     assert "(2021-01-13, 2021-03-01]" in ok("query", "dates.json", "--target", "day").stdout
-    assert "P(day)" in ok("most-probable", "dates.json", "--target", "day").stdout
+    assert "P(day)" in ok("query", "dates.json", "--most-probable", "5", "--target", "day").stdout
     predict = ("predict", "dates.json", "dates.csv", "--target", "day")
     assert ok(*predict).stdout.splitlines()[0] == "day predicted"
     assert ok(*predict, "--proba").stdout.startswith('"day=[2021-01-01, 2021-01-13]"')

@@ -1,4 +1,4 @@
-"""The commands about certainty: certify, confidence and test-graph."""
+"""The commands about certainty: confidence and test-graph."""
 
 import json
 import shutil
@@ -22,16 +22,31 @@ def test_certify_prints_the_proof_or_the_better_graph(tmp_path):
     found = certify(network_of(frame), frame)
     assert found.edges
     network_of(frame, found.edges).to_bif(best)
-    done = ok("certify", empty, data)
+    done = ok("confidence", empty, "--certify", "--data", data)
     assert "It is not optimal: the best graph with at most 3 parents" in done.stdout
     for parent, child in found.edges:
         assert f"  {parent} → {child}\n" in done.stdout
-    proven = ok("certify", best, data, "--scoring-method", "bdeu", "--ess", "1")
+    proven = ok("confidence", best, "--certify", "--data", data, "--scoring-method", "bdeu", "--ess", "1")
     assert "It is optimal: no graph" in proven.stdout
     assert "Edges of" not in proven.stdout
-    assert "--max-indegree 0" in refused(2, "certify", best, data, "--max-indegree", "0")
-    assert invoke("certify", best, tmp_path / "none.csv").exit_code == 3
-    assert invoke("certify", tmp_path / "none.json", data).exit_code == 3
+    assert "--max-indegree 0" in refused(
+        2, "confidence", best, "--certify", "--data", data, "--max-indegree", "0"
+    )
+    assert invoke("confidence", best, "--certify", "--data", tmp_path / "none.csv").exit_code == 3
+    assert invoke("confidence", tmp_path / "none.json", "--certify", "--data", data).exit_code == 3
+    assert "The table that" in refused(3, "confidence", best, "--certify")
+    assert "--repeat is not for --certify" in refused(2, "confidence", best, "--certify", "--repeat", "1")
+    for option in ("--ess", "--sep"):
+        assert f"{option} is for --certify" in refused(2, "confidence", best, option, "1")
+
+
+def test_the_proof_of_a_run_takes_the_table_of_the_run(run):
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    printed = ok("confidence", run, "--certify", "--scoring-method", "density-bic").stdout
+    network = DiscretizedBayesNet.from_json(run / "network.json")
+    rows = _rows(json.loads((run / "run.json").read_text()))
+    assert printed.startswith(str(certify(network, rows, scoring_method="density-bic")).split(" (")[0][:40])
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The commands info and warm-up."""
+"""The command info."""
 
 import json
 import os
@@ -39,25 +39,26 @@ def compiling(monkeypatch):
 
 
 @pytest.mark.usefixtures("compiling")
-def test_the_folder_and_the_seconds_are_printed_unless_quiet(monkeypatch, tmp_path):
+def test_the_folder_and_the_seconds_are_printed(monkeypatch, tmp_path):
     monkeypatch.setattr(jit, "kernels_are_cached", lambda: True)
     monkeypatch.setattr(jit, "kernel_cache_dir", lambda: tmp_path)
     for name in ("one.kernel", "another.kernel", "another.lock"):
         (tmp_path / name).touch()
     monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: True)
-    assert ok("warm-up").stderr.splitlines() == [
+    result = ok("info", "--warm-up")
+    assert result.stderr.splitlines() == [
         "Compiling",
         f"All 2 kernels are compiled and kept in '{tmp_path}' (10 s).",
     ]
-    assert ok("warm-up", "--quiet").stderr == ""
+    assert result.stdout.startswith("gomea-bn ")
 
 
 @pytest.mark.usefixtures("compiling")
 def test_kernels_that_cannot_be_kept_are_a_failure(monkeypatch, tmp_path):
     monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path))
-    result = invoke("warm-up", "-q")
+    result = invoke("info", "--warm-up")
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: The kernels could not be kept in '{tmp_path}")
+    assert f"Error: The kernels could not be kept in '{tmp_path}" in result.stderr
 
 
 def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypatch):
@@ -65,6 +66,6 @@ def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypat
     monkeypatch.setattr(
         "gomea_bn.cli.commands.installation._compile_all", lambda announce: pytest.fail("compiled")
     )
-    result = invoke("warm-up", "-q")
+    result = invoke("info", "--warm-up")
     assert result.exit_code == 1
     assert "NUMBA_CACHE_DIR names another one" in result.stderr.replace("\n", " ")

@@ -8,6 +8,8 @@ from command_line import ok, refused
 
 from gomea_bn import DiscretizedBayesNet
 
+FIVE = ("--most-probable", "5")
+
 
 @pytest.fixture(autouse=True)
 def files(network, table, tmp_path, monkeypatch):
@@ -16,7 +18,7 @@ def files(network, table, tmp_path, monkeypatch):
 
 
 def test_combinations_are_printed_as_bins_and_levels(network):
-    text = ok("most-probable", "net.json", "--given", "a in 0..0.4", "b=0.1", "--n", "2").stdout
+    text = ok("query", "net.json", "--given", "a in 0..0.4", "b=0.1", "--most-probable", "2").stdout
     answer = network.most_probable({"a": (0, 0.4), "b": 0.1}, n=2)
     assert text.startswith("P(c, d | a in 0..0.4, b=0.1)\n")
     lines = [line.split() for line in text.splitlines()[2:]]
@@ -26,7 +28,7 @@ def test_combinations_are_printed_as_bins_and_levels(network):
 
 
 def test_json_has_the_ends_of_bins(network):
-    text = ok("most-probable", "net.json", "--target", "b", "--target", "d", "--n", "3", "--json").stdout
+    text = ok("query", "net.json", "--target", "b", "--target", "d", "--most-probable", "3", "--json").stdout
     record = json.loads(text)
     answer = network.most_probable(targets=["b", "d"], n=3)
     assert record["given"] == []
@@ -39,22 +41,27 @@ def test_cells_may_be_those_of_the_bins(tmp_path):
     averaged_example().to_json(tmp_path / "averaged.json")
     network = DiscretizedBayesNet.from_json(tmp_path / "averaged.json")
     for option, cells in (("bins", "bins"), ("8", 8)):
-        text = ok("most-probable", tmp_path / "averaged.json", "--cells", option, "--json").stdout
+        text = ok("query", tmp_path / "averaged.json", *FIVE, "--cells", option, "--json").stdout
         answer = network.most_probable(cells=cells)["probability"]
         assert [row["probability"] for row in json.loads(text)["combinations"]] == pytest.approx(answer)
         text = ok("query", tmp_path / "averaged.json", "--target", "b", "--cells", option, "--json").stdout
         of_b = network.query("b", cells=cells)
         assert [row["probability"] for row in json.loads(text)["distribution"]] == pytest.approx(of_b)
-    for command in ("most-probable", "query"):
-        message = refused(2, command, tmp_path / "averaged.json", "--target", "b", "--cells", "0.5")
+    for asked in (FIVE, ()):
+        message = refused(2, "query", tmp_path / "averaged.json", *asked, "--target", "b", "--cells", "0.5")
         assert "--cells must be one of 'bins', got '0.5'" in message
 
 
 def test_wrong_use_is_refused(network):
     assert "'a' is both target and evidence" in refused(
-        2, "most-probable", "net.json", "--target", "a", "--given", "a=1"
+        2, "query", "net.json", *FIVE, "--target", "a", "--given", "a=1"
     )
-    assert "absent.json" in refused(3, "most-probable", "absent.json")
+    assert "absent.json" in refused(3, "query", "absent.json", *FIVE)
+    for option in (("--do", "a=1"), ("--data", "rows.csv"), ("--n-draws", "5"), ("--seed", "1")):
+        assert f"--most-probable does not take {option[0]};" in refused(
+            2, "query", "net.json", *FIVE, *option
+        )
+    assert "--target names the variable" in refused(2, "query", "net.json")
 
 
 def test_statements_and_rows_are_explained_alike(network, rows):
