@@ -60,7 +60,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowPositions:
     """Positions of rows within a message, int64 (n,), counted from 0; see `row_list`."""
 
     positions: NDArray[Any]
@@ -76,7 +76,7 @@ class _Message(Exception):
     """
 
     def __init__(
-        self, message: str | Sequence[str | Option | Rows] = "", advice: Sequence[str | Setting] = ()
+        self, message: str | Sequence[str | Option | RowPositions] = "", advice: Sequence[str | Setting] = ()
     ) -> None:
         whole = message if isinstance(message, str) else tuple(message)
         # `args` holds all arguments: a copied or unpickled error is made from them
@@ -112,7 +112,7 @@ class _Message(Exception):
         parts, *advice = self.args
         if isinstance(parts, str):
             return self
-        return type(self)([named(p.positions) if isinstance(p, Rows) else p for p in parts], *advice)
+        return type(self)([named(p.positions) if isinstance(p, RowPositions) else p for p in parts], *advice)
 
     @property
     def is_about_option(self) -> bool:

@@ -26,7 +26,7 @@ _SQUARE = 32
 _STOP_EVERY = 64
 
 
-class CountWork(NamedTuple):
+class PairCountWork(NamedTuple):
     """Work space for a population of n genotypes of l genes; all arrays but `x_log_x` are mutated."""
 
     x_log_x: NDArray[np.float64]  # (n + 1,) in bits
@@ -62,7 +62,7 @@ def fill_bits(
 
 
 @kernel
-def count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
+def count_alleles(n: int, offsets: NDArray[np.int64], work: PairCountWork) -> None:
     """Fill counts, supports and entropies from the bit sets."""
     log_n = work.x_log_x[n] / n
     for g in range(work.entropies.shape[0]):
@@ -133,7 +133,7 @@ def _joint_by_histogram(
 
 
 @kernel
-def pair_similarity(offsets: NDArray[np.int64], measure: int, work: CountWork, g: int, h: int) -> float:
+def pair_similarity(offsets: NDArray[np.int64], measure: int, work: PairCountWork, g: int, h: int) -> float:
     """Return the similarity of two genes of positive entropy, from the counts in `work`; see `fill_similarities`."""
     bits, counts, table, n = work.bits, work.counts, work.x_log_x, work.columns.shape[1]
     first, height = offsets[g], offsets[g + 1] - offsets[g]
@@ -159,7 +159,7 @@ def fill_similarities(
     genotypes: NDArray[np.int16],
     offsets: NDArray[np.int64],
     measure: int,
-    work: CountWork,
+    work: PairCountWork,
     similarities: NDArray[np.float64],
 ) -> None:
     """Fill the symmetric (l, l) matrix of similarities between genes of a population of shape (n, l).
@@ -397,7 +397,7 @@ def nearest_neighbours(
     genotypes: NDArray[np.int16],
     offsets: NDArray[np.int64],
     measure: int,
-    work: CountWork,
+    work: PairCountWork,
     neighbours: Neighbours,
 ) -> None:
     """Fill `neighbours` with the genes of highest positive similarity; arguments as of `fill_similarities`."""

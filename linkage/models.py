@@ -14,8 +14,8 @@ from gomea_bn.linkage.kernels import (
     CORRECTED,
     MI,
     NMI,
-    CountWork,
     Neighbours,
+    PairCountWork,
     SparseGraph,
     fill_similarities,
     link_neighbours,
@@ -351,13 +351,13 @@ def linkage_model(model: str | Learner) -> LinkageModel:
 
 def count_work(
     genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], CountWork]:
+) -> tuple[NDArray[np.int64], PairCountWork]:
     """Return the first row of each gene in the bit sets, shape (l + 1,), and work space for counting its alleles."""
     n, n_genes = genotypes.shape
     offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
     largest = int(alphabet.max())
     x = np.arange(n + 1, dtype=np.float64)
-    work = CountWork(
+    work = PairCountWork(
         x_log_x=x * np.log2(np.maximum(x, 1.0)),
         bits=np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
         columns=np.zeros((n_genes, n), np.uint16),

@@ -68,7 +68,7 @@ def box_key(widths: NDArray[np.float64], f: NDArray[np.float64]) -> np.uint64:
 
 
 @kernel
-def compare(f: NDArray[np.float64], g: NDArray[np.float64]) -> int:
+def compare_objectives(f: NDArray[np.float64], g: NDArray[np.float64]) -> int:
     """Return -1 if f (m,) Pareto-dominates g, 1 if g dominates f, 0 if they are equal, 2 if neither dominates."""
     less, more = False, False
     for j in range(f.shape[0]):
@@ -319,7 +319,7 @@ def is_dominated(archive: Archive, f: NDArray[np.float64]) -> bool:
                 break
         if possible:
             for k in range(archive.sizes[b]):
-                if compare(archive.objectives[archive.blocks[b, k]], f) == -1:
+                if compare_objectives(archive.objectives[archive.blocks[b, k]], f) == -1:
                     return True
     return False
 
@@ -339,7 +339,7 @@ def _remove_dominated(archive: Archive, f: NDArray[np.float64]) -> None:
         n_blocks = archive.counts[BLOCKS]
         while possible and k < archive.sizes[b]:
             member = np.int64(archive.blocks[b, k])
-            if compare(f, archive.objectives[member]) == -1:
+            if compare_objectives(f, archive.objectives[member]) == -1:
                 _remove(archive, member)
                 removed = True
                 if archive.counts[BLOCKS] < n_blocks:
@@ -405,13 +405,13 @@ def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
     if is_dominated(archive, f):
         return DOMINATED
     member = archive.by_box[_find(archive.by_box, archive.boxes, box_key(archive.widths, f))]
-    if member == _NOBODY or compare(f, archive.objectives[member]) == -1:
+    if member == _NOBODY or compare_objectives(f, archive.objectives[member]) == -1:
         return ADDED
     return SAME_BOX if _right_to_box(archive, np.int64(member), f) == OUTSIDE else ADDED
 
 
 @kernel
-def offer(
+def offer_solution(
     archive: Archive, genotype: NDArray[np.int16], key: np.uint64, f: NDArray[np.float64], exchange: bool
 ) -> int:
     """Add a feasible solution if it is new; returns the outcome.
@@ -423,7 +423,7 @@ def offer(
     box = box_key(archive.widths, f)
     if became == SAME_BOX:
         member = np.int64(archive.by_box[_find(archive.by_box, archive.boxes, box)])
-        equal = compare(f, archive.objectives[member]) == 0
+        equal = compare_objectives(f, archive.objectives[member]) == 0
         if not exchange or (_is_best(archive, member) and not equal):
             return SAME_BOX
         block = np.int64(archive.block_of[member])
@@ -443,7 +443,10 @@ def offer(
         return became
     slot = _find(archive.by_box, archive.boxes, box)
     right = INSTEAD
-    if archive.by_box[slot] != _NOBODY and compare(f, archive.objectives[archive.by_box[slot]]) != -1:
+    if (
+        archive.by_box[slot] != _NOBODY
+        and compare_objectives(f, archive.objectives[archive.by_box[slot]]) != -1
+    ):
         right = _right_to_box(archive, np.int64(archive.by_box[slot]), f)
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
@@ -477,7 +480,7 @@ def offer_rows(
     for i in range(genotypes.shape[0]):
         for j in range(f.shape[0]):
             f[j] = canonical(objectives[i, j])
-        if offer(archive, genotypes[i], genotype_key(genotypes[i]), f, np.bool_(True)) == ADDED:
+        if offer_solution(archive, genotypes[i], genotype_key(genotypes[i]), f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -498,7 +501,7 @@ def merge(target: Archive, source: Archive, f: NDArray[np.float64]) -> int:
     for member in range(source.counts[MEMBERS]):
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        if offer(target, source.genotypes[member], source.keys[member], f, np.bool_(True)) == ADDED:
+        if offer_solution(target, source.genotypes[member], source.keys[member], f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -510,4 +513,4 @@ def refill(target: Archive, source: Archive, members: NDArray[np.int64], f: NDAr
         member = members[i]
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        offer(target, source.genotypes[member], source.keys[member], f, np.bool_(False))
+        offer_solution(target, source.genotypes[member], source.keys[member], f, np.bool_(False))

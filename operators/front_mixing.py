@@ -18,7 +18,7 @@ from gomea_bn.operators.archive import (
     Archive,
     canonical,
     genotype_key,
-    offer,
+    offer_solution,
     standing,
 )
 from gomea_bn.operators.mixing import (
@@ -98,12 +98,12 @@ def _offer(search: FrontState, solution: Solution, work: FrontWork, exchange: bo
         return INFEASIBLE
     key = genotype_key(solution.genotype)
     if search.immediate:
-        became = offer(search.archive, solution.genotype, key, work.candidate, exchange)
+        became = offer_solution(search.archive, solution.genotype, key, work.candidate, exchange)
     else:
         became = standing(search.archive, key, work.candidate)
         if became in (KNOWN, DOMINATED):
             return became
-        among_finds = offer(search.finds, solution.genotype, key, work.candidate, exchange)
+        among_finds = offer_solution(search.finds, solution.genotype, key, work.candidate, exchange)
         if among_finds == DOMINATED:
             became = DOMINATED
         elif among_finds != ADDED:

@@ -18,7 +18,7 @@ from gomea_bn.problems.curves import (
     family_curve_data,
     new_curve_scratch,
 )
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     IN_UNITS,
@@ -147,7 +147,7 @@ def beats_table(
     """
     child = len(family) - 1
     scorer = FamilyScorer(family, method, rule)
-    of_family = Family((child, 0), tuple((parent, 0) for parent in range(child)))
+    of_family = ScoredFamily((child, 0), tuple((parent, 0) for parent in range(child)))
     (of_table,) = scorer.score([of_family], use_cache=False).tolist()
     costs = rule.edge_cost * child + float(scorer.rows.own_cost[scorer.view(child, 0)])
     return bool(model.score - costs > of_table)

@@ -225,7 +225,7 @@ _MAX_CELLS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ScoredFamily:
     """A child and its parents, each a (variable index, policy index) pair; the policy of a discrete column is 0."""
 
     child: tuple[int, int]
@@ -252,9 +252,9 @@ class Completion:
         return np.packbits(bits, axis=1).view(np.uint64)
 
 
-def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
+def graph_families(parents: Iterable[Iterable[int]]) -> list[ScoredFamily]:
     """Return the family of every variable of a graph, given its parents, under the first policy of each library."""
-    return [Family((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(parents)]
+    return [ScoredFamily((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(parents)]
 
 
 def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = None) -> ScoreScratch:
@@ -516,7 +516,7 @@ class FamilyScorer:
             raise GomeaBnError(f"Variable {name!r} has policies 0 to {n_policies - 1}, got {policy}.")
         return int(self.view_offset[variable]) + policy
 
-    def encode(self, families: Iterable[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def encode(self, families: Iterable[ScoredFamily]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return families in compressed rows: offsets (n_families + 1,), views with the child last."""
         views: list[int] = []
         offsets = [0]
@@ -533,7 +533,7 @@ class FamilyScorer:
             offsets.append(len(views))
         return np.array(offsets, np.int64), np.array(views, np.int64)
 
-    def score(self, families: Iterable[Family], *, use_cache: bool = True) -> NDArray[np.float64]:
+    def score(self, families: Iterable[ScoredFamily], *, use_cache: bool = True) -> NDArray[np.float64]:
         """Return the scores of families in nats, shape (n_families,), higher is better.
 
         Equal for any order of the parents. The sum over a network's families, plus `constant_score`, is its score; for
@@ -581,7 +581,7 @@ class FamilyScorer:
             self.merge_caches()
         return scores
 
-    def table_scores(self, families: Iterable[Family]) -> NDArray[np.float64]:
+    def table_scores(self, families: Iterable[ScoredFamily]) -> NDArray[np.float64]:
         """Return the scores of families by their tables, in nats, whether or not curves are better, (n_families,)."""
         rows = self.rows._replace(curves=no_curves())
         offsets, views = self.encode(families)

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.structure import StructureProblem
 
 
@@ -52,13 +52,13 @@ class SmallGraphs:
         offsets, rows = problem.scorer.view_offset, problem.scorer.rows
         cardinality = [int(rows.cardinality[offsets[v] + k]) for v, k in enumerate(policies)]
         members: list[tuple[int, int]] = []
-        families: list[Family] = []
+        families: list[ScoredFamily] = []
         for v in range(n):
             for s in np.unique(self._graphs[:, v]).tolist():
                 parents = [p for p in range(n) if s >> p & 1]
                 if prod(float(cardinality[k]) for k in (v, *parents)) <= problem.max_table_cells:
                     members.append((v, s))
-                    families.append(Family((v, policies[v]), tuple((p, policies[p]) for p in parents)))
+                    families.append(ScoredFamily((v, policies[v]), tuple((p, policies[p]) for p in parents)))
         scores = np.full((n, 1 << n), -np.inf)
         if families:
             scores[tuple(np.array(members).T)] = problem.scorer.score(families)

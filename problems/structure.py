@@ -16,7 +16,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
@@ -209,13 +209,13 @@ class StructureProblem(DiscreteDefaults):
             if not self.scorer.variables[v].n_levels
         }
 
-    def families(self, genotype: NDArray[np.int16]) -> list[Family]:
+    def families(self, genotype: NDArray[np.int16]) -> list[ScoredFamily]:
         """Return the family of every variable under a repaired genotype, by variable."""
         policies = self.policy_indices(genotype).tolist()
         parents: list[list[tuple[int, int]]] = [[] for _ in policies]
         for parent, child in self.edges(genotype):
             parents[child].append((parent, policies[parent]))
-        return [Family((v, policies[v]), tuple(of_child)) for v, of_child in enumerate(parents)]
+        return [ScoredFamily((v, policies[v]), tuple(of_child)) for v, of_child in enumerate(parents)]
 
     def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
         """Return by how many nats curves score every family better than its table, (n_nodes,); 0 where they do not."""

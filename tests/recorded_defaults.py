@@ -26,7 +26,7 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 
 RECORDED = Path(__file__).with_name("recorded_defaults.json")
 TOLERANCE = 1e-6
@@ -231,7 +231,9 @@ def _family_scores(network: DiscretizedBayesNet, rows: pd.DataFrame) -> list[flo
     """Return the score in nats of every column given its parents, over the shown bins and the complete rows."""
     most = max(len(network.parents(name)) for name in network.names)
     scores = GraphScores.of(network, rows.dropna(), max_indegree=most)
-    families = [Family((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(scores.parents)]
+    families = [
+        ScoredFamily((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(scores.parents)
+    ]
     return [float(score) for score in scores.scorer.score(families, use_cache=False)]
 
 

@@ -20,7 +20,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import evidence_for
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.texts import counted, listed, shown_name
 
 # errors of verdicts, and rate of false discoveries
@@ -269,7 +269,7 @@ def _tested_pairs(
 
     def scores(families: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:
         return graphs.scorer.score(
-            [Family((child, 0), tuple((v, 0) for v in chosen)) for child, chosen in families]
+            [ScoredFamily((child, 0), tuple((v, 0) for v in chosen)) for child, chosen in families]
         )
 
     gains = np.empty(0)

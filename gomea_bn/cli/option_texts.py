@@ -206,7 +206,7 @@ def fields_of(option: str, text: str) -> list[str]:
         end = field.end()
 
 
-def read_checkpoint(folder: Path | None, every: float | None, resume: bool) -> Checkpoint | None:
+def checkpoint_of_options(folder: Path | None, every: float | None, resume: bool) -> Checkpoint | None:
     """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
     from gomea_bn.runtime.checkpoints import Checkpoint
 

@@ -14,7 +14,7 @@ import typer
 
 from gomea_bn.cli.option_texts import (
     all_cut_points,
-    read_checkpoint,
+    checkpoint_of_options,
     read_jobs,
     read_kinds,
     read_knowledge,
@@ -252,7 +252,7 @@ class Given:
 
     def saved_search(self) -> Checkpoint | None:
         """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
-        return read_checkpoint(*(self.values[name] for name in ("checkpoint", "every", "resume")))
+        return checkpoint_of_options(*(self.values[name] for name in ("checkpoint", "every", "resume")))
 
 
 def searches(learner: type[LearnerParameters]) -> Callable[[Callable[..., None]], Callable[..., None]]:

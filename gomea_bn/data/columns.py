@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
 from gomea_bn.data.frames import distinct_values, has_floats, plain, plain_frame
-from gomea_bn.errors import GomeaBnError, Rows, Setting, give_warning, nearest
+from gomea_bn.errors import GomeaBnError, RowPositions, Setting, give_warning, nearest
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
 
@@ -218,17 +218,17 @@ def _object_storage(series: pd.Series[Any], name: str) -> str:
         raise _refusal(name, "nested", listed(sorted(set(type_names)), 5))
     first = {type_name: position for position, type_name in reversed(list(enumerate(type_names)))}
     rows = np.flatnonzero(~series.isna().to_numpy(dtype=bool))
-    examples: list[str | Rows] = []
+    examples: list[str | RowPositions] = []
     for type_name, position in sorted(first.items())[:3]:
         separator = "; " if examples else "a mixture of types: "
         examples += [
             f"{separator}{type_name} {values.iloc[position]!r:.40} in ",
-            Rows(rows[position : position + 1]),
+            RowPositions(rows[position : position + 1]),
         ]
     raise _refusal(name, "mixed", *examples)
 
 
-def _refusal(name: str, reason: str, *got: str | Rows) -> GomeaBnError:
+def _refusal(name: str, reason: str, *got: str | RowPositions) -> GomeaBnError:
     return GomeaBnError(
         [
             f"Column '{name}' must hold numbers, text, bools or categories, got ",
@@ -329,7 +329,7 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
             raise GomeaBnError(
                 [
                     f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in ",
-                    Rows(wrong),
+                    RowPositions(wrong),
                     ".",
                 ],
                 ["repair or drop these rows"],
@@ -343,7 +343,7 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     if wrong.size:
         refused = "infinite value" if allow_missing else "missing or infinite value"
         raise GomeaBnError(
-            [f"Column '{name}' has {counted(wrong.size, refused)} in ", Rows(wrong), "."],
+            [f"Column '{name}' has {counted(wrong.size, refused)} in ", RowPositions(wrong), "."],
             ["fill or drop them"],
         )
     return values
@@ -421,7 +421,7 @@ def encode_levels(
         return encode_levels(series, name, levels)
     if missing.size and not allow_missing:
         raise GomeaBnError(
-            [f"Column '{name}' has {counted(missing.size, 'missing value')} in ", Rows(missing), "."],
+            [f"Column '{name}' has {counted(missing.size, 'missing value')} in ", RowPositions(missing), "."],
             ["fill or drop them"],
         )
     code_of = {level: code for code, level in enumerate(levels)}
@@ -447,7 +447,7 @@ def encode_levels(
         raise GomeaBnError(
             [
                 f"Column '{name}' has unknown level {got} in ",
-                Rows(unknown),
+                RowPositions(unknown),
                 f"; the levels are {listed(map(repr, levels), 10)}.",
             ],
             ["declare the level in the training table (a pandas categorical)", "drop these rows"],
@@ -512,16 +512,16 @@ def refuse_infinite(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.S
         )
 
 
-def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str) -> list[str | Rows]:
+def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str) -> list[str | RowPositions]:
     """Return the parts of one line per column that has gaps, bool (n_rows,) by name, and of one on further columns.
 
     `noun` says what a gap is, in the singular.
     """
     rows = {name: np.flatnonzero(is_gap) for name, is_gap in gaps.items() if is_gap.any()}
-    parts: list[str | Rows] = []
+    parts: list[str | RowPositions] = []
     for name, of_column in list(rows.items())[:_MOST_LINES]:
         line = f"Column '{name}' has {counted(of_column.size, noun)} in "
-        parts += ["\n" + line if parts else line, Rows(of_column), "."]
+        parts += ["\n" + line if parts else line, RowPositions(of_column), "."]
     n_more = len(rows) - _MOST_LINES
     return [*parts, f"\n… and {counted(n_more, 'further column')}."] if n_more > 0 else parts
 

@@ -277,7 +277,7 @@ def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> No
         raise GomeaBnError(f"order must name every {noun} once; {reason}.")
 
 
-def visiting_order(
+def order_of_columns(
     order: Sequence[str] | None, movable: Iterable[int], graph: ColumnGraph, noun: str, full_noun: str
 ) -> list[int]:
     """Return the movable columns in the order of a pass: the option `order`, by default children before parents."""

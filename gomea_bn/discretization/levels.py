@@ -58,7 +58,7 @@ def _is_ordered(column: Column) -> bool:
     return column.ordered
 
 
-def level_groups(levels: Sequence[Level], cut_points: NDArray[np.float64]) -> LevelGroups:
+def groups_between_cuts(levels: Sequence[Level], cut_points: NDArray[np.float64]) -> LevelGroups:
     """Return the groups between cuts of the codes; a level that never occurs joins the group its code falls in."""
     codes = np.searchsorted(cut_points, np.arange(len(levels), dtype=np.float64), side="left")
     return tuple(

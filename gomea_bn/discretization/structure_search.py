@@ -37,7 +37,7 @@ from gomea_bn.parameters import (
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
@@ -131,9 +131,9 @@ def coded_scorer(
     return FamilyScorer(variables, method, score_rule(method, len(coded[0].codes), **options))
 
 
-def plain_families(child: int, parent_sets: Iterable[Iterable[int]]) -> list[Family]:
+def plain_families(child: int, parent_sets: Iterable[Iterable[int]]) -> list[ScoredFamily]:
     """Return the families of a child with each of some parent sets, for columns with one set of bins each."""
-    return [Family((child, 0), tuple((p, 0) for p in parents)) for parents in parent_sets]
+    return [ScoredFamily((child, 0), tuple((p, 0) for p in parents)) for parents in parent_sets]
 
 
 def named_edges(parents: Sequence[Sequence[int]], names: Sequence[str]) -> list[tuple[str, str]]:
@@ -276,7 +276,7 @@ def _k2_parents(
     """Return the parents of every column that K2 finds along an order of positions."""
     parents: list[tuple[int, ...]] = [()] * len(order)
     for position, child in enumerate(order):
-        score = float(scorer.score([Family((child, 0))])[0])
+        score = float(scorer.score([ScoredFamily((child, 0))])[0])
         while len(parents[child]) < min(max_indegree, position):
             stop.check_deadline()
             if stop.reason:

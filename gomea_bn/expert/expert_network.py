@@ -22,8 +22,8 @@ from gomea_bn.network.parts import (
     Immutable,
     check_cut_points,
     check_edges,
-    check_names,
     check_pseudo_count,
+    variable_names,
 )
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount
@@ -82,7 +82,7 @@ class ExpertNetwork(Immutable):
         cut_points: Mapping[str, ArrayLike] | None = None,
         network: DiscretizedBayesNet | None = None,
     ) -> None:
-        names = check_names(names)
+        names = variable_names(names)
         pairs = pairs_in("edges", edges)
         with prefixed_errors("Expert's network"):
             check_edges(pairs, names)
@@ -240,7 +240,7 @@ class ExpertNetwork(Immutable):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the expert's network as JSON text, exact to the last bit; write it to `path` if given."""
-        return files.to_json(ExpertParts(self.names, self.edges, self.cut_points, self.network), path)
+        return files.expert_to_json(ExpertParts(self.names, self.edges, self.cut_points, self.network), path)
 
     @property
     def names(self) -> tuple[str, ...]:

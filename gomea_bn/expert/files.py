@@ -67,7 +67,7 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     )
 
 
-def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> str:
+def expert_to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> str:
     """Return an expert's network as JSON text, exact to the last bit, and write it to `path` if given.
 
     The fields are names, edges as [parent, child], cut_points by name, and network, in the format of networks, if the

@@ -159,7 +159,7 @@ def print_line(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def silent(line: str) -> None:
+def print_nothing(line: str) -> None:
     """Print nothing."""
 
 
@@ -185,7 +185,7 @@ class Improvement:
         self.files = SourceFiles(source)
         self.in_memory = source if isinstance(source, Table) else None
         self.counter = counter
-        self.tell = print_line if learner.verbose else silent
+        self.tell = print_line if learner.verbose else print_nothing
         self.stop = StopFlag(None)
         self.clock = clock
         self.problem: StructureProblem | None = None

@@ -53,13 +53,13 @@ from gomea_bn.network.parts import (
     check_keys,
     check_levels,
     check_metadata,
-    check_names,
     check_pseudo_count,
     check_rows,
     check_shapes,
     check_support,
     check_table,
     random_generator,
+    variable_names,
 )
 from gomea_bn.network.recorded import OF_ROWS, family_scores, recorded_checks
 from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, rows_for
@@ -205,7 +205,7 @@ class DiscretizedBayesNet(Immutable):
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
         edges = pairs_in("edges", edges)
-        names = check_names(names)
+        names = variable_names(names)
         continuous = [name for name in names if name in cut_points]
         check_keys(cut_points, continuous, names, "cut_points")
         check_keys(support, continuous, names, "support")

@@ -26,7 +26,7 @@ from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.parts import check_cut_points
 from gomea_bn.network.rows import draws_by_name
-from gomea_bn.network.shown_tables import N_DRAWS, table_of
+from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
 from gomea_bn.network.tables import bin_texts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.texts import amount, listed, shown_name
@@ -124,7 +124,7 @@ def compiled_tables(network: NetworkLike, chosen: Coarser) -> dict[str, NDArray[
     """Return tables over chosen bins by chosen parents, from drawn rows."""
     rows = draws_by_name(network, N_DRAWS)
     return {
-        name: table_of(network, name, parents, chosen.cut_points, rows)
+        name: table_over_cells(network, name, parents, chosen.cut_points, rows)
         for name, parents in chosen.parents.items()
     }
 
@@ -250,7 +250,7 @@ def chosen_table(
             "parents or cells."
         )
     is_stored = chosen == of_network and not cells and name in network.stored_tables
-    table = network.stored_tables[name] if is_stored else table_of(network, name, chosen, cuts, rows)
+    table = network.stored_tables[name] if is_stored else table_over_cells(network, name, chosen, cuts, rows)
     index: Any = None
     if chosen:
         index = pd.MultiIndex.from_product([labels[parent] for parent in chosen], names=chosen)

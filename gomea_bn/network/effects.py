@@ -14,7 +14,7 @@ from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.level_groups import MOST_LEVELS, level_groups
-from gomea_bn.network.rows import draws_by_name, generator_of
+from gomea_bn.network.rows import draws_by_name, generator_by_name
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed, percent, shown_name
 
@@ -268,7 +268,7 @@ class EffectsOfNetwork:
             masses = family.masses(None, Columns(values))
             return np.broadcast_to(masses, (_N_ROWS, masses.shape[-1]))
         # common random numbers keep differences between values of a parent free of their noise
-        return family.draw(Columns(values), _N_ROWS, generator_of(name))[:, None]
+        return family.draw(Columns(values), _N_ROWS, generator_by_name(name))[:, None]
 
     def _curve(
         self, name: str, parent: str
@@ -361,7 +361,7 @@ class EffectsOfNetwork:
             total = float((shares * (1 - shares)).sum())
         else:
             family = self._network.families[name]
-            generator = generator_of(name, 1)
+            generator = generator_by_name(name, 1)
             draws = np.stack([family.draw(Columns(values), _N_ROWS, generator) for _ in range(_N_DRAWS)])
             means, total = draws.mean(axis=0)[:, None], float(draws.var())
             # the variance of means of draws, without that of the draws

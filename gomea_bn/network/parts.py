@@ -128,7 +128,7 @@ def random_generator(
         ) from error
 
 
-def check_names(names: Sequence[str]) -> tuple[str, ...]:
+def variable_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the variables: at least one, not blank, without duplicates."""
     if isinstance(names, str):
         raise GomeaBnError(f"names must be a sequence of names, got the single text {names!r}.")

@@ -243,11 +243,11 @@ def draws_by_name(network: NetworkLike, n: int) -> dict[str, NDArray[Any]]:
     """
     drawn: dict[str, NDArray[Any]] = {}
     for name in network.order:
-        drawn[name] = network.families[name].draw(Columns(drawn), n, generator_of(name))
+        drawn[name] = network.families[name].draw(Columns(drawn), n, generator_by_name(name))
     return drawn
 
 
-def generator_of(name: str, part: int = 0) -> np.random.Generator:
+def generator_by_name(name: str, part: int = 0) -> np.random.Generator:
     """Return the generator of a variable, whose seed depends on its name; `part` tells several ones apart."""
     return np.random.default_rng([crc32(name.encode()), part])
 

@@ -69,7 +69,7 @@ class ShownTables(Mapping[str, NDArray[np.float64]]):
         return len(self._network.names)
 
 
-def table_of(
+def table_over_cells(
     network: NetworkLike,
     name: str,
     parents: Sequence[str],

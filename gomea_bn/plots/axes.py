@@ -57,7 +57,7 @@ def plain_text(text: str, longest: int | None = None) -> str:
     return f"{drawn[: longest - 1 - tail]}…{drawn[len(drawn) - tail :]}"
 
 
-def text_width(text: str, size: float) -> float:
+def drawn_width(text: str, size: float) -> float:
     """Return the width of one line of text in points, at a font size in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -107,7 +107,7 @@ _MOST_DATES = 4
 _LARGEST_POWER = 250
 
 
-def unit_of(support: tuple[float, float]) -> float:
+def unit_of_axis(support: tuple[float, float]) -> float:
     """Return the power of ten in which a range is drawn: 1, unless Matplotlib cannot draw its numbers or densities."""
     power = floor(log10(support[1] - support[0]))
     return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)

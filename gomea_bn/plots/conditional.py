@@ -27,7 +27,7 @@ from gomea_bn.plots.axes import (
     leave_room_for_legend,
     plain_legend,
     plain_text,
-    unit_of,
+    unit_of_axis,
 )
 from gomea_bn.texts import listed, percent
 
@@ -168,7 +168,7 @@ def plot_conditional_density(
         for density in densities
     ]
     if variable in network.cut_points:
-        handles, highest = _draw_curves(ax, densities, colours, unit_of(network.support[variable]))
+        handles, highest = _draw_curves(ax, densities, colours, unit_of_axis(network.support[variable]))
         label_values(ax, variable, network.support[variable])
     else:
         levels, heights = network.levels[variable], np.array([d.distribution for d in densities])

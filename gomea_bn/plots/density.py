@@ -33,7 +33,7 @@ from gomea_bn.plots.axes import (
     leave_room_for_legend,
     plain_legend,
     plain_text,
-    unit_of,
+    unit_of_axis,
 )
 from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
@@ -144,7 +144,7 @@ def plot_density(
         points = curves["network"].points if "network" in curves else {}
         values = None if table is None else _values(variable, table)
         shares = {} if values is None else {point: float((values == point).mean()) for point in points}
-        unit = unit_of(network.support[variable])
+        unit = unit_of_axis(network.support[variable])
         if unit != 1:
             ax.set_xlabel(f"{plain_text(variable, LONGEST_NAME)} [{unit:g}]", **LITERAL)
             bins[["low", "high"]] /= unit

@@ -17,11 +17,11 @@ from gomea_bn.plots.axes import (
     INK,
     LITERAL,
     ORANGE,
+    drawn_width,
     new_axes,
     plain_legend,
     plain_text,
     size_in_points,
-    text_width,
 )
 from gomea_bn.texts import counted
 
@@ -278,7 +278,7 @@ def _draw_labels(ax: Any, objectives: list[ObjectiveLike]) -> None:
             plain_text(text, _LONGEST) for text in (objective.label, objective.unit, objective.better)
         )
         parts = [f"{label} [{unit}]", f"{'lower: ' if solid else '← '}{better}"]
-        fits = text_width("   ".join(parts), float(rcParams["font.size"])) <= length
+        fits = drawn_width("   ".join(parts), float(rcParams["font.size"])) <= length
         getattr(ax, f"set_{axis}label")(
             ("   " if fits else "\n").join(parts), labelpad=16.0 if solid else None, **LITERAL
         )

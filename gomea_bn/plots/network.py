@@ -17,10 +17,10 @@ from gomea_bn.plots.axes import (
     INK,
     LITERAL,
     ORANGE,
+    drawn_width,
     plain_legend,
     plain_text,
     size_in_points,
-    text_width,
 )
 from gomea_bn.plots.network_layout import NetworkLayout, network_layout
 from gomea_bn.texts import counted
@@ -183,7 +183,7 @@ def _box(network: NetworkLike, name: str) -> _Box:
     count = counted(network.cardinality(name), "bin" if name in network.cut_points else "level")
     lines = _lines(plain_text(name, _LONGEST_NAME))
     texts = [(line, size) for line in lines] + [(count, 0.8 * size)]
-    width = max(text_width(text, points) for text, points in texts) + 2 * _PADDING
+    width = max(drawn_width(text, points) for text, points in texts) + 2 * _PADDING
     height = 1.2 * size * (len(lines) + 0.8) + _PADDING
     return _Box(title="\n".join(lines), count=count, width=max(width, 4 * size), height=height, size=size)
 

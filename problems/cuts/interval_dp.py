@@ -246,7 +246,7 @@ class IntervalScore:
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalCuts:
+class PricedCuts:
     """Cut points, and the score in nats of the column's family and its children's families with them.
 
     The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. With
@@ -483,7 +483,7 @@ class CutProgramme:
         *,
         shaped: bool,
         priced: _PricedCells | None = None,
-    ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
+    ) -> tuple[PricedCuts | None, NDArray[np.int64]]:
         """Return the best cuts among the candidate indices, and their indices; `priced` are their cells if known.
 
         `positions` are those of the concentrations of a centred prior to begin with. They become the best ones for the
@@ -494,7 +494,7 @@ class CutProgramme:
             priced = self._counts.cells(column.cuts[candidates], column.below[candidates]), np.empty((0, 0))
         if not self.score.centred:
             return self._solve_given(candidates, limits, stop, positions, priced, shaped=shaped)
-        best: OptimalCuts | None = None
+        best: PricedCuts | None = None
         chosen: NDArray[np.int64] = np.empty(0, np.int64)
         for _ in range(_MOST_ROUNDS):
             given, indices = self._solve_given(candidates, limits, stop, positions, priced, shaped=shaped)
@@ -504,7 +504,7 @@ class CutProgramme:
             value, latest = self._exact(cells, shaped=shaped)
             if best is not None and value <= best.value + LEAST_GAIN * max(1.0, abs(value)):
                 break
-            best, chosen = OptimalCuts(given.cut_points, value), indices
+            best, chosen = PricedCuts(given.cut_points, value), indices
             if np.array_equal(latest, positions):
                 break
             positions[:] = latest
@@ -521,7 +521,7 @@ class CutProgramme:
         priced: _PricedCells,
         *,
         shaped: bool,
-    ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
+    ) -> tuple[PricedCuts | None, NDArray[np.int64]]:
         """Return what `_solve` returns, with the concentrations of a centred prior by their positions."""
         column = self.column
         cells, scores = priced
@@ -548,7 +548,7 @@ class CutProgramme:
         if best == -inf:
             return None, none
         chosen = candidates[chosen_of(origin, layer)]
-        return OptimalCuts(column.cuts[chosen], best), chosen
+        return PricedCuts(column.cuts[chosen], best), chosen
 
     def _run(
         self,
@@ -710,7 +710,7 @@ class CutProblem(CutProgramme):
             yield table, n_all
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the score of any cut points, whatever the widths and counts of their bins; see `OptimalCuts`."""
+        """Return the score of any cut points, whatever the widths and counts of their bins; see `PricedCuts`."""
         n_bins = len(cut_points) + 1
         column = self.column
         cells = self._counts.cells(cut_points, column.rows_below(cut_points))
@@ -739,7 +739,7 @@ class CutProblem(CutProgramme):
         n_cells: int = N_CELLS,
         incumbent: NDArray[np.float64] | None = None,
         stop: NDArray[np.uint8] = NO_STOP,
-    ) -> OptimalCuts | None:
+    ) -> PricedCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
         With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
@@ -757,7 +757,7 @@ class CutProblem(CutProgramme):
                     optima.append(self._solve(every, limits, stop, first, shaped=shaped, priced=priced)[0])
         else:
 
-            def zoomed(shaped: bool) -> OptimalCuts | None:
+            def zoomed(shaped: bool) -> PricedCuts | None:
                 positions = self._positions.copy()
                 solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
                 return search_by_zooming(
@@ -769,7 +769,7 @@ class CutProblem(CutProgramme):
         return max((optimum for optimum in optima if optimum is not None), key=_value_of, default=None)
 
 
-def _value_of(optimum: OptimalCuts) -> float:
+def _value_of(optimum: PricedCuts) -> float:
     return optimum.value
 
 

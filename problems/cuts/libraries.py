@@ -29,7 +29,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
 
 _MOST_ROWS = 2_000
@@ -192,11 +192,11 @@ def _partners(
     n_rows, n = len(coded[0].codes), len(coded)
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
     scorer = FamilyScorer(discrete, method, score_rule(method, n_rows, centred=True))
-    alone = scorer.score([Family((v, 0)) for v in range(n)], use_cache=False)
+    alone = scorer.score([ScoredFamily((v, 0)) for v in range(n)], use_cache=False)
     partners = {}
     for v in free:
         others = [p for p in range(n) if p != v]
-        scores = scorer.score([Family((p, 0), ((v, 0),)) for p in others], use_cache=False)
+        scores = scorer.score([ScoredFamily((p, 0), ((v, 0),)) for p in others], use_cache=False)
         gains = scores - alone[others]
         order = np.argsort(-gains, kind="stable")[:_N_PARTNERS]
         partners[v] = [others[k] for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
-from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, family_score
+from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, table_score
 from gomea_bn.runtime.jit import kernel
 
 
@@ -158,7 +158,7 @@ def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
             family = graph.members[graph.first_member[f] : graph.first_member[f + 1]]
             for m in range(family.shape[0]):
                 _load(data, family[m])
-            score = family_score(data.rows, data.rule, data.scratch, family, family.shape[0])
+            score = table_score(data.rows, data.rule, data.scratch, family, family.shape[0])
             set_term(solution, journal, f, score)
             n_scored += 1
         total += solution.terms[f]

@@ -72,7 +72,7 @@ def _term(data: WindowsData, genotype: NDArray[np.float64], window: int) -> floa
 
 
 @kernel
-def evaluate_windows(
+def evaluate_real_windows(
     data: WindowsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate every window; returns their number."""
@@ -84,7 +84,7 @@ def evaluate_windows(
 
 
 @kernel
-def evaluate_windows_partial(
+def evaluate_real_windows_partial(
     data: WindowsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate the windows that hold a changed variable; without any, compute the objective from the terms."""
@@ -159,5 +159,5 @@ def circles_partial(
     return touched
 
 
-register_problem(WindowsData, evaluate_windows, evaluate_windows_partial)
+register_problem(WindowsData, evaluate_real_windows, evaluate_real_windows_partial)
 register_problem(CirclesData, circles, circles_partial)

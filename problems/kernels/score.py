@@ -808,7 +808,7 @@ def _available_score(
 
 
 @separate_kernel
-def family_score(
+def table_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
     """Return the uncached score in nats of a family by its table.
@@ -857,7 +857,7 @@ def best_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
     """Return the uncached score in nats of a family by its table or by curves, whichever is better."""
-    score = family_score(rows, rule, scratch, views, n_views)
+    score = table_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
         of_curves = curve_score(rows.curves, scratch.curves, views, n_views)
         score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
@@ -942,7 +942,7 @@ def cached_family_score(
     if not isnan(known):
         scratch.statistics[CACHE_HITS] += 1
         return known
-    score = family_score(rows, rule, scratch, views, n_views)
+    score = table_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
         of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
         score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])

@@ -161,7 +161,7 @@ def scale_of_tails(scratch: TailScratch, freedom: float, first: float, least: fl
 
 
 @kernel
-def log_density(scratch: TailScratch, freedom: float, scale: float) -> float:
+def log_tail_density(scratch: TailScratch, freedom: float, scale: float) -> float:
     """Return the mean log density of residuals under Student's t distribution with a squared scale.
 
     Residuals beyond 300 scales count as such ones.
@@ -217,7 +217,7 @@ def fit_tails(scratch: TailScratch, least: float) -> tuple[float, float]:
         for freedom in FREEDOMS:
             start = variance * (freedom - 2.0) / freedom
             scale = scale_of_tails(scratch, freedom, start, least, _STEPS)
-            gain = log_density(scratch, freedom, scale) - scratch.state[1]
+            gain = log_tail_density(scratch, freedom, scale) - scratch.state[1]
             if gain > best:
                 best, chosen = gain, freedom
                 scratch.state[0] = scale
@@ -248,4 +248,4 @@ def refitted_gain(scratch: TailScratch, freedom: float, least: float) -> float:
     for i in range(residuals.shape[0]):
         squares[i] = residuals[i] * residuals[i]
     scale = scale_of_tails(scratch, freedom, scratch.state[0], least, _STEPS_OF_REFIT)
-    return log_density(scratch, freedom, scale) - scratch.state[1]
+    return log_tail_density(scratch, freedom, scale) - scratch.state[1]

@@ -14,7 +14,7 @@ from gomea_bn.problems.kernels.tails import (
     TailData,
     TailScratch,
     least_kurtosis,
-    log_density,
+    log_tail_density,
     scale_of_tails,
     scores_of_functions,
     vector_sum,
@@ -203,7 +203,7 @@ def _fit_scale(scratch: TailScratch, freedom: float) -> float:
         return -0.5 * (log(2.0 * pi * variance) + 1.0)
     start = variance * (freedom - 2.0) / freedom
     scratch.state[0] = scale_of_tails(scratch, freedom, start, 1e-12, _SCALE_STEPS)
-    return log_density(scratch, freedom, scratch.state[0])
+    return log_tail_density(scratch, freedom, scratch.state[0])
 
 
 @kernel

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -135,7 +135,11 @@ def slow_network_score(
 
     def family(child: int, parents: Iterable[int], cost: float) -> float:
         return slow_family_score(
-            cut, Family((child, 0), tuple((i, 0) for i in parents)), method, cut_cost=cost, centred=centred
+            cut,
+            ScoredFamily((child, 0), tuple((i, 0) for i in parents)),
+            method,
+            cut_cost=cost,
+            centred=centred,
         )
 
     scores = [family(child, [i for i, j in listed if j == child], cut_cost) for child in range(len(cut))]

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
@@ -52,12 +52,12 @@ class Example:
         around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
         return CutProblem(SortedColumn(self.values), around, score, self.x.shape)
 
-    def families(self) -> list[Family]:
+    def families(self) -> list[ScoredFamily]:
         x = len(self.variables) - 1
-        family = Family((x, 0), tuple((p, 0) for p in self.parents))
+        family = ScoredFamily((x, 0), tuple((p, 0) for p in self.parents))
         return [
             family,
-            *(Family((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children),
+            *(ScoredFamily((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children),
         ]
 
     def slow_value(

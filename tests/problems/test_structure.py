@@ -27,7 +27,7 @@ from scipy.stats import chisquare
 
 from gomea_bn.problems.base import Solution, set_gene
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.family_scorer import Family, new_cache
+from gomea_bn.problems.family_scorer import ScoredFamily, new_cache
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
@@ -100,7 +100,9 @@ def test_evaluation_repairs_keeps_the_rules_and_scores(seed: int, n: int, random
     edges, policies = problem.edges(solution.genotype), problem.policy_indices(solution.genotype).tolist()
     assert set(edges) <= set(problem.edges(genotype))
     for child in range(n):
-        family = Family((child, policies[child]), tuple((i, policies[i]) for i, j in edges if j == child))
+        family = ScoredFamily(
+            (child, policies[child]), tuple((i, policies[i]) for i, j in edges if j == child)
+        )
         assert solution.terms[child] == pytest.approx(
             -slow_family_score(variables, family, "density-bic"), abs=1e-9
         )

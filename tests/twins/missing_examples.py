@@ -11,7 +11,7 @@ from oracles import slow_family_score
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),
@@ -54,7 +54,7 @@ def _rows_of(variable: ScoredVariable, policy: int, rows: NDArray[np.int64]) -> 
 
 
 def slow_gain_order(
-    variables: Sequence[ScoredVariable], family: Family, method: str, **options: Any
+    variables: Sequence[ScoredVariable], family: ScoredFamily, method: str, **options: Any
 ) -> list[tuple[tuple[int, int], float, int]]:
     """The parents from the first to be removed to the last, with their gains, and the numbers of complete rows."""
     observed = [slow_observed(variable) for variable in variables]
@@ -72,7 +72,7 @@ def slow_gain_order(
             if method == "density-bic":
                 named["penalty"] = math.log(len(observed[0])) / 2
             return slow_family_score(
-                cut, Family((len(cut) - 1, 0), tuple((p, 0) for p in kept)), method, **named
+                cut, ScoredFamily((len(cut) - 1, 0), tuple((p, 0) for p in kept)), method, **named
             )
 
         every = list(range(len(remaining)))
@@ -94,7 +94,7 @@ def _price(
 
 def slow_available_score(
     variables: Sequence[ScoredVariable],
-    family: Family,
+    family: ScoredFamily,
     method: str,
     *,
     edge_cost: float = 0.0,
@@ -113,7 +113,7 @@ def slow_available_score(
     named = {**options}
     if method == "density-bic":
         named["penalty"] = math.log(n_rows) / 2
-    root = slow_family_score([alone], Family((0, 0)), method, cut_cost=cut_cost, **named)
+    root = slow_family_score([alone], ScoredFamily((0, 0)), method, cut_cost=cut_cost, **named)
     parts = [n_rows / len(rows) * root]
     for _, gain, n_complete in slow_gain_order(variables, family, method, **options):
         parts.append(n_rows / max(n_complete, 1) * (gain - edge_cost))
@@ -122,7 +122,7 @@ def slow_available_score(
 
 def slow_ordered_score(
     variables: Sequence[ScoredVariable],
-    family: Family,
+    family: ScoredFamily,
     order: Sequence[tuple[int, int]],
     method: str,
     cut_cost: float = 0.5,
@@ -132,7 +132,7 @@ def slow_ordered_score(
     """The score of a family on available cases whose parents are removed in a given order."""
     observed = [slow_observed(variable) for variable in variables]
     n_rows = len(observed[0])
-    parts = [slow_available_score(variables, Family(family.child), method, cut_cost=cut_cost)]
+    parts = [slow_available_score(variables, ScoredFamily(family.child), method, cut_cost=cut_cost)]
     named: dict[str, Any] = {"penalty": math.log(n_rows) / 2} if method == "density-bic" else {}
     named |= {"centred": centred}
     remaining = list(family.parents)
@@ -143,8 +143,8 @@ def slow_ordered_score(
         child, every = (len(cut) - 1, 0), [(p, 0) for p in range(len(remaining))]
         others = [p for p in every if remaining[p[0]] != removed]
         if len(rows):
-            gain = slow_family_score(cut, Family(child, tuple(every)), method, **named)
-            gain -= slow_family_score(cut, Family(child, tuple(others)), method, **named)
+            gain = slow_family_score(cut, ScoredFamily(child, tuple(every)), method, **named)
+            gain -= slow_family_score(cut, ScoredFamily(child, tuple(others)), method, **named)
         else:
             gain = _price(n_rows, cut, [p for p, _ in others], method, named) - _price(
                 n_rows, cut, [p for p, _ in every], method, named

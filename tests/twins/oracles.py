@@ -18,7 +18,7 @@ from gomea_bn.linkage.models import Linkage
 from gomea_bn.problems.base import Journal, Solution, set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.structure import evaluate_structure, evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -70,7 +70,7 @@ def slow_view(variable: ScoredVariable, policy: int) -> tuple[list[int], int, fl
 
 def slow_family_score(
     variables: Sequence[ScoredVariable],
-    family: Family,
+    family: ScoredFamily,
     method: str,
     *,
     penalty: str | float = "bic",
@@ -140,7 +140,7 @@ def slow_score_of_codes(
     **options: Any,
 ) -> float:
     """The score of a family of discrete columns."""
-    family = Family((child, 0), tuple((parent, 0) for parent in parents))
+    family = ScoredFamily((child, 0), tuple((parent, 0) for parent in parents))
     return slow_family_score(discrete_variables(columns, cards), family, method, **options)
 
 
@@ -553,7 +553,7 @@ def best_score(variables: Sequence[ScoredVariable], method: str) -> float:
         members = [i for i in range(n) if mask >> i & 1]
         key = (child, mask, tuple(choice[i] for i in [child, *members]))
         if key not in table:
-            chosen_family = Family((child, choice[child]), tuple((i, choice[i]) for i in members))
+            chosen_family = ScoredFamily((child, choice[child]), tuple((i, choice[i]) for i in members))
             table[key] = slow_family_score(variables, chosen_family, method)
         return table[key]
 

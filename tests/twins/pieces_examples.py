@@ -10,7 +10,7 @@ from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import Improvement, opened_counter
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.runtime.fit_clock import NO_LIMIT
 
 
@@ -26,7 +26,7 @@ def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> f
     scorer = FamilyScorer(variables, method, rule)
     position = {name: v for v, name in enumerate(table.names)}
     families = [
-        Family((position[name], 0), tuple((position[p], 0) for p in network.parents(name)))
+        ScoredFamily((position[name], 0), tuple((position[p], 0) for p in network.parents(name)))
         for name in table.names
     ]
     return float(scorer.score(families).sum()) + scorer.constant_score

@@ -13,7 +13,7 @@ from oracles import slow_family_score
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 
 
 def random_shape(seed: int, *, scale: float = 1.0) -> Shape:
@@ -144,7 +144,7 @@ def slow_is_too_narrow(
 
 def slow_score(
     variables: Sequence[ScoredVariable],
-    family: Family,
+    family: ScoredFamily,
     method: str,
     *,
     penalty: str | float = "bic",
@@ -164,7 +164,7 @@ def slow_score(
     uniform = slow_family_score(variables, family, method, penalty=penalty, centred=centred)
     if child.shape is None:
         return uniform
-    root = slow_family_score(variables, Family(family.child), method, penalty=penalty, cut_cost=0.0)
+    root = slow_family_score(variables, ScoredFamily(family.child), method, penalty=penalty, cut_cost=0.0)
     likelihood = 0.0 if child.shape.measures == (True,) else child.shape.log_likelihood
     of_measure = {False: uniform, True: uniform - root + likelihood}
     if shaped is not None:

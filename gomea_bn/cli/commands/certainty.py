@@ -21,7 +21,7 @@ from gomea_bn.cli.named_networks import (
     table_of_network,
     table_of_record,
 )
-from gomea_bn.cli.option_texts import read_checkpoint, read_jobs
+from gomea_bn.cli.option_texts import checkpoint_of_options, read_jobs
 from gomea_bn.cli.options import (
     AsJson,
     CheckpointEvery,
@@ -169,7 +169,11 @@ def confidence(
     with failing(WRONG_USE):
         learner.n_jobs = read_jobs(jobs)
         after_search = AfterSearch(
-            drawn_bins, repeat, max_sweeps, limit(max_seconds), read_checkpoint(checkpoint, every, resume)
+            drawn_bins,
+            repeat,
+            max_sweeps,
+            limit(max_seconds),
+            checkpoint_of_options(checkpoint, every, resume),
         )
         discretizer, algorithm = record["parameters"].get("discretizer"), record.get("algorithm")
         for given in (

@@ -250,7 +250,7 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
             f"File '{path}' is ragged: its first line is {first[0]!r:.60}, but the next has {len(records[1])} fields.",
             ["remove the lines above the column names"],
         )
-    check_names(path, first)
+    check_first_line(path, first)
     if not any(first):
         raise GomeaBnError(f"File '{path}' has no column names: the fields of its first line are blank.")
     # as R writes row names
@@ -395,7 +395,7 @@ def first_line(error: BaseException) -> str:
     return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."
 
 
-def check_names(path: str, names: Sequence[str]) -> None:
+def check_first_line(path: str, names: Sequence[str]) -> None:
     """Raise if the first line, whose fields are `names`, cannot be the column names; names may be blank."""
     numbers = [is_number(name) for name in names]
     if all(numbers) and not all(name.lstrip("+-").isdigit() for name in names):

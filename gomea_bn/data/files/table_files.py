@@ -14,7 +14,7 @@ import numpy as np
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.separated import (
-    check_names,
+    check_first_line,
     first_line,
     read_separated,
     with_codes,
@@ -262,7 +262,7 @@ def read_sheet(
             names = column_names(cells.shape[1])
         else:
             names = ["" if name is None or name != name else str(name).strip() for name in cells.iloc[0]]
-            check_names(path, names)
+            check_first_line(path, names)
 
         def parsed(**more: Any) -> pd.DataFrame:
             frame: pd.DataFrame = pd.read_excel(

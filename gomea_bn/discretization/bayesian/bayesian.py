@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts, visiting_order
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, order_of_columns, starting_cuts
 from gomea_bn.discretization.bayesian.kernels import (
     CostRule,
     PartitionWork,
     best_partition,
-    best_split,
+    cheapest_split,
     partition_cost,
 )
 from gomea_bn.discretization.structure_search import (
@@ -46,7 +46,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     SortedColumn,
     SortedColumns,
 )
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
@@ -127,7 +127,7 @@ class BayesianDiscretizer(Discretizer):
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
-        order = visiting_order(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
+        order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
         columns = SortedColumns(lambda v: task.table.columns[v].values)
         result = discretize_all(task, self, starting_cuts(task, self.start), order, columns)
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
@@ -332,7 +332,7 @@ class BayesianCuts:
             edge = min(due)
             due.discard(edge)
             k = edges.index(edge)
-            best_edge, gain = best_split(*raw, edges[k - 1], edges[k + 1])
+            best_edge, gain = cheapest_split(*raw, edges[k - 1], edges[k + 1])
             if best_edge == edge:
                 continue
             edges[k : k + 1] = [best_edge] if gain > 0.0 else []
@@ -483,7 +483,7 @@ class _CoupledSearch:
         # constant columns have no edges
         order = [v for v in order if not task.table.columns[v].is_constant]
         for position, child in enumerate(order):
-            score = float(scorer.score([Family((child, 0))])[0])
+            score = float(scorer.score([ScoredFamily((child, 0))])[0])
             while len(parents[child]) < min(self._options.max_indegree, position) and not task.expired:
                 candidates = [v for v in order[:position] if v not in parents[child]]
                 new, grown = best_parent(scorer, child, parents[child], candidates)

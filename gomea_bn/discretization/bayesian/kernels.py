@@ -103,7 +103,7 @@ def best_partition(cells: CandidateCells, rule: CostRule, work: PartitionWork) -
 
 
 @kernel
-def best_split(
+def cheapest_split(
     cells: CandidateCells, rule: CostRule, work: PartitionWork, low: int, high: int
 ) -> tuple[int, float]:
     """Return the cheapest cut of the cells `low` to `high` - 1 and its gain over leaving them whole.

@@ -39,7 +39,7 @@ class MergeWork(NamedTuple):
 
 
 class SplitWork(NamedTuple):
-    """Work space of `best_split`; mutated."""
+    """Work space of `shortest_split`; mutated."""
 
     left: NDArray[np.int32]  # (n_counters,) all 0 between calls
     right: NDArray[np.int32]  # (n_counters,) all 0 between calls
@@ -48,7 +48,7 @@ class SplitWork(NamedTuple):
 
 
 @kernel
-def interval_gains(
+def gains_of_intervals(
     cells: CandidateCells,
     shift: NDArray[np.int64],
     table: NDArray[np.float64],
@@ -76,7 +76,7 @@ def _release(cells: CandidateCells, c: int, table: NDArray[np.float64], counts: 
 
 
 @kernel
-def best_split(
+def shortest_split(
     cells: CandidateCells,
     shift: NDArray[np.int64],
     table: NDArray[np.float64],

@@ -18,10 +18,10 @@ from gomea_bn.discretization.base import (
     DiscretizationTask,
     Discretizer,
     NoNeighbourWarning,
+    order_of_columns,
     starting_cuts,
-    visiting_order,
 )
-from gomea_bn.discretization.levels import grouped_columns, level_groups, network_over_levels
+from gomea_bn.discretization.levels import grouped_columns, groups_between_cuts, network_over_levels
 from gomea_bn.discretization.mdl.description_length import (
     CRITERIA,
     Criterion,
@@ -276,7 +276,7 @@ class DescriptionDiscretizer(Discretizer):
         self.history_ = cycle.history
         self.n_cycles_ = cycle.n_cycles
         self.level_groups_ = {
-            table.names[v]: level_groups(table.columns[v].levels or (), cuts[v])
+            table.names[v]: groups_between_cuts(table.columns[v].levels or (), cuts[v])
             for v in sorted(columns.grouped)
         }
         return {v: cuts[v] for v in columns.task.movable}
@@ -371,7 +371,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         columns = MDLColumns(task, self._grouped)
-        graph = with_target(task, columns)
+        graph = graph_with_classes(task, columns)
         if not any(graph.parents) and columns.movable:
             give_warning(
                 NoNeighbourWarning(
@@ -393,7 +393,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
         cycle.note(cycle.length(cuts, graph).total)
         max_cycles = 10 if published and self.max_cycles is None else self.max_cycles
         noun = "column that is cut or grouped"
-        order = visiting_order(self.order, columns.movable, graph, noun, noun)
+        order = order_of_columns(self.order, columns.movable, graph, noun, noun)
         cuts = cycle.run(cuts, graph, order, max_cycles)
         if max_cycles is not None and cycle.n_cycles >= max_cycles:
             self.stopped_by_ = "max_cycles"
@@ -401,7 +401,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
         return self._set_result(cycle, cuts, graph)
 
 
-def with_target(task: DiscretizationTask, columns: MDLColumns) -> ColumnGraph:
+def graph_with_classes(task: DiscretizationTask, columns: MDLColumns) -> ColumnGraph:
     """Return the task's graph with the classes as a further variable, a parent of every column that moves."""
     graph = task.graph
     if task.target is None:

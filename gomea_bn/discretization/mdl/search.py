@@ -14,10 +14,10 @@ from gomea_bn.discretization.mdl.kernels import (
     MergeData,
     MergeWork,
     SplitWork,
-    best_split,
-    interval_gains,
+    gains_of_intervals,
     merge_path,
     pair_losses,
+    shortest_split,
 )
 from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
 from gomea_bn.problems.cuts.interval_counts import (
@@ -253,7 +253,7 @@ class ThresholdProblem:
             for first in due:
                 if stop[0]:
                     return None
-                best_split(cells, self._counts.shift, self.criterion.x_log_x, first, ends[first], work)
+                shortest_split(cells, self._counts.shift, self.criterion.x_log_x, first, ends[first], work)
             first = int(np.argmax(work.gain))
             if not work.gain[first] > cost:
                 break
@@ -323,7 +323,7 @@ class ThresholdProblem:
     def _gains(self, cells: CandidateCells) -> NDArray[np.float64]:
         """Return the gain of every cell as an interval, shape (n_cells,)."""
         gains = np.empty(len(cells.middles))
-        interval_gains(cells, self._counts.shift, self.criterion.x_log_x, self._counts.counts, gains)
+        gains_of_intervals(cells, self._counts.shift, self.criterion.x_log_x, self._counts.counts, gains)
         return gains
 
     def _cells(self, candidates: NDArray[np.int64]) -> CandidateCells:

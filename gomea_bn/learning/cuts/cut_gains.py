@@ -17,7 +17,7 @@ from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.runtime.threads import in_threads
 
 
@@ -76,7 +76,9 @@ def cut_gains(
 def _score(scorer: FamilyScorer, session: RefinementSession, v: int, policy: int) -> float:
     """Return the score in nats of the families of a variable and its children under a policy of the variable."""
     families = [
-        Family((child, policy if child == v else 0), tuple((p, policy if p == v else 0) for p in parents))
+        ScoredFamily(
+            (child, policy if child == v else 0), tuple((p, policy if p == v else 0) for p in parents)
+        )
         for child, parents in enumerate(session.graph.parents)
         if child == v or v in parents
     ]

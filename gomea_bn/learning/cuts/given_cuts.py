@@ -19,7 +19,7 @@ from gomea_bn.learning.checks import checked_network
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
-from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, silent
+from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, print_nothing
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
@@ -101,7 +101,7 @@ def network_from_pieces(
     shape: str = "auto",
     sample_rows: int = 200_000,
     n_jobs: int | None = None,
-    announce: Callable[[str], object] = silent,
+    announce: Callable[[str], object] = print_nothing,
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins, with probability tables counted from all rows of a table in pieces.
 

@@ -22,11 +22,11 @@ from gomea_bn.problems.cuts.blanket import (
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
+from gomea_bn.problems.cuts.interval_dp import CutProblem, PricedCuts
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
@@ -229,7 +229,7 @@ def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edge
 
 def greedy_table_parents(
     scorer: FamilyScorer,
-    score_tables: Callable[[Iterable[Family]], NDArray[np.float64]],
+    score_tables: Callable[[Iterable[ScoredFamily]], NDArray[np.float64]],
     child: int,
     parents: Sequence[int],
     policies: Sequence[int],
@@ -241,8 +241,8 @@ def greedy_table_parents(
     at most `most_cells` cells.
     """
 
-    def family(of_table: Sequence[int]) -> Family:
-        return Family((child, policies[child]), tuple((p, policies[p]) for p in of_table))
+    def family(of_table: Sequence[int]) -> ScoredFamily:
+        return ScoredFamily((child, policies[child]), tuple((p, policies[p]) for p in of_table))
 
     def n_cells(of_table: Sequence[int]) -> float:
         return prod(float(scorer.rows.cardinality[scorer.view(v, policies[v])]) for v in (child, *of_table))
@@ -259,7 +259,7 @@ def greedy_table_parents(
         chosen = larger[scores.index(score)]
 
 
-_Solved = tuple[int, float, OptimalCuts | None]
+_Solved = tuple[int, float, PricedCuts | None]
 """The most bins of a column, the score of its cuts in nats, and its best cuts, if there are any."""
 
 
@@ -417,7 +417,7 @@ class _ShownCuts:
             for other in (v, *graph.blanket(v)):
                 losses.pop(other, None)
 
-    def _best(self, v: int, problem: CutProblem, least_bins: int, most_bins: int) -> OptimalCuts | None:
+    def _best(self, v: int, problem: CutProblem, least_bins: int, most_bins: int) -> PricedCuts | None:
         """Return the best cuts of a column, None if no cuts are within the limits."""
         limits = self._pricing.limits
         most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
@@ -464,7 +464,7 @@ class _ShownCuts:
     def _scores(self, child: int, parent_sets: Iterable[Iterable[int]]) -> list[float]:
         """Return the scores of the tables of a column with some sets of parents, in nats."""
         families = [
-            Family((child, self._policies[child]), tuple((p, self._policies[p]) for p in parents))
+            ScoredFamily((child, self._policies[child]), tuple((p, self._policies[p]) for p in parents))
             for parents in parent_sets
         ]
         return list(map(float, self.tables.scorer.score(families)))

@@ -1,7 +1,7 @@
 """Files of discrete networks, BIF, NET and XDSL, and UAI to read: states and full tables, and what restores the bins.
 
-Writers get their variables from `file_variables`. Readers return variables, of which `network_of` makes a network.
-BIF is for pyAgrum and pgmpy, NET is of HUGIN, and XDSL of GeNIe and SMILE.
+Writers get their variables from `file_variables`. Readers return variables, of which `network_of_variables` makes a
+network. BIF is for pyAgrum and pgmpy, NET is of HUGIN, and XDSL of GeNIe and SMILE.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def distinct_names(
     return identifiers
 
 
-def plain_text(text: str) -> str:
+def printable_text(text: str) -> str:
     """Return a text without line ends, control characters and outer or repeated blanks, never empty."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(printable.split()) or "_"
@@ -243,7 +243,9 @@ def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     return np.where(np.abs(sums - 1) > _EXACT_SUM_ERROR, table / sums, table)
 
 
-def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, restore: bool = True) -> Net:
+def network_of_variables(
+    variables: Sequence[FileVariable], kind: Callable[..., Net], *, restore: bool = True
+) -> Net:
     """Return the network of the variables of a file, in their order; parents may come after their children.
 
     With `restore` variables with the properties of gomea-bn get their original names, levels and bins, which must fit
@@ -673,7 +675,7 @@ def _net_identifier(name: str) -> str:
 
 def _net_text(text: str) -> str:
     """Return a text that may stand in quotes."""
-    return plain_text(text).replace('"', "'").replace("\\", "/")
+    return printable_text(text).replace('"', "'").replace("\\", "/")
 
 
 def net_variables(text: str) -> list[FileVariable]:
@@ -871,7 +873,7 @@ def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str
         '\t\t<genie version="1.0" app="gomea-bn" name="gomea-bn" faultnameformat="nodestate">',
     ]
     # pyAgrum takes the shown names for the names of variables
-    shown = distinct_names(network.names, plain_text)
+    shown = distinct_names(network.names, printable_text)
     for position, (name, variable) in enumerate(of_name.items()):
         box = boxes[name] if boxes is not None else (20, 20 + 80 * position, 140, 70 + 80 * position)
         lines += [

@@ -109,4 +109,4 @@ def network_from_file(
     content = file_bytes(path, f"a {chosen.upper()} file")
     source = content if form.is_xml else decoded(content, where)
     with prefixed_errors(where):
-        return discrete.network_of(variables_of(source), kind, restore=restore)
+        return discrete.network_of_variables(variables_of(source), kind, restore=restore)

@@ -36,7 +36,7 @@ from gomea_bn.network.inference.kernels import (
     Batch,
     Model,
     Plan,
-    Rows,
+    RowsToAnswer,
 )
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
 from gomea_bn.network.inference.row_grids import FixedEnds, GridColumns, RowGrid, shares_of_cells
@@ -236,7 +236,7 @@ class Part:
     """
 
     model: Model
-    rows: Rows
+    rows: RowsToAnswer
     batch: Batch
     plan: Plan
     spans: list[tuple[int, int]]
@@ -333,7 +333,9 @@ class ExactEngine:
         kernels.plan_costs(model, batch, keeps_tables, _empty_plan(n), costs)
         _check_plans(batch, costs, self._most_numbers)
         codes = np.ascontiguousarray(np.where(is_single, 0, evidence.codes).astype(np.int32))
-        rows = Rows(codes, *packed_weights(evidence.weights, n), np.empty((0, n), np.int64), np.empty(0))
+        rows = RowsToAnswer(
+            codes, *packed_weights(evidence.weights, n), np.empty((0, n), np.int64), np.empty(0)
+        )
         plan = _empty_plan(n)._replace(work=np.empty(int(costs[:, 1].max(initial=1))))
         return Part(model, rows, batch, plan, call_spans(costs[batch.pattern_of[batch.order], 2]))
 
@@ -1148,7 +1150,7 @@ class CellEngine:
         )
         codes = evidence.codes.copy()
         codes[batch.patterns[batch.pattern_of] == SINGLE] = 0
-        arrays = Rows(np.ascontiguousarray(codes), *packed_weights({}, len(names)), *own)
+        arrays = RowsToAnswer(np.ascontiguousarray(codes), *packed_weights({}, len(names)), *own)
         n_work = int(costs[np.unique(batch.pattern_of), 1].max(initial=1))
         plan = _empty_plan(len(names))._replace(work=np.empty(n_work))
         spans = call_spans(costs[batch.pattern_of[batch.order], 2])
@@ -1217,7 +1219,9 @@ class CellEngine:
         is_single = batch.patterns[batch.pattern_of] == SINGLE
         codes[is_single] = 0
         weights = {v: self._coarse_weights(level, v, of_rows) for v, of_rows in evidence.weights.items()}
-        arrays = Rows(np.ascontiguousarray(codes), *packed_weights(weights, len(self._families)), *own)
+        arrays = RowsToAnswer(
+            np.ascontiguousarray(codes), *packed_weights(weights, len(self._families)), *own
+        )
         plan = _empty_plan(len(self._families))._replace(work=np.empty(int(costs[present, 1].max(initial=1))))
         spans = call_spans(costs[batch.pattern_of, 2])
         summed = ((batch.patterns[present] >= HIDDEN) & relevant[present]).any(axis=0) & self._continuous

@@ -58,7 +58,7 @@ class Model(NamedTuple):
     cells: NDArray[np.float64]  # all tables, flattened
 
 
-class Rows(NamedTuple):
+class RowsToAnswer(NamedTuple):
     """Evidence of n rows."""
 
     codes: NDArray[np.int32]  # (n, V) observed bins or levels; -1 for an unknown value
@@ -404,7 +404,7 @@ def _has_cells(model: Model, states: NDArray[np.int8], codes: NDArray[np.int32],
 
 
 @kernel
-def own_table(rows: Rows, row: int, v: int) -> int:
+def own_table(rows: RowsToAnswer, row: int, v: int) -> int:
     """Return where a row's own table of a family starts, -1 without one."""
     return rows.table_at[row, v] if len(rows.table_at) > 0 else -1
 
@@ -448,7 +448,7 @@ def _multiply(
 
 
 @kernel
-def fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> float:
+def fill_table(model: Model, rows: RowsToAnswer, row: int, plan: Plan, step: int) -> float:
     """Write the table of a step, scaled; return the logarithm of the scale, -inf for a table of zeros."""
     n = len(model.cards)
     work = plan.work
@@ -483,7 +483,7 @@ def fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> flo
 
 
 @kernel
-def _log_alone(model: Model, rows: Rows, row: int, plan: Plan) -> float:
+def _log_alone(model: Model, rows: RowsToAnswer, row: int, plan: Plan) -> float:
     """Return the log probability of the families all of whose members are known, -inf if one is impossible."""
     log_total = 0.0
     for v in range(len(model.cards)):
@@ -500,7 +500,7 @@ def _log_alone(model: Model, rows: Rows, row: int, plan: Plan) -> float:
 
 
 @kernel
-def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
+def _forward(model: Model, rows: RowsToAnswer, row: int, plan: Plan) -> float:
     """Execute a plan for a row and return the log probability of its evidence, -inf if it is impossible.
 
     The answer, a table over the kept variables, is in the table of the last step, not normalised.
@@ -541,7 +541,7 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
 
 @kernel
 def _start(
-    model: Model, rows: Rows, batch: Batch, first: int, i: int, keeps_tables: bool, plan: Plan
+    model: Model, rows: RowsToAnswer, batch: Batch, first: int, i: int, keeps_tables: bool, plan: Plan
 ) -> float:
     """Execute the plan of row `batch.order[i]`, which rows of one pattern share from `first` on; see `_forward`."""
     pattern = batch.pattern_of[batch.order[i]]
@@ -552,7 +552,7 @@ def _start(
 
 @kernel
 def joint_of_rows(
-    model: Model, rows: Rows, batch: Batch, first: int, last: int, plan: Plan,
+    model: Model, rows: RowsToAnswer, batch: Batch, first: int, last: int, plan: Plan,
     log_evidence: NDArray[np.float64], tables: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write the log probability of the evidence and P(kept | evidence) for rows `batch.order[first:last]`.
@@ -628,7 +628,7 @@ def _sum_onto_message(model: Model, plan: Plan, step: int, receiver: int, scratc
 
 @kernel
 def marginals_of_rows(
-    model: Model, rows: Rows, batch: Batch, first: int, last: int, plan: Plan,
+    model: Model, rows: RowsToAnswer, batch: Batch, first: int, last: int, plan: Plan,
     log_evidence: NDArray[np.float64], marginals: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write P(variable | evidence) of every wanted variable for rows `batch.order[first:last]`.
@@ -687,7 +687,7 @@ def drawn_code(cells: NDArray[np.float64], at: int, card: int, share: float) -> 
 
 @kernel
 def draw_rows(
-    model: Model, rows: Rows, batch: Batch, first: int, last: int, plan: Plan,
+    model: Model, rows: RowsToAnswer, batch: Batch, first: int, last: int, plan: Plan,
     log_evidence: NDArray[np.float64], drawn: NDArray[np.int32], generator: np.random.Generator,
 ) -> int:  # fmt: skip
     """Write draws of all unknown values given the evidence for rows `batch.order[first:last]`.
@@ -727,7 +727,7 @@ def draw_rows(
 
 @kernel
 def log_maxima(
-    model: Model, rows: Rows, batch: Batch, plan: Plan, groups_at: NDArray[np.int64],
+    model: Model, rows: RowsToAnswer, batch: Batch, plan: Plan, groups_at: NDArray[np.int64],
     group_ends: NDArray[np.int64], log_bounds: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write upper bounds of the log probability of rows of one pattern with the best groups of cells.

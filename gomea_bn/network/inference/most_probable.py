@@ -21,7 +21,7 @@ from gomea_bn.network.inference.engine import (
     packed_weights,
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
-from gomea_bn.network.inference.kernels import Rows, log_maxima
+from gomea_bn.network.inference.kernels import RowsToAnswer, log_maxima
 from gomea_bn.network.recorded import NetworkLike
 
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
@@ -198,7 +198,7 @@ class _Bounds:
             if v in self._targets[: codes.shape[1]]:
                 group_of = np.searchsorted(self.groups[v], np.arange(cards[v]), side="right")
                 weights[v] = weights[v] * (codes[:, [self._targets.index(v)]] == group_of)
-        rows = Rows(
+        rows = RowsToAnswer(
             np.repeat(given.codes, n, axis=0),
             *packed_weights(weights, len(cards)),
             np.repeat(given.table_at, n, axis=0),

@@ -16,10 +16,10 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.learning import Scoring
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import score_rule, scoring_method
 from lab.methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_family_scores, run_peer
-from lab.methods.peers import Family as NamedFamily
+from lab.methods.peers import ScoredFamily as NamedFamily
 from lab.published.judge import network_score
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Option, Options, Row, Task, records, tabulated
@@ -49,7 +49,7 @@ def scoring(_options: Options) -> Sheet:
             rule = score_rule(method, n, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE)
             scorer = FamilyScorer(variables, method, rule)
             by_number = [
-                Family((names.index(child), 0), tuple((names.index(p), 0) for p in parents))
+                ScoredFamily((names.index(child), 0), tuple((names.index(p), 0) for p in parents))
                 for child, parents in families
             ]
             encoded = scorer.encode(by_number)

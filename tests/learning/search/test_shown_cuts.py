@@ -15,7 +15,7 @@ from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, graph_families
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily, graph_families
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result
 
@@ -153,7 +153,7 @@ def test_no_single_step_improves_the_score_by_tables() -> None:
 
     def score(some_edges: Edges, some_policies: list[int]) -> float:
         families = [
-            Family((v, k), tuple((p, some_policies[p]) for p, child in some_edges if child == v))
+            ScoredFamily((v, k), tuple((p, some_policies[p]) for p, child in some_edges if child == v))
             for v, k in enumerate(some_policies)
         ]
         return float(scorer.score(families, use_cache=False).sum())

@@ -18,7 +18,7 @@ from gomea_bn.learning.learning_problem import learning_problem, scoring_of
 from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.runtime.limits import Limits, Progress, Result
 
 
@@ -59,11 +59,11 @@ def test_two_columns_get_the_best_of_all_graphs_and_cuts(seed: int) -> None:
     ]
     scorer = FamilyScorer(variables, *scoring_of(table, options))
     n_x, n_y = (len(variable.policies) for variable in variables)
-    alone_x = scorer.score([Family((0, i)) for i in range(n_x)])
-    alone_y = scorer.score([Family((1, j)) for j in range(n_y)])
+    alone_x = scorer.score([ScoredFamily((0, i)) for i in range(n_x)])
+    alone_y = scorer.score([ScoredFamily((1, j)) for j in range(n_y)])
     pairs = [(i, j) for i in range(n_x) for j in range(n_y)]
-    x_given_y = scorer.score([Family((0, i), ((1, j),)) for i, j in pairs]).reshape(n_x, n_y)
-    y_given_x = scorer.score([Family((1, j), ((0, i),)) for i, j in pairs]).reshape(n_x, n_y)
+    x_given_y = scorer.score([ScoredFamily((0, i), ((1, j),)) for i, j in pairs]).reshape(n_x, n_y)
+    y_given_x = scorer.score([ScoredFamily((1, j), ((0, i),)) for i, j in pairs]).reshape(n_x, n_y)
     best = max(
         alone_x.max() + alone_y.max(), (x_given_y + alone_y).max(), (alone_x[:, None] + y_given_x).max()
     )

@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search import staged_search
 from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
 from gomea_bn.simulation.random_networks import random_network
@@ -205,7 +205,7 @@ def test_the_genotype_has_the_score_of_the_result() -> None:
     for parent, child in problem.edges(result.X):
         parents[child].append(parent)
     policies = problem.policy_indices(result.X).tolist()
-    families = [Family((v, policies[v]), tuple((p, policies[p]) for p in parents[v])) for v in range(3)]
+    families = [ScoredFamily((v, policies[v]), tuple((p, policies[p]) for p in parents[v])) for v in range(3)]
     assert problem.scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
 
 
@@ -279,8 +279,8 @@ def test_a_problem_with_given_cuts_scores_as_the_whole_problem(problem: Structur
     given = problem.with_cuts(cuts)
     assert given.n_variables == problem.n_edge_genes
     policies = [problem.enter_between_runs(v, points, []) for v, points in cuts.items()]
-    ours = Family((2, 0), ((0, 0), (1, 0)))
-    same = Family((2, policies[2]), ((0, policies[0]), (1, policies[1])))
+    ours = ScoredFamily((2, 0), ((0, 0), (1, 0)))
+    same = ScoredFamily((2, policies[2]), ((0, policies[0]), (1, policies[1])))
     assert given.scorer.score([ours]) == pytest.approx(problem.scorer.score([same]))
     assert all(np.array_equal(given.cuts(np.zeros(3, np.int16))[v], points) for v, points in cuts.items())
 

@@ -20,7 +20,7 @@ from network_examples import (
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.formats.discrete import bif_variables, network_of, safe_names
+from gomea_bn.network.formats.discrete import bif_variables, network_of_variables, safe_names
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
@@ -31,7 +31,7 @@ def read_bif(path):
 
 
 def parse_bif(text):
-    return network_of(bif_variables(text), DiscretizedBayesNet, restore=False)
+    return network_of_variables(bif_variables(text), DiscretizedBayesNet, restore=False)
 
 
 def check_with_pyagrum(network, path):

@@ -19,7 +19,7 @@ from network_examples import (
 from pgmpy.readwrite import XDSLReader
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
-from gomea_bn.network.formats.discrete import distinct_names, plain_text
+from gomea_bn.network.formats.discrete import distinct_names, printable_text
 from gomea_bn.network.formats.registry import FORMATS, WRITTEN, format_of
 
 # ending of a file, and the precision in which pyAgrum reads it
@@ -33,7 +33,7 @@ def check_with_pyagrum(network, path, atol):
     """Compare all tables; variables are found by their position in NET files."""
     loaded = pyagrum.loadBN(str(path))
     if path.suffix == ".xdsl":
-        ids = distinct_names(network.names, plain_text)
+        ids = distinct_names(network.names, printable_text)
     else:
         ids = [line.split()[1] for line in path.read_text().splitlines() if line.startswith("node ")]
     return loaded, check_tables_of_pyagrum(network, loaded, ids, atol=atol)

@@ -17,7 +17,7 @@ from gomea_bn.problems.base import set_gene, undo
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy, bin_codes
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.structure import StructureProblem
@@ -52,7 +52,7 @@ def test_entered_policy_is_as_if_it_had_been_there_from_the_start(method: str, c
         assert scorer.rows.codes[slot].tolist() == other.rows.codes[slot].tolist()
         assert scorer.rows.constant[slot] == other.rows.constant[slot]
         assert scorer.rows.cardinality[slot] == len(cuts) + 1 == scorer.policy(0, slot).n_bins
-        families = [Family((0, slot), ((1, 0), (2, 1))), Family((1, 0), ((0, slot),))]
+        families = [ScoredFamily((0, slot), ((1, 0), (2, 1))), ScoredFamily((1, 0), ((0, slot),))]
         scores = scorer.score(families)
         assert scores.tolist() == other.score(families).tolist()
         for family, score in zip(families, scores.tolist()):
@@ -64,7 +64,7 @@ def test_a_scorer_without_curves_begins_with_the_first_libraries() -> None:
     """A clock ends a search anywhere, so that what has entered since must not decide the search for tables."""
     variables = tied_variables(4, 60, "cdc", n_distinct=30)
     scorer, fresh = growing_scorer(variables), growing_scorer(variables)
-    family = [Family((0, 1), ((2, 1),))]
+    family = [ScoredFamily((0, 1), ((2, 1),))]
     scorer.score(family)
     scorer.leave(0, 1)
     assert scorer.enter(0, np.array([0.123, 0.5])) == 1
@@ -91,7 +91,7 @@ def test_equal_cuts_merge_and_first_places_stay() -> None:
     with pytest.raises(GomeaBnError, match="Variable 'v0' has no policy 1"):
         scorer.policy(0, 1)
     with pytest.raises(GomeaBnError, match="'v0' has policies 0 to 7, got 1"):
-        scorer.score([Family((0, 1))])
+        scorer.score([ScoredFamily((0, 1))])
     assert scorer.enter(0, first_cuts) == 1
     with pytest.raises(GomeaBnError, match="Policy 0 of variable 'v0' cannot leave"):
         scorer.leave(0, 0)
@@ -167,10 +167,10 @@ def test_reused_place_never_finds_old_scores(seed: int, steps: list[str]) -> Non
         else:
             chosen = [int(rng.choice(held(scorer, u))) for u in range(2)]
             families = [
-                Family((0, chosen[0])),
-                Family((0, chosen[0]), ((1, chosen[1]), (2, 0))),
-                Family((1, chosen[1]), ((0, chosen[0]),)),
-                Family((2, 0), ((0, chosen[0]), (1, chosen[1]))),
+                ScoredFamily((0, chosen[0])),
+                ScoredFamily((0, chosen[0]), ((1, chosen[1]), (2, 0))),
+                ScoredFamily((1, chosen[1]), ((0, chosen[0]),)),
+                ScoredFamily((2, 0), ((0, chosen[0]), (1, chosen[1]))),
             ]
             cached = scorer.score(families)
             assert cached.tolist() == scorer.score(families, use_cache=False).tolist()

@@ -13,7 +13,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import CodedNetwork
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 GRAPHS = [
@@ -58,7 +58,7 @@ def test_optimal_cuts_equal_brute_force(seed, scoring, graph, share):
     )
 
     families = [
-        Family((child, policies[child]), tuple((p, policies[p]) for p in parents))
+        ScoredFamily((child, policies[child]), tuple((p, policies[p]) for p in parents))
         for child, parents in enumerate(graph)
         if child == 0 or 0 in parents
     ]

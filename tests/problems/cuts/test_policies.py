@@ -20,7 +20,7 @@ from gomea_bn.problems.cuts.policies import (
     midpoint,
     policy_library,
 )
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 
 TIED_VALUES = st.lists(st.integers(-6, 12).map(lambda v: v / 4), min_size=2, max_size=60)
 
@@ -103,7 +103,7 @@ def test_neighbouring_floats_never_make_a_bin_without_width(family: str, at: int
     for policy in policy_library(x, family, 6):
         assert (np.diff([x.min(), *policy.cut_points, x.max()]) > 0).all()
     variable = ScoredVariable("x", x, 0, policy_library(x, family, 6))
-    scores = make_scorer([variable]).score([Family((0, k)) for k in range(len(variable.policies))])
+    scores = make_scorer([variable]).score([ScoredFamily((0, k)) for k in range(len(variable.policies))])
     assert np.isfinite(scores).all()
 
 

@@ -39,7 +39,7 @@ from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.structure import reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import Screening, candidate_pairs
@@ -77,7 +77,7 @@ def slow_strength(
         return variable.n_levels or variable.policies[view[1]].n_bins
 
     more, less = (
-        slow_family_score(variables, Family(child, tuple(sorted(p))), "density-bic", penalty=0.0)
+        slow_family_score(variables, ScoredFamily(child, tuple(sorted(p))), "density-bic", penalty=0.0)
         for p in ([*given_parents, parent], given_parents)
     )
     freedom = math.prod(map(cards, given_parents)) * (cards(parent) - 1) * (cards(child) - 1)

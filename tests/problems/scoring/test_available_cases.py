@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from missing_examples import METHODS, slow_available_score, with_gaps
 from oracles import discrete_variables, random_variables, slow_family_score
 
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.parents import Screening
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -28,7 +28,7 @@ def test_scores_equal_their_twin(seed, method, share):
     policies = [0 if v.n_levels else int(rng.integers(len(v.policies))) for v in variables]
     child = int(rng.integers(4))
     parents = [p for p in range(4) if p != child and rng.random() < 0.7]
-    family = Family((child, policies[child]), tuple((p, policies[p]) for p in parents))
+    family = ScoredFamily((child, policies[child]), tuple((p, policies[p]) for p in parents))
     name, options = method
     scored = scorer_of(variables, name, options, edge_cost=0.75).score([family])[0]
     expected = slow_available_score(variables, family, name, edge_cost=0.75, **options)
@@ -42,7 +42,7 @@ def test_large_tables_are_counted_by_observed_configurations(seed, method):
     cards = (60, 60, 50, 3)
     columns = [rng.integers(0, min(r, 4), 40) for r in cards]
     variables = with_gaps(discrete_variables(columns, cards), rng, 0.4)
-    family = Family((3, 0), ((0, 0), (1, 0), (2, 0)))
+    family = ScoredFamily((3, 0), ((0, 0), (1, 0), (2, 0)))
     name, options = method
     scored = scorer_of(variables, name, options).score([family])[0]
     expected = slow_available_score(variables, family, name, **options)
@@ -54,7 +54,7 @@ def test_large_tables_are_counted_by_observed_configurations(seed, method):
 def test_without_missing_values_the_sum_of_gains_is_the_score(seed, method):
     rng = np.random.default_rng(seed)
     variables = random_variables(rng, 60, "dcdd")
-    family = Family((1, 0), ((0, 0), (2, 0), (3, 0)))
+    family = ScoredFamily((1, 0), ((0, 0), (2, 0), (3, 0)))
     name, options = method
     complete = scorer_of(variables, name, options, edge_cost=0.5)
     chained = scorer_of(variables, name, options, edge_cost=0.5)

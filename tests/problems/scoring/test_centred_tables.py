@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracles import discrete_variables, make_scorer, slow_centred_gain
 
 from gomea_bn import BayesNetLearner, refine_boundaries
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 
 N_LEVELS = 30
@@ -23,7 +23,7 @@ def scores(columns: list[NDArray[np.int64]], cards: list[int], *, centred: bool)
     scorer = make_scorer(discrete_variables(columns, cards), "density-bd", centred=centred)
     child = len(columns) - 1
     alone, given_others = scorer.score(
-        [Family((child, 0)), Family((child, 0), tuple((p, 0) for p in range(child)))]
+        [ScoredFamily((child, 0)), ScoredFamily((child, 0), tuple((p, 0) for p in range(child)))]
     )
     return float(alone), float(given_others)
 
@@ -147,7 +147,7 @@ def test_cells_beyond_the_share_of_a_column_cost_a_nat(n_rows: int, n_variables:
     method = scoring_method("density-bd")
     rule = score_rule(method, n_rows, n_variables=n_variables, centred=True)
     without = rule._replace(free_cells=np.inf)
-    families = [Family((2, 0), tuple((v, 0) for v in range(k))) for k in range(3)]
+    families = [ScoredFamily((2, 0), tuple((v, 0) for v in range(k))) for k in range(3)]
     paid, free_of_charge = (FamilyScorer(variables, method, each).score(families) for each in (rule, without))
     expected = [0.0, 0.0, 1_000 - free]
     np.testing.assert_allclose(free_of_charge - paid, expected, atol=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer
+from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -72,7 +72,7 @@ def test_scores_on_completed_rows_equal_their_twins(method: str, prior: str, n_c
     completion = Completion(is_observed, n_completions)
     scorer = scorer_of(codes, method, prior, completion)
     for child, parents in [(0, ()), (3, (0,)), (1, (0, 3)), (2, (0, 1, 3))]:
-        family = Family((child, 0), tuple((p, 0) for p in parents))
+        family = ScoredFamily((child, 0), tuple((p, 0) for p in parents))
         wanted = slow_score(codes, completion, scorer.rule, child, parents)
         assert scorer.score([family])[0] == pytest.approx(wanted, abs=1e-8)
 
@@ -80,7 +80,7 @@ def test_scores_on_completed_rows_equal_their_twins(method: str, prior: str, n_c
 @pytest.mark.parametrize(("method", "prior"), METHODS)
 def test_rows_without_missing_values_score_as_usual(method: str, prior: str) -> None:
     codes = completed_codes(1, 64)
-    families = [Family((3, 0), ((0, 0), (1, 0))), Family((1, 0)), Family((2, 0), ((3, 0),))]
+    families = [ScoredFamily((3, 0), ((0, 0), (1, 0))), ScoredFamily((1, 0)), ScoredFamily((2, 0), ((3, 0),))]
     completion = Completion(np.ones((len(CARDS), 64), np.bool_), 1)
     usual = scorer_of(codes, method, prior, None).score(families)
     assert scorer_of(codes, method, prior, completion).score(families) == pytest.approx(usual, abs=1e-9)
@@ -90,6 +90,6 @@ def test_a_family_whose_members_are_never_observed_together_has_a_finite_score()
     is_observed = np.zeros((len(CARDS), N_ROWS), np.bool_)
     is_observed[0, ::2] = is_observed[1, 1::2] = True
     scorer = scorer_of(completed_codes(2), "density-bd", "dirichlet", Completion(is_observed, 2))
-    scores = scorer.score([Family((1, 0)), Family((1, 0), ((0, 0),))])
+    scores = scorer.score([ScoredFamily((1, 0)), ScoredFamily((1, 0), ((0, 0),))])
     assert np.isfinite(scores).all()
     assert scores[1] < scores[0]

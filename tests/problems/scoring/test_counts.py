@@ -14,7 +14,7 @@ from pricing_examples import curved_column, curves_scorer, functions_of_rows
 from gomea_bn.problems.counts import COUNT_SIZES, are_counts, log_probabilities_of_counts
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import ScoredVariable, family_curve_data, new_curve_scratch, sizes_and_functions
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.kernels.counts import WHOLE, count_gain
 from gomea_bn.problems.kernels.curves import UNITS, start_count
 
@@ -145,8 +145,8 @@ def test_unrelated_counts_gain_no_parent(n_rows: int) -> None:
     ]
     scorer = curves_scorer(columns)
     pairs = [(v, p) for v in range(8) for p in range(8) if v != p]
-    scores = scorer.score([Family((v, 0), ((p, 0),)) for v, p in pairs], use_cache=False)
-    alone = scorer.score([Family((v, 0), ()) for v in range(8)], use_cache=False)
+    scores = scorer.score([ScoredFamily((v, 0), ((p, 0),)) for v, p in pairs], use_cache=False)
+    alone = scorer.score([ScoredFamily((v, 0), ()) for v in range(8)], use_cache=False)
     # chance leaves a table a little more now and then
     assert all(score < alone[v] + 1.5 for (v, _), score in zip(pairs, scores.tolist(), strict=True))
 
@@ -156,7 +156,12 @@ def test_a_count_is_the_effect_and_not_the_cause() -> None:
     a = generator.normal(size=1500)
     scorer = curves_scorer([column("a", a), column("y", generator.poisson(3 * np.exp(0.5 * a)))])
     forward, backward, *alone = scorer.score(
-        [Family((1, 0), ((0, 0),)), Family((0, 0), ((1, 0),)), Family((0, 0), ()), Family((1, 0), ())],
+        [
+            ScoredFamily((1, 0), ((0, 0),)),
+            ScoredFamily((0, 0), ((1, 0),)),
+            ScoredFamily((0, 0), ()),
+            ScoredFamily((1, 0), ()),
+        ],
         use_cache=False,
     )
     assert forward + alone[0] > backward + alone[1] + 3

@@ -28,7 +28,7 @@ from gomea_bn.problems.curves import (
     normal_scores,
     sizes_and_functions,
 )
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import spare_threads
@@ -52,8 +52,8 @@ def some_variables(n_rows: int = 60, seed: int = 0) -> list[ScoredVariable]:
     ]
 
 
-def family(child: int, *parents: int) -> Family:
-    return Family((child, 0), tuple((parent, 0) for parent in parents))
+def family(child: int, *parents: int) -> ScoredFamily:
+    return ScoredFamily((child, 0), tuple((parent, 0) for parent in parents))
 
 
 def design_of(variables: list[ScoredVariable], v: int) -> Values:
@@ -177,9 +177,9 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
 def test_columns_without_parents_have_tables_and_cuts_are_charged_under_curves_too() -> None:
     variables = some_variables()
     scorer = curves_scorer(variables)
-    alone = [Family((v, k)) for v in range(3) for k in range(3)]
+    alone = [ScoredFamily((v, k)) for v in range(3) for k in range(3)]
     np.testing.assert_array_equal(scorer.score(alone), scorer.table_scores(alone))
-    scores = scorer.score([Family((2, k), ((1, 0), (3, 0))) for k in range(3)])
+    scores = scorer.score([ScoredFamily((2, k), ((1, 0), (3, 0))) for k in range(3)])
     np.testing.assert_allclose(np.diff(scores), -METHOD.cut_cost * np.log(59))
 
 
@@ -222,7 +222,7 @@ def test_threads_share_the_families_of_a_call(n_families: int, use_cache: bool) 
 def test_policies_of_parents_have_no_influence_on_curves() -> None:
     variables = some_variables()
     scorer = curves_scorer(variables)
-    several = [Family((2, 2), ((1, parent), (3, 0))) for parent in (0, 1, 2)]
+    several = [ScoredFamily((2, 2), ((1, parent), (3, 0))) for parent in (0, 1, 2)]
     scores = scorer.score(several)
     assert np.ptp(scorer.table_scores(several)) > 1
     assert (scores > scorer.table_scores(several)).all()
@@ -232,7 +232,7 @@ def test_policies_of_parents_have_no_influence_on_curves() -> None:
 def test_scores_by_curves_are_kept_when_cuts_change() -> None:
     variables = [*some_variables()]
     first = curves_scorer(variables)
-    families = [Family((2, 0), ((1, 0), (3, 0))), Family((3, 0), ((0, 0), (1, 0)))]
+    families = [ScoredFamily((2, 0), ((1, 0), (3, 0))), ScoredFamily((3, 0), ((0, 0), (1, 0)))]
     first.score(families)
     n_known = int(first.curve_caches.shared.used[0])
     assert n_known > 0

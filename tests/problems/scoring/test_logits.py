@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH
 
 Values = NDArray[np.float64]
@@ -22,7 +22,7 @@ def discrete(name: str, codes: NDArray[np.int64], n_levels: int) -> ScoredVariab
 
 
 def score(scorer: FamilyScorer, child: int, *parents: int) -> float:
-    return float(scorer.score([Family((child, 0), tuple((p, 0) for p in parents))], use_cache=False)[0])
+    return float(scorer.score([ScoredFamily((child, 0), tuple((p, 0) for p in parents))], use_cache=False)[0])
 
 
 def levels_of(index: Values, n_levels: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -134,7 +134,7 @@ def test_parents_of_parents_and_unrelated_columns_add_nothing(n_levels: int) -> 
     scorer = curves_scorer(chain(n_levels, 3_000))
     alone = score(scorer, 3, 1, 2)
     # tables let something of a through the bins of b
-    families = [Family((3, 0), tuple((p, 0) for p in parents)) for parents in ((1, 2), (0, 1, 2))]
+    families = [ScoredFamily((3, 0), tuple((p, 0) for p in parents)) for parents in ((1, 2), (0, 1, 2))]
     without, with_grandparent = scorer.table_scores(families)
     assert with_grandparent > without
     assert score(scorer, 3, 0, 1, 2) < alone - 2
@@ -219,7 +219,7 @@ def test_columns_of_one_level_or_of_more_than_eight_have_tables_alone() -> None:
     x = generator.normal(size=300)
     one, nine = np.zeros(300, np.int64), levels_of(4 * x, 9, generator)
     scorer = curves_scorer([curved_column("x", x), discrete("one", one, 2), discrete("nine", nine, 9)])
-    families = [Family((child, 0), ((0, 0),)) for child in (1, 2)]
+    families = [ScoredFamily((child, 0), ((0, 0),)) for child in (1, 2)]
     np.testing.assert_array_equal(scorer.score(families), scorer.table_scores(families))
 
 

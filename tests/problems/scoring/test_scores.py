@@ -15,7 +15,7 @@ from oracles import discrete_variables, fixed, make_scorer, random_variables, sl
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.family_scorer import Family, new_cache, new_scratch
+from gomea_bn.problems.family_scorer import ScoredFamily, new_cache, new_scratch
 from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
@@ -39,8 +39,8 @@ RULES: list[tuple[str, dict[str, Any]]] = [
 def test_a_density_counts_widths_and_parameters_of_bins() -> None:
     x = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.25, 0.5, 1.0])
     variable = ScoredVariable("x", x, 0, (fixed(x, 0.25),))
-    score = make_scorer([variable]).score([Family((0, 0))])[0]
-    unpenalised = make_scorer([variable], penalty=0.0).score([Family((0, 0))])[0]
+    score = make_scorer([variable]).score([ScoredFamily((0, 0))])[0]
+    unpenalised = make_scorer([variable], penalty=0.0).score([ScoredFamily((0, 0))])[0]
     assert unpenalised == pytest.approx(4.394449, abs=1e-6)
     assert unpenalised - score == pytest.approx(1.039721, abs=1e-6)
     assert score == pytest.approx(3.354728, abs=1e-6)
@@ -57,7 +57,7 @@ def test_scores_equal_their_twin(seed: int, n_rows: int, rule: int) -> None:
     for child in range(4):
         parents = rng.permutation([i for i in range(4) if i != child])[: rng.integers(0, 4)]
         chosen = [(int(v), int(rng.integers(max(len(variables[v].policies), 1)))) for v in (child, *parents)]
-        families.append(Family(chosen[0], tuple(chosen[1:])))
+        families.append(ScoredFamily(chosen[0], tuple(chosen[1:])))
     scorer = make_scorer(variables, method, **options)
     expected = [slow_family_score(variables, family, method, **options) for family in families]
     assert scorer.score(families, use_cache=False) == pytest.approx(expected, abs=1e-8, rel=1e-11)
@@ -70,7 +70,11 @@ def test_blocks_of_rows_join_seamlessly(n_rows: int, method: str) -> None:
     rng = np.random.default_rng(n_rows)
     cards = (2, 3, 5, 40)  # 1,200 cells need one count table, 30 leave room for four
     variables = discrete_variables([rng.integers(0, r, n_rows) for r in cards], cards)
-    families = [Family((0, 0)), Family((2, 0), ((0, 0), (1, 0))), Family((3, 0), ((0, 0), (1, 0), (2, 0)))]
+    families = [
+        ScoredFamily((0, 0)),
+        ScoredFamily((2, 0), ((0, 0), (1, 0))),
+        ScoredFamily((3, 0), ((0, 0), (1, 0), (2, 0))),
+    ]
     expected = [slow_family_score(variables, family, method) for family in families]
     assert make_scorer(variables, method).score(families) == pytest.approx(expected, rel=1e-11)
 
@@ -96,7 +100,7 @@ def test_dense_and_sparse_counting_equal_the_twin(n_rows: int, cards: tuple[int,
     columns = [np.where(rng.random(n_rows) < 0.5, r - 1, c) for r, c in zip(cards, columns, strict=True)]
     variables = discrete_variables(columns, cards)
     child = len(cards) - 1
-    family = Family((child, 0), tuple((i, 0) for i in range(child)))
+    family = ScoredFamily((child, 0), tuple((i, 0) for i in range(child)))
     for method, options in RULES:
         expected = slow_family_score(variables, family, method, **options)
         scored = make_scorer(variables, method, **options).score([family])[0]
@@ -138,7 +142,7 @@ def test_bdeu_holds_for_small_and_large_priors_and_counts(ess: float, largest: i
     counts[0] = largest
     cell = np.repeat(np.arange(12), counts)
     variables = discrete_variables([cell // 3, cell % 3], (4, 3))
-    family = Family((1, 0), ((0, 0),))
+    family = ScoredFamily((1, 0), ((0, 0),))
     expected = slow_family_score(variables, family, "bdeu", ess=ess)
     scored = make_scorer(variables, "bdeu", ess=ess).score([family])[0]
     assert scored == pytest.approx(expected, rel=1e-10, abs=1e-8)
@@ -149,7 +153,9 @@ def test_only_chosen_cuts_cost_under_density_bd() -> None:
     x = np.round(rng.normal(size=200), 1)
     cuts = np.array([-0.55, 0.45])
     variables = [ScoredVariable("x", x, 0, (Policy(cuts), Policy(cuts, chosen=False)))]
-    chosen, given_by_user = make_scorer(variables, "density-bd").score([Family((0, 0)), Family((0, 1))])
+    chosen, given_by_user = make_scorer(variables, "density-bd").score(
+        [ScoredFamily((0, 0)), ScoredFamily((0, 1))]
+    )
     assert given_by_user - chosen == pytest.approx(2 * 0.5 * math.log(len(np.unique(x)) - 1))
 
 
@@ -160,7 +166,7 @@ def test_units_do_not_matter() -> None:
     for scale, shift in ((1.0, 0.0), (1e-6, 5.0), (-4096.0, 0.0)):
         moved = scale * x + shift
         variable = ScoredVariable("x", moved, 0, policy_library(moved, "equal-width", 6))
-        scores.append(make_scorer([variable]).score([Family((0, k)) for k in range(5)]))
+        scores.append(make_scorer([variable]).score([ScoredFamily((0, k)) for k in range(5)]))
     assert scores[1] == pytest.approx(scores[0], rel=1e-6)
     assert scores[2] == pytest.approx(scores[0])
 
@@ -172,9 +178,9 @@ def discrete_frame(n_rows: int, seed: int) -> tuple[pd.DataFrame, list[ScoredVar
     return frame, variables
 
 
-def families_of_five() -> list[Family]:
+def families_of_five() -> list[ScoredFamily]:
     pairs = [(c, p) for c in range(5) for k in range(4) for p in itertools.combinations(range(5), k)]
-    return [Family((c, 0), tuple((i, 0) for i in p)) for c, p in pairs if c not in p]
+    return [ScoredFamily((c, 0), tuple((i, 0) for i in p)) for c, p in pairs if c not in p]
 
 
 def test_named_penalties_are_nats_per_parameter():
@@ -230,7 +236,7 @@ def test_scores_equal_pyagrums(method: str, tolerance: float) -> None:
     assert scored == pytest.approx(np.array(bits) * math.log(2), rel=tolerance)
 
 
-def all_families(variables: list[ScoredVariable], n_parents: int) -> list[Family]:
+def all_families(variables: list[ScoredVariable], n_parents: int) -> list[ScoredFamily]:
     views = [[(i, k) for k in range(max(len(v.policies), 1))] for i, v in enumerate(variables)]
     families = []
     for child in range(len(variables)):
@@ -238,11 +244,11 @@ def all_families(variables: list[ScoredVariable], n_parents: int) -> list[Family
         for size in range(n_parents + 1):
             for parents in itertools.combinations(others, size):
                 for choice in itertools.product(views[child], *(views[p] for p in parents)):
-                    families.append(Family(choice[0], choice[1:]))
+                    families.append(ScoredFamily(choice[0], choice[1:]))
     return families
 
 
-def cache_case() -> tuple[list[ScoredVariable], list[Family], NDArray[np.float64]]:
+def cache_case() -> tuple[list[ScoredVariable], list[ScoredFamily], NDArray[np.float64]]:
     variables = random_variables(np.random.default_rng(2), 80, "cccd", max_bins=4)
     families = all_families(variables, 3)
     return variables, families, make_scorer(variables).score(families, use_cache=False)
@@ -273,7 +279,7 @@ def test_a_full_cache_overwrites_and_stays_right(capacity: int) -> None:
 
 def test_parents_may_come_in_any_order() -> None:
     variables, families, expected = cache_case()
-    turned = [Family(f.child, f.parents[::-1]) for f in families]
+    turned = [ScoredFamily(f.child, f.parents[::-1]) for f in families]
     assert (make_scorer(variables).score(turned) == expected).all()
     assert (make_scorer(variables).score(turned, use_cache=False) == expected).all()
 
@@ -331,7 +337,7 @@ def test_unknown_methods_and_parameters_are_refused() -> None:
 def test_a_policy_that_does_not_exist_is_refused() -> None:
     variables = random_variables(np.random.default_rng(0), 30, "cd")
     with pytest.raises(GomeaBnError, match=r"'v0' has policies 0 to 2, got 3"):
-        make_scorer(variables).score([Family((0, 3))])
+        make_scorer(variables).score([ScoredFamily((0, 3))])
 
 
 def test_what_bytes_and_words_cannot_number_is_refused() -> None:
@@ -342,6 +348,6 @@ def test_what_bytes_and_words_cannot_number_is_refused() -> None:
     with pytest.raises(GomeaBnError, match="'x' has 257 levels or bins"):
         make_scorer([ScoredVariable("x", x, 0, (fixed(x, *(x[:256] + 0.5)),))])
     scorer = make_scorer(discrete_variables([codes] * 9, (255,) * 9))
-    family = Family((8, 0), tuple((i, 0) for i in range(8)))
+    family = ScoredFamily((8, 0), tuple((i, 0) for i in range(8)))
     with pytest.raises(GomeaBnError, match=r"The table of 'v8' with 8 parents has 4.56e\+21 cells"):
         scorer.score([family])

@@ -23,12 +23,12 @@ from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
-ROOT = Family((0, 0))
+ROOT = ScoredFamily((0, 0))
 
 
 def column(seed: int, n_rows: int = 200, *, tied: bool = False, points: bool = False) -> NDArray[np.float64]:
@@ -63,10 +63,10 @@ def test_scores_equal_their_twin(seed: int, method: str, tied: bool, uniform: bo
     ]
     variables.append(ScoredVariable("d", rng.integers(0, 3, 60).astype(np.int32), 3))
     families = [
-        Family((0, 0)),
-        Family((1, 0), ((0, 0),)),
-        Family((0, 0), ((1, 0), (2, 0))),
-        Family((2, 0), ((0, 0), (1, 0))),
+        ScoredFamily((0, 0)),
+        ScoredFamily((1, 0), ((0, 0),)),
+        ScoredFamily((0, 0), ((1, 0), (2, 0))),
+        ScoredFamily((2, 0), ((0, 0), (1, 0))),
     ]
     expected = [slow_score(variables, family, method) for family in families]
     assert make_scorer(variables, method).score(families) == pytest.approx(expected, abs=1e-8)
@@ -111,7 +111,12 @@ def test_shaped_scores_depend_on_ranks_alone(
     """A transform changes the constant score, and nothing else: no code, and no bit of a score."""
     original = [column(seed, 300) for seed in (1, 2)]
     original[1] = original[1] + original[0]
-    families = [Family((1, 0)), Family((1, 0), ((0, 0),)), Family((1, 1)), Family((1, 1), ((0, 1),))]
+    families = [
+        ScoredFamily((1, 0)),
+        ScoredFamily((1, 0), ((0, 0),)),
+        ScoredFamily((1, 1)),
+        ScoredFamily((1, 1), ((0, 1),)),
+    ]
     scores, codes = [], []
     for values in (original, [np.asarray(transform(x), np.float64) for x in original]):
         variables = []
@@ -181,7 +186,7 @@ def test_policies_that_enter_later_are_measured_alike(uniform: bool) -> None:
         cuts = quantile_cuts(values, n_bins)
         index = scorer.enter(0, np.array(cuts))
         alone = FamilyScorer([with_cuts(start, *cuts)], method, rule)
-        assert scorer.score([Family((0, index))]) == alone.score([ROOT])
+        assert scorer.score([ScoredFamily((0, index))]) == alone.score([ROOT])
         assert scorer.is_shaped[scorer.view(0, index)] == alone.is_shaped[0]
 
 
@@ -206,7 +211,7 @@ def test_misfits_are_the_densities_of_the_network(uniform: bool) -> None:
     network = DiscretizedBayesNet.from_table(
         table, [("x", "y"), ("y", "d"), ("x", "d")], cuts, pseudo_count=1.5, shapes=shapes
     )
-    families = [Family((0, 0)), Family((1, 0), ((0, 0),)), Family((2, 0), ((0, 0), (1, 0)))]
+    families = [ScoredFamily((0, 0)), ScoredFamily((1, 0), ((0, 0),)), ScoredFamily((2, 0), ((0, 0), (1, 0)))]
     # a point has a probability in any unit
     scaled = 200 * math.log(np.ptp(x)) + (
         ~np.isin(y, variables[1].shape.shape.point_values)
@@ -273,7 +278,9 @@ def test_kernels_plain_evaluation_and_the_scorer_agree(method: str, uniform: boo
             with_cuts(v, *cuts[k].tolist(), chosen=v.policies[0].chosen) if k in cuts else v
             for k, v in enumerate(problem.variables)
         ]
-        families = [Family((v, 0), tuple((p, 0) for p in of_v)) for v, of_v in enumerate(problem.parents)]
+        families = [
+            ScoredFamily((v, 0), tuple((p, 0) for p in of_v)) for v, of_v in enumerate(problem.parents)
+        ]
         edges = sum(map(len, problem.parents)) * (math.log(4) if method == "density-bd" else 0.0)
         measures = [v.shape.measures == (True,) if v.shape else None for v in problem.variables]
         expected = sum(slow_score(slow, f, method, shaped=measures[f.child[0]]) for f in families) - edges

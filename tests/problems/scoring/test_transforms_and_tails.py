@@ -22,7 +22,7 @@ from gomea_bn.problems.curves import (
 )
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -39,7 +39,7 @@ def variables_of(*columns: Values) -> list[ScoredVariable]:
 
 def score(variables: list[ScoredVariable], data: CurveData, child: int, *parents: int) -> float:
     rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
-    family = Family((child, 0), tuple((p, 0) for p in parents))
+    family = ScoredFamily((child, 0), tuple((p, 0) for p in parents))
     own_cost = rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(len(variables[0].values) - 1)
     found = FamilyScorer(variables, METHOD, rule, curves=data).score([family], use_cache=False)[0]
     return float(found + own_cost)
