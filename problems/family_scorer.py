@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import ScoredVariable, curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
@@ -218,8 +219,6 @@ def _grown(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
     return larger
 
 
-# any fixed number: keys must be the same in every process
-_KEY_SEED = 20240219
 # configurations are numbered by 64-bit integers
 _MAX_CELLS = 2**62
 
@@ -327,7 +326,7 @@ class FamilyScorer:
         if growth is not None:
             sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]
         self.view_offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        self._keys = np.random.default_rng(_KEY_SEED)
+        self._keys = np.random.default_rng(FIXED_SEED)
         self._columns: dict[int, ScoredColumn] = {}
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
         self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)

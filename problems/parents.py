@@ -27,6 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import no_curves
@@ -59,8 +60,6 @@ _FEWEST_ROWS = 5000
 # the same where time is short
 _MAX_QUICK_VISITS = 1e9
 _FEWEST_QUICK_ROWS = 1000
-# any fixed number: candidates must be the same in every run on a table
-_ROW_SEED = 20240219
 
 Parents = tuple[int, ...]
 Arc = tuple[int, int]
@@ -191,7 +190,7 @@ class Screening:
         # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
         self._views = np.unique([_nearest_views(scorer, bins) for bins in numbers], axis=0)
         if n_rows < scorer.n_rows:
-            chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
+            chosen = np.sort(np.random.default_rng(FIXED_SEED).choice(scorer.n_rows, n_rows, replace=False))
             codes = np.zeros((len(rows.codes), n_rows), np.uint8)
             for view in np.unique(self._views).tolist():
                 codes[view] = rows.codes[view, chosen]

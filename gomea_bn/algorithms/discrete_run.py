@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, compiled_for, opened_run
+from gomea_bn.algorithms.multi_start import INLINE_SECONDS, MultiStartRun, Scheme, compiled_for, opened_run
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Learner, Linkage, learned_linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import (
@@ -152,9 +152,6 @@ def finished_prefix(tallies: NDArray[np.int64]) -> int:
         return len(tallies)
     return int(unfinished[0]) + int(tallies[unfinished[0], STATUS] != NOT_RUN)
 
-
-# below this expected time a generation runs in the calling thread
-_INLINE_SECONDS = 2e-3
 
 # the same with one thread, where another thread only lets the deadline be seen
 _ALONE_SECONDS = 0.05
@@ -409,7 +406,7 @@ class DiscreteRun(MultiStartRun):
         self._newest = population
         return Turn(
             n_blocks=self._n_blocks(size),
-            inline=population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS),
+            inline=population.seconds < (INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS),
             began=perf_counter(),
             left=left,
             cost_bound=cost_bound,

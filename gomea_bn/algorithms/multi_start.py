@@ -34,6 +34,9 @@ from gomea_bn.runtime.threads import StopFlag, Workers
 
 _RESULT = "result"
 
+INLINE_SECONDS = 2e-3
+"""Expected seconds below which a generation runs in the calling thread."""
+
 
 def ended_before(section: Section, problem: Any) -> Result | None:
     """Return the result of a search that had ended when its checkpoint was written, after restoring its problem."""

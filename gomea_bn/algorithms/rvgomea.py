@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.multi_start import EliteRun, Scheme, check_scheme, compiled_for, opened_run
+from gomea_bn.algorithms.multi_start import (
+    INLINE_SECONDS,
+    EliteRun,
+    Scheme,
+    check_scheme,
+    compiled_for,
+    opened_run,
+)
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import (
     Custom,
@@ -56,8 +63,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, genera
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
 _UNLIMITED = 2**62
-# below this expected time a generation runs in the calling thread
-_INLINE_SECONDS = 2e-3
 # a distribution this narrow no longer moves anything
 _LEAST_MULTIPLIER = 1e-10
 # probability of keeping a step that does not improve, where every variable is in one subset only
@@ -472,7 +477,7 @@ class RealRun(EliteRun):
             self.kernel_data = self.problem.chunk_ended(0, self.kernel_data)
 
         began = perf_counter()
-        inline = population.seconds < _INLINE_SECONDS
+        inline = population.seconds < INLINE_SECONDS
         self._newest = population
         work_kind = "vary" if population.linkage is not None else "initialise"
         self.execute(task, 1, work_kind=work_kind, n_threads=1, inline=inline)

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.table import Table
 
+FIXED_SEED = 20240219
+"""Seed of draws that only the rows decide: the same rows give the same result in every call and in every process."""
+
 # shifts and factors of Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014
 _SHIFTS = (30, 27)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -161,7 +164,6 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
     return ranks.astype(np.uint64), len(distinct)
 
 
-_SEED = 20240219
 # share of equal pairs by chance above which all rows count: coarse values then make equal rows
 MOST_CHANCE = 0.5
 # how many times as many rows a heaped value has as every value that is not heaped
@@ -249,7 +251,7 @@ class _RowHashes:
     @classmethod
     def of(cls, table: Table, weights: NDArray[np.float64] | None = None) -> _RowHashes:
         """Return the hashes of the rows of a table, which stand in it as often as their weights say."""
-        generator = np.random.default_rng(_SEED)
+        generator = np.random.default_rng(FIXED_SEED)
         hashes = np.zeros(table.n_rows, np.uint64)
         continuous, steps = [], []
         for column in table.columns:

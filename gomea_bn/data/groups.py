@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.content_order import row_marks
+from gomea_bn.data.content_order import FIXED_SEED, row_marks
 from gomea_bn.data.group_columns import likeness
 from gomea_bn.data.table import Table, WeightedRows
-from gomea_bn.data.weights import extreme_rows, refuse_too_few
+from gomea_bn.data.weights import MOST_EXTREMES, extreme_rows, refuse_too_few
 
 # by how much the rows of a group that are searched may raise the variance of a product of two columns
 _MOST_INFLATION = 0.1
-# share of the rows searched that may be taken for holding the ends of columns
-_MOST_EXTREMES = 0.25
-# any fixed number: the same groups must choose the same rows
-_SEED = 20240219
 
 
 def rows_to_search_in_groups(table: Table) -> Table:
@@ -51,7 +47,7 @@ def rows_to_search_in_groups(table: Table) -> Table:
     np.add.at(of_groups, codes, marks)
     order = np.lexsort((marks, codes, of_groups[codes]))
     ordered, codes = table.take(order), codes[order]
-    draws = np.random.default_rng(_SEED).random(table.n_rows)
+    draws = np.random.default_rng(FIXED_SEED).random(table.n_rows)
     extremes = extreme_rows(ordered)
     draws[extremes] -= 1
     drawn = np.lexsort((draws, codes))
@@ -59,7 +55,7 @@ def rows_to_search_in_groups(table: Table) -> Table:
     starts = np.flatnonzero(np.diff(codes[drawn], prepend=-1))
     ranks[drawn] = np.arange(table.n_rows) - np.repeat(starts, np.diff(starts, append=table.n_rows))
     is_taken = ranks < n_each
-    if len(extremes) <= _MOST_EXTREMES * is_taken.sum():
+    if len(extremes) <= MOST_EXTREMES * is_taken.sum():
         is_taken[extremes] = True
     searched = known.take(np.sort(order[is_taken]))
     weights = np.full(table.n_rows, searched.n_rows / table.n_rows)

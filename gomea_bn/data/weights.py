@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.content_order import MOST_CHANCE, chance_of_copies, column_order, row_order
+from gomea_bn.data.content_order import FIXED_SEED, MOST_CHANCE, chance_of_copies, column_order, row_order
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.errors import GomeaBnError, Option, row_list, wrong_option
@@ -17,12 +17,10 @@ from gomea_bn.texts import counted
 _MOST_ROWS = 50_000_000
 # as of tables without weights
 _FEWEST_ROWS = 10
-# share of the rows searched that may be taken for holding the ends of columns
-_MOST_EXTREMES = 0.25
+MOST_EXTREMES = 0.25
+"""Share of the rows searched that may be taken for holding the ends of columns."""
 # share of distinct values up to which the values of a column repeat
 _MOST_DISTINCT = 0.5
-# any fixed number: the same weights must choose the same rows
-_SEED = 20240219
 
 
 def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
@@ -126,13 +124,13 @@ def _drawn(table: Table, scaled: NDArray[np.float64]) -> tuple[NDArray[np.int64]
     """
     worth = scaled.sum() ** 2 / (scaled @ scaled)
     extremes = extreme_rows(table)
-    if len(extremes) > _MOST_EXTREMES * worth:
+    if len(extremes) > MOST_EXTREMES * worth:
         extremes = extremes[:0]
     shares = np.ones(len(scaled))
     others = np.setdiff1d(np.arange(len(scaled)), extremes)
     shares[others] = _shares(scaled[others], worth - len(extremes))
     # rows at equal distances along the sum of their shares; the order is a hash, so no pattern of the table meets them
-    start = np.random.default_rng(_SEED).random()
+    start = np.random.default_rng(FIXED_SEED).random()
     return np.flatnonzero(np.diff(np.floor(np.cumsum(shares) + start), prepend=0.0)), shares
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats import json_format
+from gomea_bn.network.tables import MOST_AXES
 from gomea_bn.runtime.files import (
     decoded,
     field_of,
@@ -34,8 +35,6 @@ FORMAT_VERSION = 1
 
 # level 4 takes twice as long as level 1 and saves a tenth
 _COMPRESSION = 1
-# NumPy allows 64 axes
-_MOST_AXES = 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,6 +245,6 @@ def _shape_of(entry: Any, where: str) -> list[int]:
         raise GomeaBnError(
             f"{where}: table_shape must be {len(parents) + 1} positive integers, got {shape!r:.80}."
         )
-    if len(shape) > _MOST_AXES:
-        raise GomeaBnError(f"{where} must have at most {_MOST_AXES - 1} parents, got {len(parents)}.")
+    if len(shape) > MOST_AXES:
+        raise GomeaBnError(f"{where} must have at most {MOST_AXES - 1} parents, got {len(parents)}.")
     return shape

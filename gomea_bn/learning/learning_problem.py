@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import extremes
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.learning.options import OPTIMAL, LearningOptions
@@ -46,8 +47,6 @@ _MOST_LATE_BINS = 5
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
-# any number: candidates must be the same in every run on a table
-_SEED_OF_CLIMBS = 20240219
 
 _first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list[NDArray[np.float64]]]]] = (
     WeakKeyDictionary()
@@ -141,7 +140,7 @@ def _pairs_of_discrete(
     """
     from gomea_bn.problems.parents import pairs_of_climbs, widened_pairs
 
-    generator = np.random.default_rng(_SEED_OF_CLIMBS)
+    generator = np.random.default_rng(FIXED_SEED)
     if ranks_pairs(table):
 
         def no_time_left() -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
-from gomea_bn.data.content_order import row_order
+from gomea_bn.data.content_order import FIXED_SEED, row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.inference.engine import Evidence, engine_for
@@ -33,8 +33,6 @@ N_STEPS = 5
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 
-# any fixed number: the same rows must give the same tables
-SEED = 20240219
 # draws of a step: a table with more incomplete rows has fewer draws of every row
 _MOST_DRAWS = 10_000_000
 # rows whose bins take four bytes a column at once; blocks of cells take one
@@ -68,7 +66,7 @@ class CompletedRows:
         self._weights = np.concatenate(
             (np.ones(len(self._complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
         )
-        self._generator = np.random.default_rng(SEED)
+        self._generator = np.random.default_rng(FIXED_SEED)
 
     def __call__(self, network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
         """Return the expected counts; see `CompletesRows`."""
@@ -218,7 +216,7 @@ class CompletedCounts:
 
     def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
         """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
-        generator = np.random.default_rng([SEED, self.step, position])
+        generator = np.random.default_rng([FIXED_SEED, self.step, position])
         plan = CountPlan(_family_views(self.network))
         complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
         parts = (

@@ -38,8 +38,8 @@ _POWER = 0.25
 _MOST_CELLS = 2**27
 # rows whose int64 positions stay in the cache of a core
 _ROWS_IN_CACHE = 1 << 16
-# NumPy allows 64 axes
-_MOST_AXES = 63
+MOST_AXES = 63
+"""NumPy allows 64 axes."""
 
 
 @dataclass(frozen=True)
@@ -361,10 +361,10 @@ def check_table_size(shape: Sequence[int], name: str) -> int:
     `shape` is (card(parent_1), ..., card(child)).
     """
     n_cells = prod(shape)
-    if n_cells > _MOST_CELLS or len(shape) > _MOST_AXES:
+    if n_cells > _MOST_CELLS or len(shape) > MOST_AXES:
         raise GomeaBnError(
             f"The table of '{name}' with {counted(len(shape) - 1, 'parent')} would have {counted(n_cells, 'cell')}; "
-            f"the limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
+            f"the limits are {MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
     return n_cells
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wrong_option
@@ -37,8 +38,6 @@ _SHARES = np.linspace(0.02, 0.98, 49)
 _N_WEIGHTS = 101
 # seconds that the fit of a logit to all rows takes for a row, as a clock expects them
 _SECONDS_OF_FIT = 1e-4
-# any fixed number: the same rows must give the same network
-_SEED = 20240219
 # drawn rows that stand for all rows in the tables over the shown bins
 _MOST_DRAWS = 20_000
 # those that stand for the former rows in logits
@@ -136,7 +135,7 @@ def with_copies(
         return counted
     # every row about as often
     rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
-    complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(_SEED))
+    complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(FIXED_SEED))
     values = {column.name: column.values[rows] for column in complete.columns}
     most = {name: stack.smooth_weight for name, stack in smooth.items()}
     if alone := [name for name, weight in most.items() if weight == 1]:
@@ -159,7 +158,7 @@ def with_copies(
             for drawn in (
                 values[name],
                 *(
-                    of[name].draw(Columns(values), len(rows), np.random.default_rng(_SEED))
+                    of[name].draw(Columns(values), len(rows), np.random.default_rng(FIXED_SEED))
                     for of in (by_tables, by_lines)
                 ),
             )
@@ -203,7 +202,7 @@ class _Update:
         self, network: DiscretizedBayesNet, rows: Table, weights: NDArray[np.float64], forget: float | None
     ) -> None:
         self._network = network
-        self._complete = completed_table(network, rows, np.random.default_rng(_SEED))
+        self._complete = completed_table(network, rows, np.random.default_rng(FIXED_SEED))
         self._values = {column.name: column.values for column in self._complete.columns}
         self._columns = Columns(self._values)
         self._former = {name: _n_rows_of(network, name) for name in network.names}
@@ -268,7 +267,7 @@ class _Update:
         )
         updated = network.changed(conditionals=conditionals, **parts)
         n_draws = int(np.clip(parts["metadata"]["n_rows"], 1_000, _MOST_DRAWS))
-        drawn = drawn_values(updated, n_draws, np.random.default_rng(_SEED))
+        drawn = drawn_values(updated, n_draws, np.random.default_rng(FIXED_SEED))
         cuts = network.cut_points
         return updated.changed(
             tables={name: table_over_rows(updated, name, cuts, drawn) for name in network.stored_tables}
@@ -306,7 +305,7 @@ class _Update:
     @cached_property
     def _drawn(self) -> Columns:
         """Rows like the former ones."""
-        return Columns(drawn_values(self._network, _DRAWS_OF_FORMER, np.random.default_rng(_SEED)))
+        return Columns(drawn_values(self._network, _DRAWS_OF_FORMER, np.random.default_rng(FIXED_SEED)))
 
     def _log_losses(self, known: Conditionals) -> dict[str, tuple[float, float, float]]:
         """Return the moments of the losses with those of the rows under the network that does not know them."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import (
@@ -33,7 +34,6 @@ from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
 
 _MOST_ROWS = 2_000
-_ROW_SEED = 20240219
 _N_ROUNDS = 3
 _N_PARTNERS = 3
 _STARTING_BINS = 5
@@ -135,7 +135,7 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
     """Return the positions of at most 2,000 rows, int64 (n,), ascending; the same ones in every run."""
     if n_rows <= _MOST_ROWS:
         return np.arange(n_rows)
-    return np.sort(np.random.default_rng(_ROW_SEED).choice(n_rows, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(FIXED_SEED).choice(n_rows, _MOST_ROWS, replace=False))
 
 
 def _moved_by_rank(

@@ -266,8 +266,8 @@ MOST_VALUES = 64
 FEW_VALUES = 10
 """A value of at most this many is a point mass from two rows on, and a value of more from five rows on."""
 
-# most rows per distinct value of a column with few repeated values
-_FEW_TIES = 1.1
+FEW_TIES = 1.1
+"""Most rows per distinct value of a column with few repeated values."""
 # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
 _LEAST_SHARE = 1e-100
 _MOST_HISTOGRAM_ROWS = 5_000
@@ -319,7 +319,7 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     middle = distinct[tenths[1]] - distinct[tenths[0]]
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
-    share = LEAST_WIDTH if cumulated[-1] > _FEW_TIES * len(distinct) else LEAST_WIDTH_UNTIED
+    share = LEAST_WIDTH if cumulated[-1] > FEW_TIES * len(distinct) else LEAST_WIDTH_UNTIED
     # Python's floats overflow without a warning
     return max(float(share * extent), 2 * float(np.median(np.diff(distinct))))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.score import stirling_lgamma
+from gomea_bn.problems.kernels.score import MOST_OF_PRODUCT, stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 
@@ -206,10 +206,6 @@ def _log_gamma(x: float) -> float:
     return stirling_lgamma(x) if x >= 16.0 else lgamma(x)
 
 
-# above it, or below its inverse, a product of pseudo-counts is turned into its logarithm
-_MOST_OF_PRODUCT = 1e150
-
-
 @kernel
 def _absorb_centred(
     cells: CandidateCells,
@@ -247,7 +243,7 @@ def _absorb_centred(
             product /= factor
         else:
             grown += weight * log(factor)
-        if product > _MOST_OF_PRODUCT or product < 1.0 / _MOST_OF_PRODUCT:
+        if product > MOST_OF_PRODUCT or product < 1.0 / MOST_OF_PRODUCT:
             grown += log(product)
             product = 1.0
     return grown + log(product), n_touched
@@ -277,7 +273,7 @@ def _own_gain(tables: CentredTables, counts: NDArray[np.int32], n_touched: int) 
             product *= factor
         else:
             gain += weight * log(factor)
-        if product > _MOST_OF_PRODUCT or product < 1.0 / _MOST_OF_PRODUCT:
+        if product > MOST_OF_PRODUCT or product < 1.0 / MOST_OF_PRODUCT:
             gain += log(product)
             product = 1.0
     return gain + log(product)

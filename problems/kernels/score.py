@@ -17,7 +17,7 @@ LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 
 # log likelihoods under smoothed tables, with neither prices nor priors
 MISFIT_KINDS = (SMOOTHED, LEFT_OUT, LEFT_OUT_BEST)
 
-_HALF_LOG_TWO_PI = 0.9189385332046727
+HALF_LOG_TWO_PI = 0.9189385332046727
 
 
 class ScoreRule(NamedTuple):
@@ -45,7 +45,7 @@ def stirling_lgamma(x: float) -> float:
     inverse = 1.0 / x
     square = inverse * inverse
     series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
-    return (x - 0.5) * log(x) - x + _HALF_LOG_TWO_PI + series
+    return (x - 0.5) * log(x) - x + HALF_LOG_TWO_PI + series
 
 
 @kernel
@@ -237,8 +237,8 @@ N_CONCENTRATIONS = 4
 # rows of the smallest concentration, and the largest one as a share of the rows: near the number of rows a table
 # without effect would cost nothing
 _LEAST_CONCENTRATION, _MOST_CONCENTRATION = 2.0, 0.3
-# above it, or below its inverse, a product of pseudo-counts is turned into its logarithm
-_MOST_OF_PRODUCT = 1e150
+MOST_OF_PRODUCT = 1e150
+"""Above it, or below its inverse, a product of pseudo-counts is turned into its logarithm."""
 
 
 @kernel
@@ -290,7 +290,7 @@ def centred_gains(
                     c_2 *= p_2 + i
                     c_3 *= p_3 + i
                     c_4 *= p_4 + i
-                if c_4 > _MOST_OF_PRODUCT or c_1 < 1.0 / _MOST_OF_PRODUCT:
+                if c_4 > MOST_OF_PRODUCT or c_1 < 1.0 / MOST_OF_PRODUCT:
                     s_1, s_2, s_3, s_4 = s_1 + log(c_1), s_2 + log(c_2), s_3 + log(c_3), s_4 + log(c_4)
                     c_1, c_2, c_3, c_4 = 1.0, 1.0, 1.0, 1.0
             elif is_whole:
@@ -323,7 +323,7 @@ def centred_gains(
                 r_2 *= a_2 + i
                 r_3 *= a_3 + i
                 r_4 *= a_4 + i
-            if r_4 > _MOST_OF_PRODUCT:
+            if r_4 > MOST_OF_PRODUCT:
                 s_1, s_2, s_3, s_4 = s_1 - log(r_1), s_2 - log(r_2), s_3 - log(r_3), s_4 - log(r_4)
                 r_1, r_2, r_3, r_4 = 1.0, 1.0, 1.0, 1.0
         elif is_whole:

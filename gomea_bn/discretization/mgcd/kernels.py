@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
 from gomea_bn.runtime.jit import kernel
 
-_HALF_LOG_TWO_PI = 0.9189385332046727
 # density relative to the highest below which sums are formed from logarithms
 _SMALL = 1e-280
 
@@ -56,7 +56,7 @@ def _log_densities(data: CountedCells, mixture: SharedGaussians, work: EMWork) -
     for k in range(n_components):
         mean = mixture.means[k]
         scale = -0.5 / mixture.deviations[k] ** 2
-        top = -_HALF_LOG_TWO_PI - log(mixture.deviations[k])
+        top = -HALF_LOG_TWO_PI - log(mixture.deviations[k])
         for c in range(data.means.shape[0]):
             d = data.means[c] - mean
             logs[c, k] = top + scale * (d * d + data.variances[c])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
-from gomea_bn.learning.averaging.stacks import Member
+from gomea_bn.learning.averaging.stacks import LEAST_GAIN, Member
 from gomea_bn.network.conditionals.basis import PRIOR_ROWS
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around, relative_widths
 from gomea_bn.network.conditionals.kind import joint_groups
@@ -38,8 +38,6 @@ _STEPS = 4
 _SCALES_TO_FIT = 2
 # degrees of freedom that heavy-tailed noise may have
 _FREEDOMS = (8.0, 3.0)
-# gain of another scale or noise that counts, in nats of all rows
-_LEAST_GAIN = 2.0
 # points of a transformation
 _POINTS_OF_TRANSFORM = 17
 # factor by which the least scale of residuals grows as long as repeated values gain
@@ -360,7 +358,7 @@ def fitted_effects(
             logs = own[k].log_density(residuals[:, k], np.maximum(noise.of_rows, own[k].least), tails)
             value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf) - len(noise.coefficients)
             is_first = k == among[0] and tails == np.inf and of_widths is None
-            if value > best + (0.0 if is_first else _LEAST_GAIN):
+            if value > best + (0.0 if is_first else LEAST_GAIN):
                 best, chosen, freedom, widths = value, k, tails, of_widths
         return chosen, freedom, widths
 

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from gomea_bn.network.conditionals.scales import LineScale, PointEnds
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
-from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
+from gomea_bn.problems.cuts.shape_fit import FEW_TIES, PARAMETER_PRICE
 
 # steps of the knots on the scale, and the fewest distinct values between two knots
 _N_STEPS = MOST_PIECES - 4
 _FEWEST_VALUES = 2
-# most rows per distinct value of a column that ranks may stand for
-_FEW_TIES = 1.1
 _LEAST_SCALE = 1e-3
 # density of repeated values beyond that of their steps, in nats per row of the table, that is left to chance
 _MOST_EXCESS = 0.02
@@ -58,7 +56,7 @@ def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
     it has point masses, or if more than every tenth row repeats a value.
     """
     distinct = np.unique(values)
-    if shape.points or len(values) > _FEW_TIES * len(distinct):
+    if shape.points or len(values) > FEW_TIES * len(distinct):
         return shape
     by_ranks = _shape_of_ranks(values, distinct)
     charge = PARAMETER_PRICE * (len(by_ranks.left) - 1)
@@ -109,7 +107,7 @@ class RepeatedValues:
     ) -> None:
         distinct, self._position, self._counts = np.unique(values, return_inverse=True, return_counts=True)
         n_rows = len(values)
-        least = 2 if n_rows > _FEW_TIES * len(distinct) else max(3, n_rows / 100)
+        least = 2 if n_rows > FEW_TIES * len(distinct) else max(3, n_rows / 100)
         self._log_steps = np.log(_steps(distinct)) if len(distinct) > 1 else np.zeros(1)
         ends = scale.ends_of_points(distinct)
         self._counted = self._counts >= least

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.learning.averaging.effects_fit import Design
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
@@ -22,8 +23,6 @@ from gomea_bn.problems.kernels.logits import (
     start_logit,
 )
 
-# order of the rows, drawn with any fixed seed
-_SEED = 20240219
 # by how much a curve may be moved, in log odds, so that fewer B-splines describe it
 _TOLERANCE = 0.01
 # rows that a level has which the fit does not see
@@ -57,7 +56,7 @@ def fitted_logit(
     n_present = len(np.unique(rows.levels))
     if not 2 <= n_present <= MOST_LEVELS or rows.design.columns.shape[1] > MOST_TERMS:
         return None
-    order = np.random.default_rng(_SEED).permutation(len(rows.levels))
+    order = np.random.default_rng(FIXED_SEED).permutation(len(rows.levels))
     return _Fit(rows, order).fitted(rows, parents, groups, places)
 
 

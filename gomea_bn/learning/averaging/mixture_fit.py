@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import turned_marks
 from gomea_bn.learning.averaging.line_scales import LineRows
-from gomea_bn.learning.averaging.stacks import mixture_gain, mixture_weight
+from gomea_bn.learning.averaging.stacks import LEAST_GAIN, mixture_gain, mixture_weight
 from gomea_bn.network.conditionals.family_mixture import (
     Components,
     FamilyMixture,
@@ -30,8 +30,6 @@ _MOST_LOSS = 0.012
 _ROWS_PER_PARAMETER = 3.0
 # steps of expectation and maximisation after every doubling
 _STEPS = 8
-# gain of twice as many components that counts, in nats of all rows
-_LEAST_GAIN = 2.0
 # doublings without a gain after which there are no more: of a single line, and of several
 _MOST_FAILURES, _MOST_LATER_FAILURES = 2, 1
 # a component with fewer rows leaves
@@ -141,7 +139,7 @@ def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
             others = np.flatnonzero(halves == half)
             left_out[others] = log_density_of(fit.components, rows.some(others))
         gain = float(left_out.sum()) - price * 2**n_doublings * n_parameters
-        if best is None or gain > so_far + _LEAST_GAIN:
+        if best is None or gain > so_far + LEAST_GAIN:
             best, starts, chosen, so_far = left_out, [copy(fit) for fit in parts], n_doublings, gain
         n_doublings += 1
     if best is None or not chosen:

@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
+from gomea_bn.learning.averaging.stacks import LEAST_GAIN
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_odds import MOST_LOG_ODDS, CellOdds, FamilyOdds, tilted
@@ -31,8 +32,6 @@ _STEPS, _HALVINGS, _LEAST_STEP, _LONGEST_STEP = 10, 10, 1e-3, 3.0
 # passes over the odds of all parents after those of a further one
 _PASSES = 2
 _LEAST_PROBABILITY = 1e-300
-# gain of odds that counts, in nats of all rows
-_LEAST_GAIN = 2.0
 
 
 def odds_of_families(
@@ -123,7 +122,7 @@ class _Pairs:
         while waiting:
             # a test of scores, since odds of few parents are worth their fit
             promised = [self._promise(logs, parent, price) for parent in waiting]
-            if max(promised) <= _LEAST_GAIN:
+            if max(promised) <= LEAST_GAIN:
                 break
             best = waiting[int(np.argmax(promised))]
             waiting = [parent for parent in waiting if parent.name != best.name]
@@ -132,7 +131,7 @@ class _Pairs:
             n_free = self._n_free(best)
             of_rows = float(self._gains(logs, moved).sum()) - n_free
             gain = of_rows + self._gain_of_draws(best, logs, moved) - price * n_free
-            if min(of_rows, gain) > _LEAST_GAIN:
+            if min(of_rows, gain) > LEAST_GAIN:
                 chosen, logs, odds = [*chosen, best], moved, further
         if not chosen:
             return None

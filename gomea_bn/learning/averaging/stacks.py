@@ -14,8 +14,8 @@ from gomea_bn.network.conditionals.kind import Fitted
 
 _MOST_STEPS = 100
 _STEP_TOLERANCE = 1e-9
-# gain of another choice that counts, in nats of all rows
-_LEAST_GAIN = 2.0
+LEAST_GAIN = 2.0
+"""Gain of another choice that counts, in nats of all rows."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[
     for one in members[1:]:
         further = price * max(one.fitted.n_parameters - n_numbers, 0.0)
         of_one = _difference(one.left_out, base) - further
-        if of_one > gain + _LEAST_GAIN:
+        if of_one > gain + LEAST_GAIN:
             best, left_out, gain = Stack.of(one.fitted), one.left_out, of_one
     for one, other in combinations(members, 2):
         weight = mixture_weight(one.left_out, other.left_out)
@@ -77,7 +77,7 @@ def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[
         logs = log_mixture(one.left_out, other.left_out, weight)
         n_both = one.fitted.n_parameters + other.fitted.n_parameters
         of_both = _difference(logs, base) - price * max(n_both - n_numbers, 0.0)
-        if of_both > gain + _LEAST_GAIN:
+        if of_both > gain + LEAST_GAIN:
             best, left_out, gain = Stack.of(one.fitted, other.fitted, weight), logs, of_both
     return best, left_out
 

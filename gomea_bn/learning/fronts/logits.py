@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
-from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.content_order import FIXED_SEED, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.effects_fit import design_of_terms
 from gomea_bn.learning.averaging.line_scales import line_scale
@@ -51,7 +51,6 @@ _ROWS_OF_PARAMETER = 10
 _N_PIECES, _FARTHEST = 60, 3.5
 # rows that terms are chosen and fitted on, and numbers in memory for them
 _MOST_ROWS, _MOST_NUMBERS = 20_000, 10**7
-_SEED = 20240219
 # cells of the shown table of the target up to which continuous parents have two bins, and most cells of it
 _CELLS_OF_CUTS, _MOST_CELLS = 64, 2**14
 
@@ -290,7 +289,7 @@ def logit_networks(
     """
     n_rows = min(_MOST_ROWS, max(_MOST_NUMBERS // len(rows.names), 1))
     if rows.n_rows > n_rows:
-        some = np.random.default_rng(_SEED).permutation(rows.n_rows)[:n_rows]
+        some = np.random.default_rng(FIXED_SEED).permutation(rows.n_rows)[:n_rows]
         rows = in_row_order(rows).take(np.sort(some))
     design = _Design(rows, target, may_enter, fixed_cuts)
     counts = np.bincount(design.of_target, minlength=2).astype(np.float64)

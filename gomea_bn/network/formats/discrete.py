@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.tables import MOST_AXES
 from gomea_bn.runtime.files import prefixed_errors
 
 Net = TypeVar("Net", bound=NetworkLike)
@@ -32,8 +33,6 @@ Net = TypeVar("Net", bound=NetworkLike)
 PADDING = "never"
 """Name of the second state of a variable with one bin or level; it has probability 0."""
 
-# NumPy allows 64 axes
-_MOST_AXES = 63
 # rows with a larger error are scaled; rows with an error above the second limit are refused
 _EXACT_SUM_ERROR = 1e-6
 _ROUNDED_SUM_ERROR = 1e-2
@@ -211,9 +210,9 @@ def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> N
 
     Nothing is allocated for a table that the numbers do not fill.
     """
-    if len(shape) > _MOST_AXES:
+    if len(shape) > MOST_AXES:
         raise GomeaBnError(
-            f"probability of '{one_line(name)}': {len(shape) - 1} parents are more than {_MOST_AXES - 1}, the limit."
+            f"probability of '{one_line(name)}': {len(shape) - 1} parents are more than {MOST_AXES - 1}, the limit."
         )
     if prod(shape) != len(words):
         raise GomeaBnError(
@@ -586,7 +585,7 @@ class _BifReader(TokenReader):
     def empty_table(self, shape: list[int], child: str) -> NDArray[np.float64]:
         """Return a table of NaN; raise, before it is allocated, if the text cannot fill it."""
         n_cells = prod(shape)
-        if n_cells > max(len(self.tokens), _MOST_DEFAULT_CELLS) or len(shape) > _MOST_AXES:
+        if n_cells > max(len(self.tokens), _MOST_DEFAULT_CELLS) or len(shape) > MOST_AXES:
             self.fail(
                 f"probability of '{child}': {len(shape) - 1} parents make a table of {n_cells:,} numbers, more than "
                 "the file holds"
