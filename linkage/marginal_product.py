@@ -1,4 +1,7 @@
-"""The marginal product model: disjoint subsets from greedy merging."""
+"""The marginal product model: disjoint subsets from greedy merging.
+
+Harik, "Linkage learning via probabilistic modeling in the ECGA", IlliGAL report 99010, 1999.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Linkage models: families of subsets of genes that are exchanged together."""
+"""Linkage models: families of subsets of genes that are exchanged together.
+
+The linkage tree, by average linkage of mutual information, is that of Thierens, "The linkage tree genetic algorithm",
+PPSN 2010.
+"""
 
 from __future__ import annotations
 

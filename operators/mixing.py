@@ -1,4 +1,9 @@
-"""Compiled variation of one solution: gene-pool optimal mixing, forced improvement, local search."""
+"""Compiled variation of one solution: gene-pool optimal mixing, forced improvement, local search.
+
+Gene-pool optimal mixing is that of Thierens & Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011, and forced
+improvement that of Bosman & Thierens, "Linkage neighbors, optimal mixing and forced improvements in genetic
+algorithms", GECCO 2012.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Compiled variation of real-valued GOMEA: partial sampling, anticipated mean shift, forced improvement."""
+"""Compiled variation of real-valued GOMEA: partial sampling, anticipated mean shift, forced improvement.
+
+Bouter, Alderliesten, Witteveen & Bosman, "Exploiting linkage information in real-valued optimization with the
+real-valued gene-pool optimal mixing evolutionary algorithm", GECCO 2017. The anticipated mean shift is that of Bosman,
+Grahl & Thierens, "Enhancing the performance of maximum-likelihood Gaussian EDAs using anticipated mean shift",
+PPSN 2008.
+"""
 
 from __future__ import annotations
 

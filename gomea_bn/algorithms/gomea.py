@@ -1,4 +1,9 @@
-"""GOMEA for one objective: populations of growing size in turn, each mixing along its own linkage."""
+"""GOMEA for one objective: populations of growing size in turn, each mixing along its own linkage.
+
+Gene-pool optimal mixing: Thierens & Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011. Forced improvement of
+solutions that stall: Bosman & Thierens, "Linkage neighbors, optimal mixing and forced improvements in genetic
+algorithms", GECCO 2012. `gomea_bn.operators.mixing` has both, and `gomea_bn.linkage.models` the linkage tree.
+"""
 
 from __future__ import annotations
 

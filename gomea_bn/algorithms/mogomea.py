@@ -1,4 +1,9 @@
-"""MOGOMEA: gene-pool optimal mixing for several objectives, with an elitist archive."""
+"""MOGOMEA: gene-pool optimal mixing for several objectives, with an elitist archive.
+
+Luong, La Poutré & Bosman, "Multi-objective gene-pool optimal mixing evolutionary algorithms", GECCO 2014, and
+"Multi-objective gene-pool optimal mixing evolutionary algorithm with the interleaved multi-start scheme", Swarm and
+Evolutionary Computation 40, 2018.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The interleaved multi-start scheme: the turns of populations, their end, and the end of the run."""
+"""The interleaved multi-start scheme: the turns of populations, their end, and the end of the run.
+
+Populations of growing size in turn, of which a smaller one ends when a larger one has a better mean: Harik & Lobo, "A
+parameter-less genetic algorithm", GECCO 1999; with generations interleaved as in Bosman, Luong & Thierens, "Expanding
+from discrete Cartesian to permutation gene-pool optimal mixing evolutionary algorithms", GECCO 2016.
+"""
 
 from __future__ import annotations
 

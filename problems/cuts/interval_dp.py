@@ -1,7 +1,8 @@
 """Optimal cut points of one column with the graph and all other bins fixed, and the distribution of its cut points.
 
 A density score is then a sum over the intervals of the column, plus terms that depend on their number alone. A dynamic
-programme finds the best partition of C candidate cells, exactly, in O(C^2) steps.
+programme finds the best partition of C candidate cells, exactly, in O(C^2) steps (Jackson et al., "An algorithm for
+optimal partitioning of data on an interval", IEEE Signal Processing Letters 12, 2005).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oracles import slow_similarity
 
 from gomea_bn import RVGOMEA, GomeaBnError, optimise
-from gomea_bn.algorithms.rvgomea import MixedVariables
+from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.linkage.models import from_subsets
 from gomea_bn.linkage.real import RealCustom, gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
