@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import has_floats
-from gomea_bn.data.symbols import is_text_like, numbers_in
+from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.symbols import is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest
 from gomea_bn.texts import counted, listed
 
@@ -83,11 +84,9 @@ def without_identifiers(
 ) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
     """Return the frame without identifiers and free text, why each of these was left out by name, and warnings.
 
-    One warning names these columns and how to take them in, and one for every column names a text among numbers.
-    Columns in `wanted` stay whatever they hold. It is an error if no column remains.
+    A warning names these columns and how to take them in. Columns in `wanted` stay whatever they hold. It is an error if no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
-    among_numbers: list[Note] = []
     dtypes = list(frame.dtypes)
     for name, position in column_positions(frame).items():
         if name in wanted or has_floats(dtypes[position]):
@@ -97,17 +96,8 @@ def without_identifiers(
         if reason is not None:
             kind = "discrete" if is_text_like(series) else "continuous"
             left_out[name] = position, reason, kind
-        if (other := text_among_numbers(series)) is not None:
-            text, number = other
-            among_numbers.append(
-                Note(
-                    f"All but {counted(number, 'cell')} of '{name}' are numbers; {text!r} is not. If it stands for a "
-                    "missing value:",
-                    [Setting("na_values", text)],
-                )
-            )
     if not left_out:
-        return frame, {}, among_numbers
+        return frame, {}, []
     reasons = {name: reason for name, (_, reason, _) in left_out.items()}
     described = listed([f"'{name}' ({reason})" for name, reason in reasons.items()], 10)
     first, (_, _, kind) = next(iter(left_out.items()))
@@ -121,7 +111,7 @@ def without_identifiers(
         raise GomeaBnError(
             f"No column of the table can be used: {described}.", [Setting("kinds", kind, first)]
         )
-    return frame.iloc[:, remaining], reasons, [*among_numbers, note]
+    return frame.iloc[:, remaining], reasons, [note]
 
 
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
@@ -152,27 +142,6 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
         is_named_so = _IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name)
         return "a different number in every row, under the name of an identifier" if is_named_so else None
     return None if numbers_in(list(values)) else "a different text in every row"
-
-
-def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
-    """Return the commonest text that is no number, and the number of such cells; None unless most cells are numbers."""
-    from pandas.api import types
-
-    if not is_text_like(series):
-        return None
-    values = series.dropna()
-    if types.infer_dtype(values, skipna=True) != "string":
-        return None
-    counts = values.value_counts()
-    commonest, number = None, 0
-    for text, n_cells in zip(counts.index, counts.tolist(), strict=True):
-        if numbers_in([text]) is None and numbers_in([text], ",") is None:
-            commonest = text.strip() if commonest is None else commonest
-            number += n_cells
-            # of columns of texts a few say enough
-            if 2 * number >= len(values):
-                return None
-    return None if commonest is None else (commonest, number)
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from math import isinf
 from typing import Any
 
@@ -14,6 +14,7 @@ from gomea_bn.errors import (
     check_choice,
     check_integer,
     is_real,
+    mapping_in,
     wrong_option,
 )
 
@@ -22,6 +23,10 @@ Note = GomeaBnWarning
 
 SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
 """Names for separators that are hard to type."""
+
+TEXT, NUMBER, DATE, TIME_OF_DAY = "text", "number", "date", "time"
+FORMS = (TEXT, NUMBER, f"{NUMBER} in UNIT", DATE, f"{DATE} day-month", f"{DATE} month-day", TIME_OF_DAY)
+"""Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %."""
 
 HEADERS = ("first-line", "none")
 _DATES = ("numbers", "drop")
@@ -44,8 +49,9 @@ class ReadingOptions:
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     sheet: str | int | None = None
-    header: str = "first-line"
+    header: str | None = None
     dates: str = "numbers"
+    forms: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **options: Any) -> ReadingOptions:
@@ -53,8 +59,9 @@ class ReadingOptions:
         for name in ("na_values", "columns", "drop"):
             if options.get(name) is not None:
                 options[name] = _several(name, options[name])
-        if options.get("drop", ()) is None:
-            del options["drop"]
+        for name in ("drop", "forms"):
+            if options.get(name, ()) is None:
+                del options[name]
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -64,7 +71,7 @@ class ReadingOptions:
             names = ", ".join(map(repr, SEPARATOR_NAMES))
             raise wrong_option("sep", f"must be one character or one of {names}, got {self.sep!r:.80}.")
         check_choice("decimal", self.decimal, (".", ","), optional=True)
-        check_choice("header", self.header, HEADERS)
+        check_choice("header", self.header, HEADERS, optional=True)
         check_choice("dates", self.dates, _DATES)
         if separator is not None and separator == self.decimal:
             raise GomeaBnError(
@@ -84,6 +91,12 @@ class ReadingOptions:
             for value in getattr(self, name) or ():
                 if not isinstance(value, str):
                     raise GomeaBnError([Option(name), f" must hold names of columns, got {value!r:.80}."])
+        forms = mapping_in("forms", self.forms, "names of columns")
+        for name, form in forms.items():
+            is_unit = isinstance(form, str) and form.startswith(f"{NUMBER} in ") and form.removeprefix(f"{NUMBER} in ").strip()
+            if not is_unit:
+                check_choice(f"forms['{name}']", form, FORMS)
+        object.__setattr__(self, "forms", {str(name): form for name, form in forms.items()})
         for value in self.na_values or ():
             if not isinstance(value, str) and not is_real(value):
                 raise GomeaBnError([Option("na_values"), f" must hold texts and numbers, got {value!r:.80}."])
@@ -98,7 +111,7 @@ class ReadingOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
-        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
         given = {name: value for name, value in options.items() if value != getattr(_DEFAULTS, name)}
         for name, parts in given.items():
             if isinstance(parts, tuple):

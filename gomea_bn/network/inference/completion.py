@@ -14,7 +14,7 @@ from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import in_time_zone, source_name
 from gomea_bn.data.frames import plain
-from gomea_bn.data.symbols import CODE
+from gomea_bn.data.number_texts import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice
 from gomea_bn.lazy import pd

@@ -19,7 +19,7 @@ from ugly_files import N_ROWS, UGLY_FILES, clean_table, written
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.symbols import numbers_in, written_with
+from gomea_bn.data.number_texts import numbers_in, written_with
 
 N = 24
 
