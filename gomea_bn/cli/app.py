@@ -18,6 +18,7 @@ from gomea_bn import __version__
 from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, most_probable, predict, query
 from gomea_bn.cli.commands.bins import discretize, fit, refine
 from gomea_bn.cli.commands.certainty import certify, confidence, test_graph
+from gomea_bn.cli.commands.check import check
 from gomea_bn.cli.commands.choose import accept, compare, export, review
 from gomea_bn.cli.commands.effect import effect
 from gomea_bn.cli.commands.front import front
@@ -160,6 +161,7 @@ def _before_commands(
 
 # in the order of a user's work; a line must fit into 80 columns next to the name
 _SUMMARIES: dict[Callable[..., None], str] = {
+    check: "Say how a table would be read, and what is wrong with it.",
     learn: "Learn a network from a table.",
     show: "Print a network, or what its graph says about variables.",
     query: "Ask a network: what is likely, given what is known?",

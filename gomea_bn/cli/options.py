@@ -301,8 +301,8 @@ def _with_parameters(
 _READING: dict[str, Any] = {
     "reading_file": _named(
         Path | None,
-        "JSON file of options for reading, such as sep, na_values, kinds and missing, by their names in "
-        "Python. Options on the command line replace those of the file.",
+        "JSON file of options for reading, such as sep, na_values, kinds and missing, as check --write writes "
+        "it. Options on the command line replace those of the file.",
         READING,
         "--reading",
     ),
@@ -319,7 +319,7 @@ _READING: dict[str, Any] = {
     "na_values": _named(
         list[str] | None,
         "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
-        "empty cells, NA, NaN, null, ?, - and the like.",
+        "empty cells, NA, NaN, null, ?, - and the like, for which the word usual stands.",
         READING,
         metavar="SYMBOLS",
     ),
@@ -339,13 +339,22 @@ _READING: dict[str, Any] = {
     ),
     "header": _named(
         str | None,
-        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line.",
+        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line, unless most of "
+        "its fields are values of their columns.",
         READING,
     ),
     "dates": _named(
         str | None,
         "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
         READING,
+    ),
+    "forms": _named(
+        list[str] | None,
+        "'NAME=date day-month', 'NAME=date month-day', NAME=date, NAME=time, NAME=number, 'NAME=number in mg' or "
+        "NAME=text: how the texts of a column are read; may be repeated. Default: as all of them can be read.",
+        READING,
+        "--form",
+        metavar="COLUMN=FORM",
     ),
 }
 
@@ -399,6 +408,13 @@ def _from_file(
     return in_file
 
 
+def _on_command_line(value: Any) -> list[str]:
+    """Return how often an option must be given, and with which texts."""
+    if isinstance(value, Mapping):
+        return [f"{name}={text}" for name, text in value.items()]
+    return [",".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
 def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options for reading of a network's run that were not given, and print them."""
     from gomea_bn.cli.named_networks import recorded_reading
@@ -407,11 +423,10 @@ def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, A
         recorded = recorded_reading(network, data)
     recorded = {name: value for name, value in recorded.items() if given[name] is None}
     if recorded:
-        values = {
-            name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            for name, value in recorded.items()
-        }
-        spelled = " ".join(map(spelling(), (Option(name, value) for name, value in values.items())))
+        given_options = [
+            Option(name, text) for name, value in recorded.items() for text in _on_command_line(value)
+        ]
+        spelled = " ".join(map(spelling(), given_options))
         say(
             f"'{data}' is read like the table of '{network}': {spelled}; options that you give replace these."
         )

@@ -28,6 +28,7 @@ NOTHING_WRITTEN = "Interrupted; nothing was written."
 _OPTION_NAMES = {
     "equivalent_sample_size": "--ess",
     "forbidden_edges": "--forbid",
+    "forms": "--form",
     "groups": "--group",
     "kinds": "--kind",
     "max_networks": "--networks",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +30,7 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.columns import (
     Column as Column,
 )
-from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
 from gomea_bn.data.files.separated import names_that_are_data
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.forms import check_form_names, with_forms
@@ -45,6 +46,7 @@ from gomea_bn.errors import (
     nearest,
     raise_all,
     row_list,
+    wrong_option,
 )
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads
@@ -258,6 +260,7 @@ def read_table(
     dates: str = "numbers",
     forms: Mapping[str, str] | None = None,
     groups: str | None = None,
+    reading: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Table:
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
@@ -297,12 +300,13 @@ def read_table(
         Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
         more). By default it is detected.
     decimal : {".", ","}, optional
-        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected, and
+        Decimal mark of numbers in text; the other mark may separate groups of three digits. By default it is detected, and
         must be given if numbers such as 275.089 may be read in two ways.
     encoding : str, optional
         Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
     na_values : str, float or list of these, optional
-        All texts and numbers that stand for missing values; empty cells always do. By default the usual symbols: NA,
+        All texts and numbers that stand for missing values; empty cells always do, and "usual" stands for the usual
+        symbols. By default the usual symbols: NA,
         N/A, NaN, null, None, ? and the errors of spreadsheets; and the marks *, -, --, ., .. and ... where all other
         values of the column hold a letter or a digit. An empty list stands for none.
     columns : list of str, optional
@@ -318,9 +322,18 @@ def read_table(
         Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01 in
         UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
         that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
+    forms : mapping of str to str, optional
+        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %), "date",
+        "date day-month" and "date month-day" for the order of digits, "time", or "text", which stays as it is. By
+        default a column of more than 10 different texts is read as numbers, dates or times if all of them are such, and
+        a note says how; plain numbers in frames stay text. A text below a limit, such as "<0.006" or "trace", is read
+        as half the limit, and one above it, such as ">90", as the limit, with a warning.
     groups : str, optional
         Column that names the group of every row, such as a person or a site; see `BayesNetLearner`. It is no variable
         of the table, unless `kinds` names it.
+    reading : path or mapping, optional
+        JSON file of these options by name, as ``gomea-bn check --write`` writes it, or their mapping. Arguments that
+        are given replace those of the file.
 
     Returns
     -------
@@ -353,13 +366,27 @@ def read_table(
         dates=dates,
         forms=forms,
     )
-    return table_of(
-        load(source, options, groups=groups),
-        kinds=kinds,
-        missing=missing,
-        max_levels=max_levels,
-        min_rows=min_rows,
-    )
+    of_table = {"kinds": kinds, "missing": missing, "max_levels": max_levels}
+    if reading is not None:
+        in_file = dict(reading if isinstance(reading, Mapping) else reading_file(reading))
+        options, of_table = _over_file(options, of_table, in_file)
+    return table_of(load(source, options, groups=groups), **of_table, min_rows=min_rows)
+
+
+def _over_file(
+    options: ReadingOptions, of_table: dict[str, Any], in_file: dict[str, Any]
+) -> tuple[ReadingOptions, dict[str, Any]]:
+    """Return options of `read_table` where those of a file stand for what was not given."""
+    defaults = {"kinds": None, "missing": "error", "max_levels": 50}
+    whole = {
+        name: in_file.get(name, value) if value == defaults[name] else value
+        for name, value in of_table.items()
+    }
+    for name in OF_TABLE:
+        in_file.pop(name, None)
+    if unknown := sorted(set(in_file) - {option.name for option in fields(ReadingOptions)}):
+        raise wrong_option("reading", f"has {unknown[0]!r}, which is no option of read_table.")
+    return ReadingOptions.of(**{**in_file, **options.given}), whole
 
 
 def table_of(

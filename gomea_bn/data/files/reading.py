@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isinf
@@ -15,8 +16,10 @@ from gomea_bn.errors import (
     check_integer,
     is_real,
     mapping_in,
+    nearest,
     wrong_option,
 )
+from gomea_bn.runtime.files import file_text, load_json
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -119,6 +122,32 @@ class ReadingOptions:
                 plain = [str(part) if isinstance(part, float) and isinf(part) else part for part in parts]
                 given[name] = [part for part in plain if part == part]
         return given
+
+
+OF_TABLE = ("kinds", "missing", "max_levels")
+"""Options in a file of options for reading that `gomea_bn.read_table` has besides those of `ReadingOptions`."""
+
+
+def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:
+    """Return the options for reading tables in a JSON file, by their names in Python.
+
+    The file holds one object, which may also have those of `OF_TABLE` that `others` names. Raises `GomeaBnError` for
+    other content.
+    """
+    where = f"file '{os.fspath(path)}'"
+    options = load_json(file_text(path, "options for reading"), f"'{os.fspath(path)}'")
+    if not isinstance(options, dict):
+        raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
+    names = [*(option.name for option in fields(ReadingOptions)), *others]
+    for name in options:
+        if name not in names:
+            raise GomeaBnError(
+                f"{where} has {name!r}, which is none of {', '.join(names)}.{nearest(name, names)}"
+            )
+    kinds = options.get("kinds", {})
+    if not isinstance(kinds, dict) or not all(kind in ("continuous", "discrete") for kind in kinds.values()):
+        raise GomeaBnError(f"{where}: kinds must map columns to continuous or discrete, got {kinds!r:.80}.")
+    return options
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:
