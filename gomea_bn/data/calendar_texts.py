@@ -147,10 +147,15 @@ def _all_matches(pattern: re.Pattern[str], texts: Sequence[str]) -> list[re.Matc
 
 
 def _in_order(matches: Sequence[re.Match[str]], order: str) -> CalendarTexts | None:
-    """Return dates of digits in the only order that fits; with the order "?" for two that differ."""
+    """Return dates of digits in the only order that fits; with the order "?" for two that differ.
+
+    Of dates that all have a 1 in one place and all numbers to 12 in the other, each is the first of a month.
+    """
     found = [days for each in ([order] if order else ORDERS) if (days := _days(matches, each)) is not None]
     if len(found) == 2 and (found[0].values != found[1].values).any():
-        return found[0]._replace(order="?")
+        parts = [{match[name] for match in matches} for name in ("first", "second_part")]
+        monthly = [k for k in (0, 1) if {int(part) for part in parts[k]} == {1} and len({*map(int, parts[1 - k])}) == 12]
+        return found[monthly[0]] if monthly else found[0]._replace(order="?")
     return found[0] if found else None
 
 

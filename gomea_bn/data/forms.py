@@ -18,7 +18,6 @@ from gomea_bn.data.calendar_texts import (
     CalendarTexts,
     calendar_texts,
     clock_texts,
-    compact_days,
 )
 from gomea_bn.data.dates import DAYS, HOURS, as_numbers, column_of_numbers, time_zone, zone_of_offsets
 from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note
@@ -97,7 +96,7 @@ def with_forms(
             continue
         series = frame.iloc[:, position]
         try:
-            read = _read(series, name, kinds.get(name), decimal, few)
+            read = _read(series, name, kinds.get(name), decimal, 0 if name in forms else few)
         except _Ambiguous as doubt:
             ambiguous.setdefault((doubt.option, doubt.values), []).append((name, doubt.example))
             undecided.add(position)
@@ -136,8 +135,10 @@ def with_forms(
     return Formed(formed, names, zones, detected, notes, doubts, problems)
 
 
-def in_given_forms(frame: pd.DataFrame, forms: Mapping[str, str], decimal: str | None) -> pd.DataFrame:
-    """Return a frame with the columns that `forms` names in these forms: numbers, dates, or times of day.
+def in_given_forms(
+    frame: pd.DataFrame, forms: Mapping[str, str], decimal: str | None
+) -> tuple[pd.DataFrame, list[Note]]:
+    """Return a frame with the columns that `forms` names in these forms, and warnings about limits.
 
     Forms of other columns do not count. Raises `GomeaBnError` for a text that does not fit its form.
     """
@@ -147,11 +148,11 @@ def in_given_forms(frame: pd.DataFrame, forms: Mapping[str, str], decimal: str |
         if form != TEXT and not has_floats(frame.dtypes.iloc[position]):
             parts[position] = _in_form(frame.iloc[:, position], str(label), form, decimal)
     if not parts:
-        return frame
+        return frame, []
     formed = frame.copy(deep=False)
-    for position, series in parts.items():
-        formed.isetitem(position, series.array)
-    return formed
+    for position, read in parts.items():
+        formed.isetitem(position, read.series.array)
+    return formed, _doubts(frame, parts, [])
 
 
 def check_form_names(forms: Mapping[str, str], names: Sequence[str]) -> None:
@@ -161,28 +162,24 @@ def check_form_names(forms: Mapping[str, str], names: Sequence[str]) -> None:
             raise GomeaBnError([Option("forms"), f": unknown column '{name}'.{nearest(name, names)}"])
 
 
-def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) -> pd.Series[Any]:
+def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) -> _Read:
     """Return a column in a form that was asked for; numbers in files and dates of pandas already are."""
-    import pandas as pd
+    from pandas.api import types
 
     kind, _, more = form.partition(" ")
     if not is_text_like(series):
-        if kind == DATE and pd.api.types.is_integer_dtype(series.dtype):
-            whole = series.dropna()
-            days = compact_days(whole.to_numpy(np.int64))
-            if days is None:
-                raise _wrong_form(name, form, whole.iloc[0], np.flatnonzero(series.notna()))
-            each = pd.Series(np.nan, series.index)
-            each[series.notna().to_numpy(bool)] = days
-            return _moments(each.to_numpy(np.float64), series)
-        return series
+        if kind != DATE or not types.is_integer_dtype(series.dtype):
+            return _Read(series)
+        # whole numbers such as 20190110
+        series = series.astype("string")
     codes, uniques = distinct_values(series)
     texts = [typed(str(value)) for value in uniques]
 
     def read(some: Sequence[str]) -> Any:
         if kind == NUMBER:
             unit = more.removeprefix("in ") or None
-            return number_texts(some, decimal or ".", unit) or (number_texts(some, ",", unit) if decimal is None else None)
+            marks = [decimal] if decimal else [".", ","]
+            return next((found for mark in marks if (found := number_texts(some, mark, unit))), None)
         return clock_texts(some) if form == TIME_OF_DAY else calendar_texts(some, more)
 
     found = read(texts)
@@ -190,10 +187,16 @@ def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) 
         wrong = next((k for k, text in enumerate(texts) if read([text]) is None), 0)
         raise _wrong_form(name, form, texts[wrong], np.flatnonzero(codes == wrong))
     if not texts or form == TIME_OF_DAY:
-        return series
+        return _Read(series)
     if isinstance(found, NumberTexts):
-        return _column(found.numbers, codes, series)
-    return _moments(np.append(found.values, np.nan)[codes], series)
+        return _Read(_column(found.numbers, codes, series), limits=_limits(found, texts, codes))
+    return _Read(_moments(np.append(found.values, np.nan)[codes], series))
+
+
+def _limits(found: NumberTexts, texts: Sequence[str], codes: NDArray[Any]) -> dict[str, tuple[float, int]]:
+    """Return what texts with a limit are read as, and the number of their cells."""
+    cells = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()))
+    return {text: (value, cells[text]) for text, value in found.limits.items()}
 
 
 def _wrong_form(name: str, form: str, value: object, rows: NDArray[Any]) -> GomeaBnError:
@@ -282,13 +285,12 @@ def _numbers(
             raise _Ambiguous(example, "decimal", (".", ","))
     how = [f"in {found.unit}"] if found.unit else []
     example = next(text.strip() for text in uniques if not _are_plain([text]))
-    cells = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()))
     form = NUMBER + (f" in {found.unit}" if found.unit else "")
     return _Read(
         _column(found.numbers, codes, series),
         said=" ".join([*how, f"(such as {example!r})"]),
         form=form,
-        limits={text: (value, cells[text]) for text, value in found.limits.items()},
+        limits=_limits(found, texts, codes),
     )
 
 

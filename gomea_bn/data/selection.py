@@ -23,9 +23,23 @@ COLUMNS_VARIABLE = "GOMEA_BN_MAX_COLUMNS"
 _MOST_COLUMNS = 10_000
 
 _UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
-_IDENTIFIER_NAME = re.compile(
-    r"(.*[_\W])?(id|ids|uuid|guid|index|idx|key|nr|no|rownames?|unnamed: 0)", re.IGNORECASE
+# what an identifier is of, and how it may end; both together name one, with or without a mark between them
+_OWNERS = (
+    "p|pat|patient|subj|subject|usubj|case|pers|person|member|client|cust|customer|user|u|row|rec|record|sample|"
+    "specimen|study|hadm|stay|icustay|encounter|enc|visit|account|acct|order|invoice|ticket|serial|emp|employee|stud|"
+    "student|household|hh|family|fam|animal|chart|accession|participant|respondent|resp|rand|screening|trans|"
+    "transaction|doc|document|contract|policy|loan|film|article|product|item"
 )
+_ENDINGS = "id|ids|key|nr|no|num|number"
+_ALONE = (
+    "uuid|guid|index|idx|key|rownames?|unnamed: 0|mrn|ssn|nin|nhs|barcode|zip|zip_?codes?|post_?codes?|postal_?codes?|"
+    "plz|phone|phone_?(no|number)|telephone|tel|mobile|fax|record|accession|serial|iban|isbn|issn|ean|upc|sku|vin|"
+    "licen[cs]e|passport|ticket|invoice|docket|case_?control_?id"
+)
+IDENTIFIER = rf"(.*[_\W])?(id|ids|nr|no|{_ALONE}|({_OWNERS})[_\W]?({_ENDINGS}))"
+"""Pattern of names of identifiers, of any case."""
+
+_IDENTIFIER_NAME = re.compile(IDENTIFIER, re.IGNORECASE)
 _CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index|Nr|No)")
 # free text has at least so many different values per row, or words per value
 _FREE_SHARE, _FREE_WORDS = 0.5, 4
@@ -139,9 +153,14 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
     if not values.is_unique:
         return None
     if types.is_integer_dtype(series.dtype):
-        is_named_so = _IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name)
+        is_named_so = is_name_of_identifier(name)
         return "a different number in every row, under the name of an identifier" if is_named_so else None
     return None if numbers_in(list(values)) else "a different text in every row"
+
+
+def is_name_of_identifier(name: str) -> bool:
+    """Return whether a column has the name of one that identifies rows, persons or things."""
+    return bool(_IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name))
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

@@ -397,21 +397,21 @@ def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
-    """Return whether all names are numbers, some of them no whole ones, which no names are."""
-    return all(map(is_number, names)) and not all(name.lstrip("+-").isdigit() for name in names)
+    """Return whether all names are numbers, and some are no whole ones or the same, which no names are."""
+    are_names = all(name.lstrip("+-").isdigit() for name in names) and len(set(names)) == len(names)
+    return all(map(is_number, names)) and not are_names
 
 
 def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """Return the names that could be values of their columns, if at least half are such, and two; otherwise none.
 
-    A name is a number among numbers, or one of the texts of its column. Running numbers are names.
+    A name is a number among numbers, or one of the texts of its column. Running numbers, such as years, are names.
     """
     from pandas.api import types
 
-    if all(name.lstrip("+-").isdigit() for name in names):
-        numbers = [int(name) for name in names]
-        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            return []
+    whole = [int(name) for name in names if name.lstrip("+-").isdecimal()]
+    if len(whole) > 1 and whole == list(range(whole[0], whole[0] + len(whole))):
+        return []
     rows = frame.iloc[:_FEW_ROWS]
     suspicious = []
     for position, name in enumerate(names):

@@ -147,7 +147,8 @@ def read_file(
     frame, found, uncertain = without_symbols(
         chosen, options.na_values, decimal or ".", of_text=applicable == _OF_TEXT
     )
-    return in_given_forms(frame, options.forms, decimal), decimal, notes + found, doubts + uncertain
+    frame, limits = in_given_forms(frame, options.forms, decimal)
+    return frame, decimal, notes + found, [*doubts, *uncertain, *limits]
 
 
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
@@ -371,7 +372,8 @@ def load(
                 )
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
         frame, notes, warnings = without_symbols(chosen, options.na_values, decimal or ".")
-        frame = in_given_forms(frame, options.forms, decimal)
+        frame, limits = in_given_forms(frame, options.forms, decimal)
+        warnings += limits
     weights = None
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
