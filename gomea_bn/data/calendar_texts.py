@@ -68,8 +68,8 @@ _NAMES = (
     "december dezember decembre diciembre dec dez dic",
 )
 _MONTHS = {name: month for month, names in enumerate(_NAMES, 1) for name in names.split()}
-# two digits of a year from this one on are of the 1900s, as in the standard C library
-_LAST_CENTURY = 69
+# two digits of a year from this one on are of the 1900s, as in Excel
+_LAST_CENTURY = 30
 
 
 class CalendarTexts(NamedTuple):
@@ -240,5 +240,5 @@ def _in_words(matches: Sequence[re.Match[str]], order: str) -> str:
         positions = sorted(shown, key=lambda name: matches[0].start(name))
         words = "-".join(names.get(name, name) for name in positions)
     if any(len((match["year"] or "").lstrip("'")) == 2 for match in matches):
-        words += " (years 69 to 99 of the 1900s)"
+        words += f" (years {_LAST_CENTURY} to 99 of the 1900s)"
     return words

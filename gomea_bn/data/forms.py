@@ -22,7 +22,7 @@ from gomea_bn.data.calendar_texts import (
 from gomea_bn.data.dates import DAYS, HOURS, as_numbers, column_of_numbers, time_zone, zone_of_offsets
 from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note
 from gomea_bn.data.frames import distinct_values, has_floats
-from gomea_bn.data.number_texts import NumberTexts, number_texts, numbers_in, typed
+from gomea_bn.data.number_texts import CODE_PATTERN, NumberTexts, number_texts, numbers_in, typed
 from gomea_bn.data.symbols import USUAL, is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Rows, Setting, nearest
 from gomea_bn.texts import counted, listed
@@ -336,6 +336,8 @@ def _texts_among_numbers(series: pd.Series[Any]) -> tuple[dict[str, int], int] |
     found: dict[str, int] = {}
     number = 0
     for text, n_cells in zip(counts.index, counts.tolist(), strict=True):
+        if CODE_PATTERN.fullmatch(text.strip()):
+            return None
         if numbers_in([text]) is None and numbers_in([text], ",") is None:
             found[text.strip()] = n_cells
             number += n_cells

@@ -10,7 +10,7 @@ from typing import NamedTuple
 CODE = r"0\d+"
 """Pattern of digits with a leading zero, as postal codes have: a number would lose the zero."""
 
-_CODE = re.compile(CODE)
+CODE_PATTERN = re.compile(CODE)
 _SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
 _INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
 _WHOLE = re.compile(rf"{_SIGN}\d+")
@@ -41,7 +41,7 @@ def is_number(text: str, decimal: str = ".") -> bool:
     """
     plain, grouped = _PATTERNS[decimal]
     text = typed(text)
-    return not _CODE.fullmatch(text) and bool(
+    return not CODE_PATTERN.fullmatch(text) and bool(
         plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text)
     )
 

@@ -293,3 +293,10 @@ def test_names_of_identifiers(name):
     _, said = warned(base(**{name: numbers}))
     assert f"'{name}' (a different number in every row, under the name of an identifier)" in said[0]
     assert read_table(base(**{f"{name}_of_sodium": numbers})).names == ("y", f"{name}_of_sodium")
+
+
+def test_years_of_two_digits_are_those_of_excel():
+    found = calendar_texts(["31-12-29", "31-12-30"])
+    assert found is not None
+    assert found.values.tolist() == [(datetime.date(year, 12, 31) - EPOCH).days for year in (2029, 1930)]
+    assert "30 to 99 of the 1900s" in found.form

@@ -7,7 +7,7 @@ import mmap
 import re
 import warnings
 from collections.abc import Sequence, Set
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +77,8 @@ def read_separated(
         # a blank line is a missing cell of one column, and no row of several
         "skip_blank_lines": len(names) > 1,
         "skipinitialspace": len(names) == 1 or _have_blanks(lines, separator),
-        "skiprows": n_above + n_header - (n_header == 1),
+        # blank lines are rows of one column
+        "skiprows": (n_above + n_header - (n_header == 1)) if n_header or any(map(str.strip, all_lines[:n_above])) else 0,
         "header": 0 if n_header == 1 else None,
     }
     decimal = options.decimal or "."
@@ -90,7 +91,9 @@ def read_separated(
         return frame
 
     frame = parsed(decimal=decimal)
-    if options.header is None and n_header == 1 and (as_data := names_that_are_data(names, frame)):
+    as_data = names_that_are_data(names, frame) if options.header is None and n_header == 1 else []
+    # a table with a saved index has names, as have columns of rising numbers
+    if as_data and all(names) and not _rise(names):
         # the first line is a row
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
@@ -402,6 +405,12 @@ def _are_numbers(names: Sequence[str]) -> bool:
     return all(map(is_number, names)) and not are_names
 
 
+def _rise(names: Sequence[str]) -> bool:
+    """Return whether those of the names that are numbers rise from the first to the last."""
+    numbers = [float((numbers_in([name]) or [0])[0]) for name in names if is_number(name)]
+    return len(numbers) > 2 and all(low < high for low, high in pairwise(numbers))
+
+
 def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """Return the names that could be values of their columns, if at least half are such, and two; otherwise none.
 
@@ -518,7 +527,7 @@ def _decimal(
         # the first number with one reading ends the search
         marks = (
             ".,"
-            if texts and is_real and separator != "," and written_with(texts, ",")
+            if texts and is_real and written_with(texts, ",")
             else "."
             if is_real
             else written_with(texts)
@@ -540,6 +549,8 @@ def _decimal(
                 " sets the decimal mark.",
             ]
         )
+    if separator == "," and not commas and not any("," in text for _, text in either):
+        return ".", None
     if commas or (either and not points):
         (name, example), *_ = commas or either
         number = example.strip()

@@ -112,3 +112,10 @@ def test_encodings_are_taken_by_name(encoding, tmp_path):
     text = TEXT.replace("ö", "中" if encoding == "gbk" else "ö").replace("ß", "s").replace("Gröse", "x")
     frame, _ = read(text.encode(encoding), tmp_path, encoding=encoding)
     assert ("K中ln" if encoding == "gbk" else "Köln") in set(frame["town"])
+
+
+def test_rising_numbers_and_names_next_to_a_saved_index_are_names(tmp_path):
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)) * 9 + 150, columns=["142.2", "144.8", "147.3"])
+    assert list(read(rows.to_csv(index=False).encode(), tmp_path)[0]) == ["142.2", "144.8", "147.3"]
+    rows = rows.set_axis(["7", "3", "5"], axis=1)
+    assert list(read(rows.to_csv().encode(), tmp_path)[0]) == ["7", "3", "5"]
