@@ -91,13 +91,16 @@ def read_separated(
         return frame
 
     frame = parsed(decimal=decimal)
-    as_data = names_that_are_data(names, frame) if options.header is None and n_header == 1 else []
-    # a table with a saved index has names, as have columns of rising numbers
-    if as_data and all(names) and not _rise(names):
+    as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
+    if options.header is None and n_header == 1 and all(names) and not _rise(names):
+        # a table with a saved index has names, as have columns of rising numbers
+        as_data = names_that_are_data(names, frame)
+    if as_data and n_header:
         # the first line is a row
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
         frame = parsed(decimal=decimal)
+    if as_data:
         doubts.append(
             Note(
                 [
