@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
+_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
-    ".xlsx or .ods"
+    ".xlsx, .ods, .dta, .sas7bdat, .xpt or .sav"
 )
 # bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
 _BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
@@ -70,7 +71,8 @@ def read_frame(
     Parameters
     ----------
     path : path
-        File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx or .ods.
+        File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx, .ods, .dta,
+        .sas7bdat, .xpt or .sav.
         With `sep` every other ending is text, too.
     sep, decimal, encoding, na_values, sheet, header, forms
         As of `gomea_bn.read_table`.
@@ -141,6 +143,8 @@ def read_file(
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
+    elif ending in _STATISTICS:
+        frame = frame_of(_read_statistics(text, ending))
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
@@ -159,7 +163,7 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
     _, ending = _endings(path)
     if ending in SPREADSHEETS:
         return _OF_SHEETS
-    if ending in (*_PARQUET, *_ARROW):
+    if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
         return ()
     return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
 
@@ -213,6 +217,25 @@ def _read_parquet(path: str) -> pd.DataFrame:
             raise
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     return arrow_frame(table)
+
+
+def _read_statistics(path: str, ending: str) -> pd.DataFrame:
+    """Return the table in a file of Stata, SAS or SPSS; values with labels become categoricals of these."""
+    import pandas as pd
+
+    try:
+        if ending == ".dta":
+            # labels of values have no order that the file states
+            return pd.read_stata(path, order_categoricals=False)
+        if ending in (".sas7bdat", ".xpt"):
+            frame: Any = pd.read_sas(path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8")
+            return pd.DataFrame(frame)
+        return pd.read_spss(path)
+    except ImportError as error:
+        raise GomeaBnError(f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'.") from error
+    # the readers raise exceptions of many types
+    except Exception as error:
+        raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
 
 
 def _read_arrow(path: str) -> pd.DataFrame:
