@@ -137,7 +137,9 @@ def _compared(option: str, name: str, operator: str, text: str, network: Discret
                 f"{option}: '{name}' has levels, which no comparison orders; give {name}=LEVEL or '{name} in {{a,b}}'."
             )
         end = _number(option, name, text)
-        return _levels_where(option, name, numbers, f"{operator}{text}", lambda level: _HOLDS[operator](level, end))
+        return _levels_where(
+            option, name, numbers, f"{operator}{text}", lambda level: _HOLDS[operator](level, end)
+        )
     end = _number(option, name, text)
     if operator in (">=", "<="):
         return (end, None) if operator == ">=" else (None, end)
@@ -152,7 +154,11 @@ def _numeric_levels(levels: Sequence[Level]) -> dict[float, Level] | None:
     if any(isinstance(level, bool) for level in levels):
         return None
     numbers = [numbers_in([level]) if isinstance(level, str) else [level] for level in levels]
-    return {float(read[0]): level for read, level in zip(numbers, levels, strict=True) if read} if all(numbers) else None
+    return (
+        {float(read[0]): level for read, level in zip(numbers, levels, strict=True) if read}
+        if all(numbers)
+        else None
+    )
 
 
 def _levels_where(
@@ -162,16 +168,20 @@ def _levels_where(
     levels = {level for number, level in numbers.items() if holds(number)}
     if not levels:
         shown = listed([f"{number:g}" for number in sorted(numbers)], 10)
-        raise GomeaBnError(f"{option}: no level of '{name}' satisfies {name}{stated}; its levels are {shown}.")
+        raise GomeaBnError(
+            f"{option}: no level of '{name}' satisfies {name}{stated}; its levels are {shown}."
+        )
     return levels
 
 
-def _interval(
-    option: str, name: str, text: str, network: DiscretizedBayesNet
-) -> Any:
+def _interval(option: str, name: str, text: str, network: DiscretizedBayesNet) -> Any:
     """Return the ends of "2..5", None for an end that is open, or the set of the levels that are numbers within."""
     low, dots, high = text.partition("..")
-    if name not in network.cut_points and dots and (numbers := _numeric_levels(network.levels[name])) is not None:
+    if (
+        name not in network.cut_points
+        and dots
+        and (numbers := _numeric_levels(network.levels[name])) is not None
+    ):
         least, most = (
             _number(option, name, end.strip()) if end.strip() else other
             for end, other in ((low, -inf), (high, inf))

@@ -100,7 +100,11 @@ def calendar_texts(texts: Sequence[str], order: str = "") -> CalendarTexts | Non
     """
     if not texts:
         return None
-    if not order and (matches := _all_matches(_ISO, texts)) is not None and (days := iso_days(texts)) is not None:
+    if (
+        not order
+        and (matches := _all_matches(_ISO, texts)) is not None
+        and (days := iso_days(texts)) is not None
+    ):
         return CalendarTexts(days, "year-month-day", "", frozenset(match[4] for match in matches))
     for pattern in _PATTERNS:
         if (matches := _all_matches(pattern, texts)) is not None:
@@ -123,7 +127,9 @@ def iso_days(texts: Sequence[str]) -> NDArray[np.float64] | None:
         moments = pd.to_datetime(list(texts), format="ISO8601", utc=True)
     except ValueError:
         return None
-    return np.asarray(moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) / _DAY, np.float64)
+    return np.asarray(
+        moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) / _DAY, np.float64
+    )
 
 
 def compact_days(numbers: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -154,7 +160,11 @@ def _in_order(matches: Sequence[re.Match[str]], order: str) -> CalendarTexts | N
     found = [days for each in ([order] if order else ORDERS) if (days := _days(matches, each)) is not None]
     if len(found) == 2 and (found[0].values != found[1].values).any():
         parts = [{match[name] for match in matches} for name in ("first", "second_part")]
-        monthly = [k for k in (0, 1) if {int(part) for part in parts[k]} == {1} and len({*map(int, parts[1 - k])}) == 12]
+        monthly = [
+            k
+            for k in (0, 1)
+            if {int(part) for part in parts[k]} == {1} and len({*map(int, parts[1 - k])}) == 12
+        ]
         return found[monthly[0]] if monthly else found[0]._replace(order="?")
     return found[0] if found else None
 

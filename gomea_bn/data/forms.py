@@ -63,7 +63,7 @@ class _Read(NamedTuple):
     limits: Mapping[str, tuple[float, int]] = MappingProxyType({})
 
 
-class _Ambiguous(Exception):  # noqa: N818
+class _Ambiguous(Exception):
     """Raised for texts of two readings, with an example and the options that decide."""
 
     def __init__(self, example: str, option: str, values: tuple[str, str]) -> None:
@@ -201,7 +201,12 @@ def _limits(found: NumberTexts, texts: Sequence[str], codes: NDArray[Any]) -> di
 
 def _wrong_form(name: str, form: str, value: object, rows: NDArray[Any]) -> GomeaBnError:
     return GomeaBnError(
-        [Option("forms"), f": column '{name}' must hold what reads as {form!r}, got {value!r:.60} in ", Rows(rows), "."],
+        [
+            Option("forms"),
+            f": column '{name}' must hold what reads as {form!r}, got {value!r:.60} in ",
+            Rows(rows),
+            ".",
+        ],
         ["repair or drop these rows", Setting("forms", TEXT, name)],
     )
 
@@ -216,9 +221,7 @@ def _moments(days: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any
     return pd.Series(moments, series.index, name=series.name)
 
 
-def _read(
-    series: pd.Series[Any], name: str, kind: str | None, decimal: str | None, few: int
-) -> _Read | None:
+def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | None, few: int) -> _Read | None:
     """Return a column as numbers, or None for one that has no form or is to stay as it is."""
     from pandas.api import types
 
@@ -229,7 +232,9 @@ def _read(
     is_text = is_text_like(series)
     if is_text and _stays_text(series, kind, few):
         return None
-    converted = as_numbers(series, name) if not is_text or types.infer_dtype(series.dropna()) != "string" else None
+    converted = (
+        as_numbers(series, name) if not is_text or types.infer_dtype(series.dropna()) != "string" else None
+    )
     if converted is not None:
         zone = time_zone(series) if converted[1] == DAYS else None
         return _Read(converted[0], converted[1], zone=zone)
@@ -274,10 +279,12 @@ def _numbers(
     texts: list[str], uniques: list[str], codes: NDArray[Any], series: pd.Series[Any], decimal: str | None
 ) -> _Read | None:
     """Return texts as numbers that have a unit, marks of groups or limits; `texts` are typed as on a keyboard."""
-    fitting = {mark: found for mark in ([decimal] if decimal else ".,") if (found := number_texts(texts, mark))}
+    fitting = {
+        mark: found for mark in ([decimal] if decimal else ".,") if (found := number_texts(texts, mark))
+    }
     if not fitting:
         return None
-    mark, found = next(iter(fitting.items()))
+    found = next(iter(fitting.values()))
     if len(fitting) == 2:
         other = fitting[","]
         if found.numbers != other.numbers:
@@ -398,14 +405,20 @@ def _problem(option: str, values: tuple[str, str], columns: Sequence[tuple[str, 
         )
     return GomeaBnError(
         f"{subject} dates such as {example!r}, in which day and month cannot be distinguished.",
-        [*(Setting(option, value, name) for value in values), "write them as YYYY-MM-DD", Setting("drop", name)],
+        [
+            *(Setting(option, value, name) for value in values),
+            "write them as YYYY-MM-DD",
+            Setting("drop", name),
+        ],
     )
 
 
 def _notes(changed: Mapping[int, _Read], named: Mapping[int, str], names: Mapping[str, str]) -> list[Note]:
     """Return notes that say how columns were read."""
     notes = []
-    dated = [f"'{named[p]}' as '{names[named[p]]}'{read.said}" for p, read in changed.items() if named[p] in names]
+    dated = [
+        f"'{named[p]}' as '{names[named[p]]}'{read.said}" for p, read in changed.items() if named[p] in names
+    ]
     if dated:
         notes.append(
             Note(
@@ -428,4 +441,3 @@ def _notes(changed: Mapping[int, _Read], named: Mapping[int, str], names: Mappin
             )
         )
     return notes
-

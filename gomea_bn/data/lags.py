@@ -84,7 +84,8 @@ def lagged(
     kept = np.flatnonzero(place >= steps[-1])
     if not kept.size:
         raise GomeaBnError(
-            f"No row has {counted(steps[-1], 'earlier row')}{'' if group is None else ' in its group'}.", ["use fewer lags"]
+            f"No row has {counted(steps[-1], 'earlier row')}{'' if group is None else ' in its group'}.",
+            ["use fewer lags"],
         )
     parts, tiers = [] if group is None else [ordered[[group]].iloc[kept]], []
     for step in reversed([0, *steps]):
@@ -94,7 +95,9 @@ def lagged(
         tiers.append(tier)
     clash = {name for tier in tiers[:-1] for name in tier} & set(names)
     if clash:
-        raise GomeaBnError(f"The table has columns with the names of lags already: {listed(sorted(clash), 5)}.")
+        raise GomeaBnError(
+            f"The table has columns with the names of lags already: {listed(sorted(clash), 5)}."
+        )
     return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers
 
 

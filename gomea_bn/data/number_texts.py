@@ -15,7 +15,13 @@ _SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
 _INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
 _WHOLE = re.compile(rf"{_SIGN}\d+")
 # minus signs of typography, blanks that break no line, and apostrophes, as a keyboard has them
-_TYPED = str.maketrans({0x2212: "-", 0xFE63: "-", 0xFF0D: "-"} | dict.fromkeys((0xA0, 0x202F, 0x2009, 0x2007), " ") | {0x2019: "'"})  # fmt: skip
+_TYPED = str.maketrans(
+    {
+        **dict.fromkeys((0x2212, 0xFE63, 0xFF0D), "-"),
+        **dict.fromkeys((0xA0, 0x202F, 0x2009, 0x2007), " "),
+        0x2019: "'",
+    }
+)
 
 
 def _number_patterns(decimal: str) -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -98,7 +98,8 @@ def without_identifiers(
 ) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
     """Return the frame without identifiers and free text, why each of these was left out by name, and warnings.
 
-    A warning names these columns and how to take them in. Columns in `wanted` stay whatever they hold. It is an error if no column remains.
+    A warning names these columns and how to take them in. Columns in `wanted` stay whatever they hold. It is an error
+    if no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
     dtypes = list(frame.dtypes)

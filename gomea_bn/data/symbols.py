@@ -49,8 +49,8 @@ def without_symbols(
 
     A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these; without
     symbols only if the source is `of_text`, where no column is meant to be text. `na_values` are the symbols, as texts
-    or numbers; None stands for `WORDS` and `MARKS`, as does `USUAL` among others. A note is about columns that are numbers
-    without their symbols, a warning about those that remain text.
+    or numbers; None stands for `WORDS` and `MARKS`, as does `USUAL` among others. A note is about columns that are
+    numbers without their symbols, a warning about those that remain text.
     """
     changed: dict[int, Any] = {}
     numeric: list[str] = []
@@ -77,7 +77,9 @@ def without_symbols(
         numeric, textual = numeric + textual, []
     notes = [_note(numeric)] if numeric else []
     if marked:
-        notes.append(Note(f"Numbers are written with marks of thousands or of typography: {listed(marked, 5)}."))
+        notes.append(
+            Note(f"Numbers are written with marks of thousands or of typography: {listed(marked, 5)}.")
+        )
     return cleaned_frame, notes, [_note(textual)] if textual else []
 
 
@@ -86,7 +88,11 @@ def _marked(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> list[s
     import pandas as pd
     from pandas.api import types
 
-    if is_text_like(numbers) or not types.is_numeric_dtype(numbers.dtype) or types.is_bool_dtype(numbers.dtype):
+    if (
+        is_text_like(numbers)
+        or not types.is_numeric_dtype(numbers.dtype)
+        or types.is_bool_dtype(numbers.dtype)
+    ):
         return []
     for text, number in zip(texts.iloc[:_FEW_ROWS], numbers.iloc[:_FEW_ROWS], strict=True):
         if isinstance(text, str) and not pd.isna(number):
@@ -162,7 +168,9 @@ def _cleaned_text(
     if is_symbol.all():
         return series, {}
     if not is_symbol.any():
-        is_number = of_text and all(isinstance(value, str) for value in distinct) and numbers_in(distinct, decimal)
+        is_number = (
+            of_text and all(isinstance(value, str) for value in distinct) and numbers_in(distinct, decimal)
+        )
         return (from_distinct(series, codes, distinct, decimal) if is_number else series), {}
     cells = np.bincount(codes[codes >= 0], minlength=len(distinct))
     counts = {str(distinct[i]): int(cells[i]) for i in np.flatnonzero(is_symbol)}

@@ -300,8 +300,8 @@ def read_table(
         Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
         more). By default it is detected.
     decimal : {".", ","}, optional
-        Decimal mark of numbers in text; the other mark may separate groups of three digits. By default it is detected, and
-        must be given if numbers such as 275.089 may be read in two ways.
+        Decimal mark of numbers in text; the other mark may separate groups of three digits. By default it is detected,
+        and must be given if numbers such as 275.089 may be read in two ways.
     encoding : str, optional
         Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
     na_values : str, float or list of these, optional
@@ -673,7 +673,9 @@ def _all_differ(numbers: NDArray[np.uint64] | NDArray[np.float64]) -> bool:
 
 def _data_as_names(table: Table) -> Note | None:
     """Return a warning if at least half of the names, and two, could be values of their columns."""
-    suspicious = names_that_are_data(table.names, table.take(np.arange(min(table.n_rows, _FEW_ROWS))).to_frame())
+    suspicious = names_that_are_data(
+        table.names, table.take(np.arange(min(table.n_rows, _FEW_ROWS))).to_frame()
+    )
     if not suspicious:
         return None
     return Note(

@@ -41,7 +41,7 @@ def base(**columns: Any) -> pd.DataFrame:
         (["$1,234.50", "-$3", "$ 7"], [1234.5, -3, 7], "$"),
         (["€ 12", "12 €"], [12, 12], "€"),
         (["USD 12", "USD 13.5"], [12, 13.5], "USD"),
-        (["53'110.00", "1’000"], [53110, 1000], ""),
+        (["53'110.00", "1\u2019000"], [53110, 1000], ""),
         (["1 234", "12\u00a0345", "1\u202f234 567".replace(" ", "\u202f")], [1234, 12345, 1234567], ""),
         (["\u221212.5", "3"], [-12.5, 3], ""),
         (["1 year", "2 years"], [1, 2], "year"),
@@ -67,7 +67,9 @@ def test_other_texts_are_no_numbers(texts):
     assert number_texts(texts) is None
 
 
-@given(st.lists(st.integers(-(10**9), 10**9), min_size=1), st.sampled_from(["{} kg", "{}%", "€{}", "{:,} EUR"]))
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=1), st.sampled_from(["{} kg", "{}%", "€{}", "{:,} EUR"])
+)
 def test_numbers_come_back_from_next_to_a_unit(numbers, form):
     found = number_texts([form.format(number) for number in numbers])
     assert found is not None
@@ -112,7 +114,8 @@ def test_columns_with_limits_are_warned_of_at_once(tmp_path):
         ("%d-%m-%Y", "day-month"), ("%d/%m/%Y", "day-month"), ("%m/%d/%Y", "month-day"), ("%m-%d-%Y", "month-day"),
         ("%m/%d/%y", "month-day"), ("%d-%b-%y", ""), ("%d%b%Y", ""), ("%d.%m.%y", ""), ("%d.%m.%Y", ""),
         ("%b %d, %Y", ""), ("%B %d, %Y", ""), ("%d %B %Y", ""), ("%Y%m%d", ""), ("%Y/%m/%d", ""), ("%Y-%m-%d", ""),
-        ("%Y-%b-%d", ""), ("%m/%d/%Y %H:%M", "month-day"), ("%d/%m/%Y %H:%M:%S", "day-month"), ("%Y-%m-%dT%H:%M:%SZ", ""),
+        ("%Y-%b-%d", ""), ("%m/%d/%Y %H:%M", "month-day"), ("%d/%m/%Y %H:%M:%S", "day-month"),
+        ("%Y-%m-%dT%H:%M:%SZ", ""),
         ("%m/%d/%Y %I:%M %p", "month-day"),
     ],
 )  # fmt: skip
@@ -140,7 +143,8 @@ def test_months_have_names_in_five_languages(text, day):
 
 
 @pytest.mark.parametrize(
-    "texts", [["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"], ["12-31"]]
+    "texts",
+    [["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"], ["12-31"]],
 )  # fmt: skip
 def test_other_texts_are_no_dates(texts):
     assert calendar_texts(texts) is None
@@ -150,7 +154,9 @@ def test_other_texts_are_no_dates(texts):
 def test_dates_are_those_of_pandas(moments):
     texts = [moment.strftime("%Y/%m/%d %H:%M:%S.%f") for moment in moments]
     found = calendar_texts(texts)
-    expected = (pd.to_datetime(pd.Series(moments)).astype("datetime64[us]") - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    expected = (
+        pd.to_datetime(pd.Series(moments)).astype("datetime64[us]") - pd.Timestamp("1970-01-01")
+    ) / pd.Timedelta(days=1)
     assert found is not None
     assert found.values.tolist() == expected.tolist()
 
@@ -158,11 +164,14 @@ def test_dates_are_those_of_pandas(moments):
 def test_the_whole_column_decides_the_order_of_day_and_month():
     early = [day for day in DAYS if day.day <= 12]
     texts = [day.strftime("%d/%m/%Y") for day in early]
-    assert (found := calendar_texts(texts)) is not None and found.order == "?"
-    assert (found := calendar_texts([*texts, "13/01/2021"])) is not None and found.order == "day-month"
+    assert (found := calendar_texts(texts)) is not None
+    assert found.order == "?"
+    assert (found := calendar_texts([*texts, "13/01/2021"])) is not None
+    assert found.order == "day-month"
     assert calendar_texts([*texts, "13/01/2021", "01/13/2021"]) is None
     monthly = [f"{month}/1/{year}" for year in (85, 86) for month in range(1, 13)]
-    assert (found := calendar_texts(monthly)) is not None and found.order == "month-day"
+    assert (found := calendar_texts(monthly)) is not None
+    assert found.order == "month-day"
     assert found.values[1] == (datetime.date(1985, 2, 1) - EPOCH).days
 
 
@@ -216,7 +225,10 @@ def test_what_was_read_in_which_form_is_said_and_repeats(tmp_path):
     assert frame["visit"].dt.day.tolist() == [4, 9, 14]
     assert frame["stamp"].tolist() == frame["visit"].tolist()
     wrong = rows.assign(dose="3 g")
-    with pytest.raises(GomeaBnError, match=r"forms: column 'dose' must hold what reads as 'number in mg', got '3 g' in rows 0"):
+    with pytest.raises(
+        GomeaBnError,
+        match=r"forms: column 'dose' must hold what reads as 'number in mg', got '3 g' in rows 0",
+    ):
         read_table(wrong, forms={"dose": "number in mg"})
 
 
@@ -245,7 +257,9 @@ def test_decimal_marks_of_numbers_with_a_unit(tmp_path):
     rows = base(dose=[f"{k},5 mg" for k in range(N)])
     assert read_table(rows).columns[1].values.tolist() == [k + 0.5 for k in range(N)]
     doubtful = base(dose=[f"{k},500 mg" for k in range(1, N + 1)])
-    with pytest.raises(GomeaBnError, match=r"'dose' holds numbers such as '1,500 mg'.*decimal=\"\.\", or pass decimal=\",\""):
+    with pytest.raises(
+        GomeaBnError, match=r"'dose' holds numbers such as '1,500 mg'.*decimal=\"\.\", or pass decimal=\",\""
+    ):
         read_table(doubtful)
     assert read_table(doubtful, decimal=",").columns[1].values[0] == 1.5
     assert read_table(doubtful, decimal=".").columns[1].values[0] == 1500
@@ -271,8 +285,15 @@ def test_wrong_forms_are_named(forms, words):
 
 
 def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
-    rows = base(day=[f"{1 + i % 12:02}/{1 + i % 11:02}/2021" for i in range(N)], few=[k % 3 for k in range(N)])
-    options = {"forms": {"day": "date month-day"}, "kinds": {"few": "continuous"}, "missing": "keep", "max_levels": 9}
+    rows = base(
+        day=[f"{1 + i % 12:02}/{1 + i % 11:02}/2021" for i in range(N)], few=[k % 3 for k in range(N)]
+    )
+    options = {
+        "forms": {"day": "date month-day"},
+        "kinds": {"few": "continuous"},
+        "missing": "keep",
+        "max_levels": 9,
+    }
     (tmp_path / "reading.json").write_text(json.dumps(options))
     table = read_table(rows, reading=tmp_path / "reading.json")
     assert table.columns[2].is_continuous
@@ -285,8 +306,11 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    "pid mrn SUBJID USUBJID patnr pat_no caseno CASE_NO record RecordID ssn barcode zip zip_code phone hadm_id rowid "
-    "userid CustomerID sample_no invoice OrderNo accession respid".split(),
+    [
+        "pid", "mrn", "SUBJID", "USUBJID", "patnr", "pat_no", "caseno", "CASE_NO", "record", "RecordID", "ssn", "barcode",
+        "zip", "zip_code", "phone", "hadm_id", "rowid", "userid", "CustomerID", "sample_no", "invoice", "OrderNo",
+        "accession", "respid",
+    ],
 )  # fmt: skip
 def test_names_of_identifiers(name):
     numbers = np.random.default_rng(2).permutation(np.arange(500, 500 + 3 * N))[:N]

@@ -15,7 +15,9 @@ def visits() -> pd.DataFrame:
     random = np.random.default_rng(0)
     person = np.repeat(["a", "b", "c"], [12, 10, 8])
     visit = np.concatenate([np.arange(12), np.arange(10), np.arange(8)])
-    rows = pd.DataFrame({"visit": visit, "person": person, "x": random.normal(size=N), "town": random.choice(["u", "v"], N)})
+    rows = pd.DataFrame(
+        {"visit": visit, "person": person, "x": random.normal(size=N), "town": random.choice(["u", "v"], N)}
+    )
     return rows.sample(frac=1, random_state=1, ignore_index=True)
 
 
@@ -23,7 +25,9 @@ def visits() -> pd.DataFrame:
 def test_rows_stand_next_to_their_earlier_ones(lags):
     steps = list(range(1, lags + 1)) if isinstance(lags, int) else lags
     frame, tiers = lagged(visits(), time="visit", group="person", lags=lags)
-    assert tiers == [[f"{name}, {step} before" for name in ("x", "town")] for step in reversed(steps)] + [["x", "town"]]
+    assert tiers == [[f"{name}, {step} before" for name in ("x", "town")] for step in reversed(steps)] + [
+        ["x", "town"]
+    ]
     assert list(frame) == ["person", *(name for tier in tiers for name in tier)]
     assert len(frame) == N - 3 * max(steps)
     # brute force
@@ -38,7 +42,9 @@ def test_rows_stand_next_to_their_earlier_ones(lags):
 
 def test_dates_order_rows_by_the_calendar():
     days = pd.date_range("2021-01-25", periods=20)
-    rows = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "x": np.arange(20.0)}).sample(frac=1, random_state=0)
+    rows = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "x": np.arange(20.0)}).sample(
+        frac=1, random_state=0
+    )
     frame, _ = lagged(rows, time="day")
     assert (frame["x"] - frame["x, 1 before"]).tolist() == [1.0] * 19
 
@@ -59,7 +65,11 @@ def test_tiers_are_an_order_of_the_table():
         (lambda rows: rows, {"group": "visit"}, "group must be another column than time"),
         (lambda rows: rows, {"group": None}, "'visit' has the same time more than once, in rows"),
         (lambda rows: rows.assign(visit=rows["visit"] // 2), {}, "more than once in a group of 'person'"),
-        (lambda rows: rows.assign(visit=rows["visit"].where(rows.index > 0)), {}, "'visit' is missing in row 0"),
+        (
+            lambda rows: rows.assign(visit=rows["visit"].where(rows.index > 0)),
+            {},
+            "'visit' is missing in row 0",
+        ),
         (lambda rows: rows, {"lags": 0}, "lags must be an integer of at least 1"),
         (lambda rows: rows, {"lags": []}, "lags must name at least one"),
         (lambda rows: rows, {"lags": 12}, "No row has 12 earlier rows in its group"),

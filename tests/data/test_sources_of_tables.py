@@ -324,7 +324,11 @@ def test_text_dates_with_few_values_stay_text():
 
 def test_labels_of_stata_are_levels(tmp_path):
     rows = pd.DataFrame(
-        {"x": np.arange(24) / 7, "town": pd.Categorical(["Köln", "Bonn"] * 12), "n": pd.array([None, *range(23)], "Int16")}
+        {
+            "x": np.arange(24) / 7,
+            "town": pd.Categorical(["Köln", "Bonn"] * 12),
+            "n": pd.array([None, *range(23)], "Int16"),
+        }
     )
     rows.to_stata(tmp_path / "a.dta", write_index=False, version=118)
     table = read_table(tmp_path / "a.dta", missing="keep")

@@ -463,7 +463,9 @@ def test_a_negative_zero_is_zero():
 def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
     rents = [f"{300 + k / 4:.2f}" for k in range(90)] + ["k.A."] * 20 + ["n/b"]
     frame = pd.DataFrame({"rent": rents, "x": np.linspace(0, 1, 111)})
-    with pytest.warns(match=r"All but 21 cells of 'rent' are numbers \(20 'k.A.', 1 'n/b' are not\).*na_values=\['usual', 'k.A.', 'n/b'\]"):
+    with pytest.warns(
+        match=r"All but 21 cells of 'rent' are numbers \(20 'k.A.', 1 'n/b' are not\).*=\['usual', 'k.A.', 'n/b'\]"
+    ):
         table = read_table(frame)
     assert table.names == ("x",)
     assert read_table(frame, na_values=["k.A.", "n/b"], missing="keep").names == ("rent", "x")

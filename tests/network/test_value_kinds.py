@@ -189,7 +189,9 @@ def test_real_numbers_have_no_step():
 def test_filled_columns_are_stored_as_they_came(stored):
     pytest.importorskip("pyarrow")
     rows = frame()[["age", "weight"]]
-    network = DiscretizedBayesNet.from_table(read_table(rows), [("age", "weight")], {"age": [40], "weight": [70.25]})
+    network = DiscretizedBayesNet.from_table(
+        read_table(rows), [("age", "weight")], {"age": [40], "weight": [70.25]}
+    )
     given = rows.assign(age=rows["age"].astype(stored))
     given.loc[[3, 5], "age"] = pd.NA if stored != "float32" else np.nan
     filled = network.impute(given, random_state=0)
@@ -197,4 +199,7 @@ def test_filled_columns_are_stored_as_they_came(stored):
     assert filled["age"].notna().all()
     others = given.index.difference([3, 5])
     assert filled["age"][others].astype(float).tolist() == rows["age"][others].tolist()
-    assert network.impute(given, how="mean")["age"].astype(float)[others].tolist() == rows["age"][others].tolist()
+    assert (
+        network.impute(given, how="mean")["age"].astype(float)[others].tolist()
+        == rows["age"][others].tolist()
+    )

@@ -32,7 +32,9 @@ def check(
     data: Data,
     write: Annotated[
         Path | None,
-        opt("JSON file for the columns, kinds, forms and options found, which --reading of all commands takes."),
+        opt(
+            "JSON file for the columns, kinds, forms and options found, which --reading of all commands takes."
+        ),
     ] = None,
     kind: Kind = None,
     missing: Annotated[str, opt("Treatment of rows with missing values: keep, error or drop.")] = "keep",
@@ -63,7 +65,9 @@ def check(
             raise
     found = _options(table, missing, max_levels)
     if as_json:
-        typer.echo(json.dumps({"n_rows": table.n_rows, "reading": found, "left_out": dict(table.left_out)}, indent=2))
+        typer.echo(
+            json.dumps({"n_rows": table.n_rows, "reading": found, "left_out": dict(table.left_out)}, indent=2)
+        )
     else:
         typer.echo(table.describe(KIND_OVERRIDE, spelling()))
     if write is not None:

@@ -96,7 +96,11 @@ class ReadingOptions:
                     raise GomeaBnError([Option(name), f" must hold names of columns, got {value!r:.80}."])
         forms = mapping_in("forms", self.forms, "names of columns")
         for name, form in forms.items():
-            is_unit = isinstance(form, str) and form.startswith(f"{NUMBER} in ") and form.removeprefix(f"{NUMBER} in ").strip()
+            is_unit = (
+                isinstance(form, str)
+                and form.startswith(f"{NUMBER} in ")
+                and form.removeprefix(f"{NUMBER} in ").strip()
+            )
             if not is_unit:
                 check_choice(f"forms['{name}']", form, FORMS)
         object.__setattr__(self, "forms", {str(name): form for name, form in forms.items()})

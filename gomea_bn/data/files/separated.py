@@ -35,7 +35,8 @@ _MOST_ABOVE = 30
 # rows among whose values a name is looked for
 _FEW_ROWS = 5_000
 _TOTAL = re.compile(
-    r"(grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all", re.IGNORECASE
+    r"(grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all",
+    re.IGNORECASE,
 )
 _SYMBOLS = WORDS | MARKS
 # a zero and another digit where a field may begin
@@ -78,16 +79,16 @@ def read_separated(
         "skip_blank_lines": len(names) > 1,
         "skipinitialspace": len(names) == 1 or _have_blanks(lines, separator),
         # blank lines are rows of one column
-        "skiprows": (n_above + n_header - (n_header == 1)) if n_header or any(map(str.strip, all_lines[:n_above])) else 0,
+        "skiprows": (n_above + n_header - (n_header == 1))
+        if n_header or any(map(str.strip, all_lines[:n_above]))
+        else 0,
         "header": 0 if n_header == 1 else None,
     }
     decimal = options.decimal or "."
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
     def parsed(**more: Any) -> pd.DataFrame:
-        frame: pd.DataFrame = _reading(
-            path, encoding, lambda: _parsed(path, names, {**parts, **more})
-        )
+        frame: pd.DataFrame = _reading(path, encoding, lambda: _parsed(path, names, {**parts, **more}))
         return frame
 
     frame = parsed(decimal=decimal)
@@ -247,20 +248,28 @@ def _after_first_lines(
     named = _NAMED.match(all_lines[n_above]) if n_above < len(all_lines) else None
     if named is not None:
         n_above += 1
-    separators = [options.separator] if options.separator else [named[1]] if named else [usual, ";", "\t", "|", ",", " "]
+    separators = (
+        [options.separator]
+        if options.separator
+        else [named[1]]
+        if named
+        else [usual, ";", "\t", "|", ",", " "]
+    )
 
     def fits(start: int, more: Sequence[int] = (0, 1)) -> bool:
         return any(_fits(rest(start), mark, n_more) for mark in separators if mark for n_more in more)
 
     start = n_above
     comments = start
-    while comments < len(all_lines) and (all_lines[comments][:1] in _COMMENTS or not all_lines[comments].strip()):
+    while comments < len(all_lines) and (
+        all_lines[comments][:1] in _COMMENTS or not all_lines[comments].strip()
+    ):
         comments += 1
     if comments > start and fits(comments):
         # a header may begin with the mark of a comment
         first = comments - _is_header(rest(comments - 1), separators)
         return first, rest(first), named and named[1]
-    if not rest(start) or fits(start) and not _has_title(rest(start), separators):
+    if not rest(start) or (fits(start) and not _has_title(rest(start), separators)):
         return n_above, rest(n_above), named and named[1]
     further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))
     for more in ((0,), (1,)):
@@ -295,7 +304,11 @@ def _have_blanks(lines: Sequence[str], separator: str) -> bool:
     if separator in " \t":
         return False
     pairs = [part for line in lines for part in line.rstrip().split(separator)[1:]]
-    return bool(pairs) and all(part[:1] in (" ", "") for part in pairs) and any(part[:1] == " " for part in pairs)
+    return (
+        bool(pairs)
+        and all(part[:1] in (" ", "") for part in pairs)
+        and any(part[:1] == " " for part in pairs)
+    )
 
 
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
@@ -344,9 +357,7 @@ def _fits(lines: Sequence[str], separator: str, n_more: int) -> bool:
     return len(counts) > 2 * n_more and set(counts[1:] or counts) == {counts[0] + n_more} and max(counts) >= 2
 
 
-def _names(
-    path: str, lines: Sequence[str], separator: str, options: ReadingOptions
-) -> tuple[list[str], int]:
+def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOptions) -> tuple[list[str], int]:
     """Return the names of the columns, "" for a column without one, and the number of lines that hold them."""
     records = _records(lines, separator)
     if not records:
@@ -396,7 +407,13 @@ def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
     for first, second, *below in zip(*records, strict=True):
         present = [text for text in below if text and text not in _SYMBOLS]
         if present and all(is_number(text, ".") or is_number(text, ",") for text in present):
-            if is_number(first) or is_number(second, ".") or is_number(second, ",") or second in _SYMBOLS or not second:
+            if (
+                is_number(first)
+                or is_number(second, ".")
+                or is_number(second, ",")
+                or second in _SYMBOLS
+                or not second
+            ):
                 return False
             n_numbers += 1
     return n_numbers > 1
@@ -613,7 +630,9 @@ def without_nameless(path: str, frame: pd.DataFrame, names: Sequence[str]) -> tu
     if kept:
         new = {frame.columns[position]: name for position, name in kept.items()}
         said.append(
-            Note(f"'{path}' has no name for {listed(list(kept.values()), 5)} (counted from 0), which is called so.")
+            Note(
+                f"'{path}' has no name for {listed(list(kept.values()), 5)} (counted from 0), which is called so."
+            )
         )
         frame = frame.rename(columns=new)
     if not nameless:

@@ -108,7 +108,8 @@ def read_file(
 ) -> tuple[pd.DataFrame, str | None, list[Note], list[Note]]:
     """Return the table in a file, its decimal mark if it is known, notes on how it was read, and warnings.
 
-    See `read_frame`. Of dates and texts in forms of numbers only those that `forms` names are converted here. The columns of `apart` are as of `chosen_columns`.
+    See `read_frame`. Of dates and texts in forms of numbers only those that `forms` names are converted here. The
+    columns of `apart` are as of `chosen_columns`.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -228,11 +229,15 @@ def _read_statistics(path: str, ending: str) -> pd.DataFrame:
             # labels of values have no order that the file states
             return pd.read_stata(path, order_categoricals=False)
         if ending in (".sas7bdat", ".xpt"):
-            frame: Any = pd.read_sas(path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8")
+            frame: Any = pd.read_sas(
+                path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8"
+            )
             return pd.DataFrame(frame)
         return pd.read_spss(path)
     except ImportError as error:
-        raise GomeaBnError(f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'.") from error
+        raise GomeaBnError(
+            f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'."
+        ) from error
     # the readers raise exceptions of many types
     except Exception as error:
         raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error

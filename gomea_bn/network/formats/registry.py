@@ -128,7 +128,9 @@ def _text_of(content: bytes, where: str) -> str:
         try:
             return content.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise GomeaBnError(f"{where} is not UTF-16 text: {error.reason} at byte {error.start}.") from error
+            raise GomeaBnError(
+                f"{where} is not UTF-16 text: {error.reason} at byte {error.start}."
+            ) from error
     try:
         return decoded(content, where)
     except GomeaBnError:

@@ -44,14 +44,23 @@ def test_javabayes_separates_by_blanks(tmp_path: Path) -> None:
 
 
 def test_one_parent_may_have_blanks_in_its_name(tmp_path: Path) -> None:
-    lone = JAVABAYES.replace('| "bowel problem" "light-on"', '| "bowel problem"').replace("(true true) 0.99 0.01 ;", "")
-    lone = lone.replace("(true false)", "(true)").replace("(false true) 0.9 0.1 ;", "").replace("(false false)", "(false)")
+    lone = JAVABAYES.replace('| "bowel problem" "light-on"', '| "bowel problem"').replace(
+        "(true true) 0.99 0.01 ;", ""
+    )
+    lone = (
+        lone.replace("(true false)", "(true)")
+        .replace("(false true) 0.9 0.1 ;", "")
+        .replace("(false false)", "(false)")
+    )
     (tmp_path / "dog.bif").write_text(lone)
     network = DiscretizedBayesNet.from_file(tmp_path / "dog.bif")
     assert np.isclose(network.query("dog-out", {"bowel problem": "false"})["true"], 0.3)
 
 
-BIF = 'network x { }\nvariable Größe { type discrete [ 2 ] { groß, klein }; }\nprobability ( Größe ) { table 0.2, 0.8; }\n'
+BIF = """network x { }
+variable Größe { type discrete [ 2 ] { groß, klein }; }
+probability ( Größe ) { table 0.2, 0.8; }
+"""
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
@@ -70,8 +79,9 @@ XDSL = """<?xml version="1.0" encoding="{}"?>
 
 
 @pytest.mark.parametrize(
-    ("encoding", "level"), [("utf-8", "groß"), ("ISO-8859-1", "groß"), ("windows-1252", "groß"), ("GBK", "大"), ("utf-16", "groß")]
-)  # fmt: skip
+    ("encoding", "level"),
+    [("utf-8", "groß"), ("ISO-8859-1", "groß"), ("windows-1252", "groß"), ("GBK", "大"), ("utf-16", "groß")],
+)
 def test_xdsl_in_the_encoding_that_it_declares(encoding, level, tmp_path):
     (tmp_path / "a.xdsl").write_bytes(XDSL.format(encoding, level).encode(encoding))
     assert DiscretizedBayesNet.from_file(tmp_path / "a.xdsl").levels == {"a": (level, "no")}
