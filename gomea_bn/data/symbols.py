@@ -187,8 +187,8 @@ def symbols_among(
     """
     stripped = [value.strip() if isinstance(value, str) else None for value in distinct]
     if na_values is not None and USUAL in na_values:
-        others = [value for value in na_values if value != USUAL]
-        return symbols_among(distinct, None, has_marks=has_marks) | symbols_among(distinct, others)
+        further = [value for value in na_values if value != USUAL]
+        return symbols_among(distinct, None, has_marks=has_marks) | symbols_among(distinct, further)
     if na_values is not None:
         texts = {str(value).strip() for value in na_values}
         numbers = set(_numbers_among(na_values))

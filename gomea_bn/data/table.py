@@ -366,7 +366,7 @@ def read_table(
         dates=dates,
         forms=forms,
     )
-    of_table = {"kinds": kinds, "missing": missing, "max_levels": max_levels}
+    of_table: dict[str, Any] = {"kinds": kinds, "missing": missing, "max_levels": max_levels}
     if reading is not None:
         in_file = dict(reading if isinstance(reading, Mapping) else reading_file(reading))
         options, of_table = _over_file(options, of_table, in_file)

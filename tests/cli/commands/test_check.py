@@ -63,7 +63,7 @@ def test_all_problems_are_named_with_what_to_type(folder):
     said = result.stderr
     assert result.exit_code == 3
     assert "Error: 2 problems:" in said
-    assert "give --form 'visit=date day-month'" in said
+    assert "Give --form 'visit=date day-month'" in said
     assert "Column 'dose' has 1 missing" in said
     table = ok("check", "doubtful.csv", "--form", "visit=date month-day").stdout
     assert "visit [days since 1970-01-01]" in table
