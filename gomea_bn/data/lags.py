@@ -121,9 +121,9 @@ def _checked_lags(lags: int | Iterable[int]) -> list[int]:
     if not isinstance(lags, Iterable):
         check_integer("lags", lags, 1)
         return list(range(1, int(lags) + 1))
-    steps = sorted(set(lags))
+    steps = list(lags)
     for step in steps:
         check_integer("lags", step, 1)
     if not steps:
         raise wrong_option("lags", "must name at least one number of rows, got none.")
-    return steps
+    return sorted(set(steps))

@@ -384,8 +384,10 @@ def _over_file(
     }
     for name in OF_TABLE:
         in_file.pop(name, None)
-    if unknown := sorted(set(in_file) - {option.name for option in fields(ReadingOptions)}):
-        raise wrong_option("reading", f"has {unknown[0]!r}, which is no option of read_table.")
+    known = {option.name for option in fields(ReadingOptions)}
+    for name in in_file:
+        if name not in known:
+            raise wrong_option("reading", f"has {name!r:.80}, which is no option of read_table.")
     return ReadingOptions.of(**{**in_file, **options.given}), whole
 
 

@@ -302,12 +302,15 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
     assert given_kinds.columns[2].levels == (0, 1, 2)
     with pytest.raises(GomeaBnError, match="reading has 'from', which is no option"):
         read_table(rows, reading={"from": 3})
+    with pytest.raises(GomeaBnError, match="Reading options for reading needs a path, got 5"):
+        read_table(rows, reading=5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "pid", "mrn", "SUBJID", "USUBJID", "patnr", "pat_no", "caseno", "CASE_NO", "record", "RecordID", "ssn", "barcode",
+        "pid", "mrn", "SUBJID", "USUBJID", "patnr", "pat_no", "caseno", "CASE_NO", "record", "RecordID", "ssn",
+        "barcode",
         "zip", "zip_code", "phone", "hadm_id", "rowid", "userid", "CustomerID", "sample_no", "invoice", "OrderNo",
         "accession", "respid",
     ],
@@ -324,3 +327,17 @@ def test_years_of_two_digits_are_those_of_excel():
     assert found is not None
     assert found.values.tolist() == [(datetime.date(year, 12, 31) - EPOCH).days for year in (2029, 1930)]
     assert "30 to 99 of the 1900s" in found.form
+
+
+NUMERALS = st.text("0123456789.,'-+<>%$€ :/eEmgkQTZ", max_size=16)
+
+
+@given(st.lists(st.text(max_size=16) | NUMERALS, min_size=1, max_size=4))
+def test_any_text_is_a_form_or_none(texts):
+    found = number_texts(texts)
+    assert found is None or len(found.numbers) == len(texts)
+    days = calendar_texts(texts)
+    assert days is None or days.values.shape == (len(texts),)
+    # one more text never makes a column of other texts one of numbers or dates
+    assert found is not None or number_texts([*texts, "abc def"]) is None
+    assert calendar_texts([*texts, "abc def"]) is None

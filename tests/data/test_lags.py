@@ -72,6 +72,7 @@ def test_tiers_are_an_order_of_the_table():
         ),
         (lambda rows: rows, {"lags": 0}, "lags must be an integer of at least 1"),
         (lambda rows: rows, {"lags": []}, "lags must name at least one"),
+        (lambda rows: rows, {"lags": [1, "2"]}, "lags must be an integer"),
         (lambda rows: rows, {"lags": 12}, "No row has 12 earlier rows in its group"),
         (lambda rows: rows.assign(**{"x, 1 before": 1}), {}, "names of lags already: x, 1 before"),
         (lambda rows: rows.assign(visit=[f"t{k}" for k in range(N)]), {}, "must hold numbers or dates"),

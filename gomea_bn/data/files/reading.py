@@ -138,8 +138,9 @@ def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE)
     The file holds one object, which may also have those of `OF_TABLE` that `others` names. Raises `GomeaBnError` for
     other content.
     """
+    text = file_text(path, "options for reading")
     where = f"file '{os.fspath(path)}'"
-    options = load_json(file_text(path, "options for reading"), f"'{os.fspath(path)}'")
+    options = load_json(text, f"'{os.fspath(path)}'")
     if not isinstance(options, dict):
         raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
     names = [*(option.name for option in fields(ReadingOptions)), *others]
