@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gomea_bn.algorithms.mogomea import MOGOMEA as MOGOMEA
     from gomea_bn.algorithms.optimisation import optimise as optimise
     from gomea_bn.algorithms.rvgomea import RVGOMEA as RVGOMEA
+    from gomea_bn.data.lags import lagged as lagged
     from gomea_bn.data.table import read_table as read_table
     from gomea_bn.errors import GomeaBnError as GomeaBnError
     from gomea_bn.errors import GomeaBnWarning as GomeaBnWarning

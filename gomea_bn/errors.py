@@ -31,17 +31,20 @@ MOST_SEED = 2**128 - 1
 class Setting:
     """Advice to set an option; a command line spells it by its own option names.
 
-    `column` is that of an option that maps columns to values. Without a value the advice is to raise the present one.
+    `column` is that of an option that maps columns to values, and a tuple the value of one that takes several. Without
+    a value the advice is to raise the present one.
     """
 
     name: str
-    value: str | None = None
+    value: str | tuple[str, ...] | None = None
     column: str | None = None
 
     def __str__(self) -> str:
         """Return the advice as a clause, with the option as an argument in Python."""
         if self.value is None:
             return f"raise {self.name}"
+        if isinstance(self.value, tuple):
+            return f"pass {self.name}={list(self.value)!r}"
         if self.column is None:
             return f'pass {self.name}="{self.value}"'
         return f"pass {self.name}={{{self.column!r}: {self.value!r}}}"
@@ -131,6 +134,39 @@ class GomeaBnError(_Message, ValueError):
     advice : sequence of str or Setting
         Remedies, any one of which helps, as clauses ("drop the column"). They end the message as one sentence.
     """
+
+
+class GomeaBnErrors(GomeaBnError):
+    """Raised for several problems of one table, the gravest first, each with its own advice.
+
+    Parameters
+    ----------
+    errors : sequence of GomeaBnError
+        At least two.
+    """
+
+    def __init__(self, errors: Sequence[GomeaBnError]) -> None:
+        super().__init__()
+        self.args = (tuple(errors),)
+
+    def text(self, spell: Callable[[Option | Setting], str] = str) -> str:
+        """Return the messages, numbered, each on lines of its own; see `GomeaBnError`."""
+        errors = [f"{number}. {error.text(spell)}" for number, error in enumerate(self.args[0], 1)]
+        return "\n".join([f"{len(errors)} problems:", *errors])
+
+    def within(self, data: str) -> Self:
+        """Return the same messages after words that name the data."""
+        return type(self)([error.within(data) for error in self.args[0]])
+
+    def with_rows(self, named: Callable[[NDArray[Any]], str]) -> Self:
+        """Return the same messages with the words of `named` for the positions of rows."""
+        return type(self)([error.with_rows(named) for error in self.args[0]])
+
+
+def raise_all(errors: Sequence[GomeaBnError]) -> None:
+    """Raise the only error, or all of them as one; do nothing if there is none."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else GomeaBnErrors(errors)
 
 
 class GomeaBnWarning(_Message, UserWarning):

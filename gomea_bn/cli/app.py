@@ -18,6 +18,7 @@ from gomea_bn import __version__
 from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, predict, query
 from gomea_bn.cli.commands.bins import discretize, fit, refine
 from gomea_bn.cli.commands.certainty import confidence, test_graph
+from gomea_bn.cli.commands.check import check
 from gomea_bn.cli.commands.choose import accept, compare, export, review
 from gomea_bn.cli.commands.effect import effect
 from gomea_bn.cli.commands.front import front
@@ -179,6 +180,7 @@ def _before_commands(
 # by what a user wants; a line must fit into 80 columns next to the name
 _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     "Learn": {
+        check: "Say how a table would be read, and what is wrong with it.",
         learn: "Learn a network from a table.",
         front: "Find networks that trade fit, simplicity and an expert.",
         fit: "Learn the probabilities of a graph of your own.",

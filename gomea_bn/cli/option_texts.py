@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import say
-from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option, nearest
-from gomea_bn.runtime.files import file_text, load_json, prefixed_errors
+from gomea_bn.data.files.reading import ReadingOptions, reading_file
+from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.runtime.files import file_text, prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -37,29 +36,27 @@ def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = 
     for name in ("columns", "drop"):
         if name in options:
             options[name] = [field for text in options[name] for field in _names(f"--{name}", text)]
-    return ReadingOptions.of(**{**(recorded or {}), **options})
+    recorded = dict(recorded or {})
+    if "forms" in options:
+        options["forms"] = {**recorded.get("forms", {}), **read_forms(options["forms"])}
+    return ReadingOptions.of(**{**recorded, **options})
 
 
 def read_reading_file(file: Path, others: Iterable[str]) -> dict[str, Any]:
-    """Return the options for reading tables in a JSON file, by their names in Python.
-
-    The file holds one object, which may also have those of "kinds", "missing" and "max_levels" that `others` names.
-    """
-    where = f"--reading: file '{file}'"
+    """Return the options of a file of options for reading, of `OF_TABLE` those that `others` names."""
     with prefixed_errors("--reading"):
-        options = load_json(file_text(file, "options for reading"), f"'{file}'")
-    if not isinstance(options, dict):
-        raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
-    names = [*(field.name for field in fields(ReadingOptions)), *others]
-    for name in options:
-        if name not in names:
-            raise GomeaBnError(
-                f"{where} has {name!r}, which is none of {', '.join(names)}.{nearest(name, names)}"
-            )
-    kinds = options.get("kinds", {})
-    if not isinstance(kinds, dict) or not all(kind in ("continuous", "discrete") for kind in kinds.values()):
-        raise GomeaBnError(f"{where}: kinds must map columns to continuous or discrete, got {kinds!r:.80}.")
-    return options
+        return reading_file(file, others)
+
+
+def read_forms(texts: Iterable[str]) -> dict[str, str]:
+    """Return the forms in "name=number in mg" and "name=date day-month"; the last "=" separates name and form."""
+    forms: dict[str, str] = {}
+    for text in texts:
+        name, form = _assignment("--form", text, "name=FORM, such as 'day=date day-month'")
+        if name in forms:
+            raise GomeaBnError(f"--form names '{name}' twice; give one form per column.")
+        forms[name] = form
+    return forms
 
 
 def read_kinds(texts: Iterable[str]) -> dict[str, str]:

@@ -320,7 +320,7 @@ def reads_table(
                     in_file = _from_file(Path(file), options, inspect.signature(with_options).parameters)
             reads = only_with is None or options[only_with]
             if not reads and (useless := [name for name, value in given.items() if value is not None]):
-                fail(f"--{useless[0].replace('_', '-')} is for --{only_with}; give both.", WRONG_USE)
+                fail(f"{spelling()(Option(useless[0]))} is for --{only_with}; give both.", WRONG_USE)
             if network is not None and reads and options[network] is not None and options["data"] is not None:
                 recorded = _recorded(options[network], options["data"], given)
             with failing(WRONG_USE):
@@ -339,12 +339,17 @@ def reads_table(
     return decorate
 
 
+def _parameter(option: str) -> str:
+    """Return the parameter in Python of an option for reading tables."""
+    return "forms" if option == "--form" else option.strip("-").replace("-", "_")
+
+
 def _reading_options(texts: Iterable[str]) -> dict[str, Any]:
     """Return the values of the options for reading by name, None where they are not given; texts are NAME=VALUE."""
-    given: dict[str, Any] = {name.strip("-").replace("-", "_"): None for name in READING_OPTIONS}
+    given: dict[str, Any] = {_parameter(option): None for option in READING_OPTIONS}
     for text in texts:
         option, _, value = text.partition("=")
-        name = option.strip("-").replace("-", "_")
+        name = _parameter(option)
         given[name] = [*(given[name] or ()), value] if READING_OPTIONS[option].repeats else value
     return given
 
@@ -367,6 +372,13 @@ def _from_file(
     return in_file
 
 
+def _on_command_line(value: Any) -> list[str]:
+    """Return how often an option must be given, and with which texts."""
+    if isinstance(value, Mapping):
+        return [f"{name}={text}" for name, text in value.items()]
+    return [",".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
 def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options for reading of a network's run that were not given, and print them."""
     from gomea_bn.cli.named_networks import recorded_reading
@@ -375,11 +387,10 @@ def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, A
         recorded = recorded_reading(network, data)
     recorded = {name: value for name, value in recorded.items() if given[name] is None}
     if recorded:
-        values = {
-            name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            for name, value in recorded.items()
-        }
-        spelled = " ".join(map(spelling(), (Option(name, value) for name, value in values.items())))
+        given_options = [
+            Option(name, text) for name, value in recorded.items() for text in _on_command_line(value)
+        ]
+        spelled = " ".join(map(spelling(), given_options))
         say(
             f"'{data}' is read like the table of '{network}': {spelled}; options that you give replace these."
         )

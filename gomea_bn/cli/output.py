@@ -28,6 +28,7 @@ NOTHING_WRITTEN = "Interrupted; nothing was written."
 _OPTION_NAMES = {
     "equivalent_sample_size": "--ess",
     "forbidden_edges": "--forbid",
+    "forms": "--form",
     "groups": "--group",
     "kinds": "--kind",
     "max_networks": "--networks",
@@ -100,12 +101,18 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
         option = option_of(part.name)
         if part.value is None:
             return f"raise {option}"
-        value = part.value if part.column is None else f"{part.column}={part.value}"
+        given = part.value if isinstance(part.value, str) else ",".join(map(_field, part.value))
+        value = given if part.column is None else f"{part.column}={given}"
         # the full stop of a value is not that of the sentence
         quoted = f"'{value}'" if value.endswith(".") and shlex.quote(value) == value else shlex.quote(value)
         return f"give {option} {quoted}"
 
     return spell
+
+
+def _field(text: str) -> str:
+    """Return one of several values that commas separate, quoted as in CSV where it must be."""
+    return '"{}"'.format(text.replace('"', '""')) if "," in text or text[:1] == '"' else text
 
 
 @contextmanager

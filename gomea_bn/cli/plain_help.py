@@ -54,7 +54,7 @@ READING_OPTIONS = {
     "--na-values": ReadingOption(
         "SYMBOLS",
         "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: empty cells, "
-        "NA, NaN, null, ?, - and the like.",
+        "NA, NaN, null, ?, - and the like, for which the word usual stands.",
         repeats=True,
     ),
     "--columns": ReadingOption(
@@ -66,15 +66,22 @@ READING_OPTIONS = {
     ),
     "--header": ReadingOption(
         "NAME",
-        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line.",
+        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line, unless most of "
+        "its fields are values of their columns.",
     ),
     "--dates": ReadingOption(
         "NAME",
         "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
     ),
+    "--form": ReadingOption(
+        "COLUMN=FORM",
+        "'NAME=date day-month', 'NAME=date month-day', NAME=date, NAME=time, NAME=number, 'NAME=number in mg' or "
+        "NAME=text: how the texts of a column are read; may be repeated. Default: as all of them can be read.",
+        repeats=True,
+    ),
     READING_FILE: ReadingOption(
         "PATH",
-        "JSON file of options for reading, such as sep, na_values, kinds and missing, by their names in Python. "
+        "JSON file of options for reading, such as sep, na_values, kinds and missing, as check --write writes it. "
         "Options on the command line replace those of the file.",
     ),
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import isfinite, nan
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf, isfinite, nan
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.dates import number_of, value_in_words
+from gomea_bn.data.number_texts import numbers_in
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import listed
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _FORMS = "NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
+# a decimal comma; three digits may be thousands
+_DECIMAL_COMMA = re.compile(r"^\s*([+-]?\d+),(\d{1,2}|\d{4,})\s*$")
+_HOLDS = {">=": ge, "<=": le, ">": gt, "<": lt}
 # longer ones first
 _COMPARISONS = (">=", "<=", ">", "<")
 
@@ -24,8 +30,9 @@ _COMPARISONS = (">=", "<=", ">", "<")
 def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
     """Return what statements say, by variable, as `DiscretizedBayesNet.query` takes it.
 
-    A statement is a value, an interval of a continuous variable, to which its ends belong and which may be infinite
-    ("2..", "..5"), a comparison with <, <=, > or >=, or a set of levels. Names may hold any characters. `option` holds
+    A statement is a value, an interval, to which its ends belong and which may be infinite ("2..", "..5"), a comparison
+    with <, <=, > or >=, or a set of levels. Intervals and comparisons are of continuous variables and of levels that
+    are numbers. Names may hold any characters. `option` holds
     the statements, for messages.
     """
     stated: dict[str, Any] = {}
@@ -109,7 +116,7 @@ def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> L
 def _number(option: str, name: str, text: str) -> float:
     """Return the number that a text stands for; of a column of dates, the text may also be a date."""
     try:
-        number = float(text)
+        number = float(_DECIMAL_COMMA.sub(r"\1.\2", text))
     except ValueError:
         of_time = number_of(text, name)
         number = nan if of_time is None else of_time
@@ -122,10 +129,16 @@ def _number(option: str, name: str, text: str) -> float:
 
 
 def _compared(option: str, name: str, operator: str, text: str, network: DiscretizedBayesNet) -> Any:
-    """Return the interval of the values for which a comparison holds."""
+    """Return the interval of the values for which a comparison holds, or the set of the levels that are numbers."""
     if name not in network.cut_points:
-        raise GomeaBnError(
-            f"{option}: '{name}' has levels, which no comparison orders; give {name}=LEVEL or '{name} in {{a,b}}'."
+        numbers = _numeric_levels(network.levels[name])
+        if numbers is None:
+            raise GomeaBnError(
+                f"{option}: '{name}' has levels, which no comparison orders; give {name}=LEVEL or '{name} in {{a,b}}'."
+            )
+        end = _number(option, name, text)
+        return _levels_where(
+            option, name, numbers, f"{operator}{text}", lambda level: _HOLDS[operator](level, end)
         )
     end = _number(option, name, text)
     if operator in (">=", "<="):
@@ -136,11 +149,44 @@ def _compared(option: str, name: str, operator: str, text: str, network: Discret
     return pd.Interval(low, high, closed="neither")
 
 
-def _interval(
-    option: str, name: str, text: str, network: DiscretizedBayesNet
-) -> tuple[float | None, float | None]:
-    """Return the ends of "2..5", None for an end that is open."""
+def _numeric_levels(levels: Sequence[Level]) -> dict[float, Level] | None:
+    """Return the levels by the numbers that they are, or None if one is no number."""
+    if any(isinstance(level, bool) for level in levels):
+        return None
+    numbers = [numbers_in([level]) if isinstance(level, str) else [level] for level in levels]
+    return (
+        {float(read[0]): level for read, level in zip(numbers, levels, strict=True) if read}
+        if all(numbers)
+        else None
+    )
+
+
+def _levels_where(
+    option: str, name: str, numbers: Mapping[float, Level], stated: str, holds: Callable[[float], bool]
+) -> set[Level]:
+    """Return the levels whose numbers satisfy a statement; it is an error if none does."""
+    levels = {level for number, level in numbers.items() if holds(number)}
+    if not levels:
+        shown = listed([f"{number:g}" for number in sorted(numbers)], 10)
+        raise GomeaBnError(
+            f"{option}: no level of '{name}' satisfies {name}{stated}; its levels are {shown}."
+        )
+    return levels
+
+
+def _interval(option: str, name: str, text: str, network: DiscretizedBayesNet) -> Any:
+    """Return the ends of "2..5", None for an end that is open, or the set of the levels that are numbers within."""
     low, dots, high = text.partition("..")
+    if (
+        name not in network.cut_points
+        and dots
+        and (numbers := _numeric_levels(network.levels[name])) is not None
+    ):
+        least, most = (
+            _number(option, name, end.strip()) if end.strip() else other
+            for end, other in ((low, -inf), (high, inf))
+        )
+        return _levels_where(option, name, numbers, f" in {text}", lambda level: least <= level <= most)
     if name not in network.cut_points or not dots or not (low.strip() or high.strip()):
         wanted = (
             f"an interval, '{name} in 2..5'"

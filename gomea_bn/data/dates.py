@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from datetime import date, time, timedelta, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.files.reading import Note
-from gomea_bn.data.frames import distinct_values, has_floats
-from gomea_bn.errors import GomeaBnError, Option, Setting
-from gomea_bn.texts import listed
+from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
+from gomea_bn.data.frames import distinct_values
+from gomea_bn.data.number_texts import typed
+from gomea_bn.errors import GomeaBnError, Setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +29,6 @@ _IN_WORDS = {
     SECONDS: "a duration such as datetime.timedelta(seconds=90)",
     HOURS: "a time of day such as 13:30",
 }
-_TIME = r"([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME)
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
-_OTHERS = (
-    (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), ("%Y/%m/%d",)),
-    (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), ("%d.%m.%Y",)),
-    (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), ("%d/%m/%Y", "%m/%d/%Y")),
-)
-
-
 # the least and the greatest number of a unit, and steps in this unit with formats that show them
 _TEXTS = {
     DAYS: (
@@ -73,60 +62,7 @@ def value_in_words(name: str) -> str:
     return "a number" if unit is None else f"a number, or {_IN_WORDS[unit]}"
 
 
-class Dated(NamedTuple):
-    """A frame with dates, times and durations as numbers.
-
-    `names` are the new names, with units, by the former name as text, and `time_zones` those of columns of dates by
-    new name.
-    """
-
-    frame: pd.DataFrame
-    names: dict[str, str]
-    time_zones: dict[str, str]
-    notes: list[Note]
-
-
-def with_dates(frame: pd.DataFrame, kinds: Mapping[str, str], how: str, few: int) -> Dated:
-    """Return a frame with dates, times and durations as numbers.
-
-    Columns of text stay text if `kinds` calls them discrete, and if they have few distinct values and `kinds` does not
-    call them continuous. `how` is "numbers", or "drop", which leaves the columns out; `few` is the largest number of
-    distinct values that are few.
-    """
-    changed: dict[int, tuple[pd.Series[Any], str]] = {}
-    time_zones: dict[str, str] = {}
-    for position, (label, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
-        if has_floats(dtype):
-            continue
-        name, series = str(label), frame.iloc[:, position]
-        if _stays_text(series, kinds.get(name), few):
-            continue
-        converted = as_numbers(series, name)
-        if converted is not None:
-            numbers, unit = converted
-            changed[position] = numbers, f"{name} [{unit}]"
-            if unit == DAYS and (zone := _time_zone(series)) is not None:
-                time_zones[changed[position][1]] = zone
-    if not changed:
-        return Dated(frame, {}, {}, [])
-    names = {str(frame.columns[position]): new_name for position, (_, new_name) in changed.items()}
-    if how == "drop":
-        remaining = [position for position in range(frame.shape[1]) if position not in changed]
-        note = Note(f"Left out columns of dates and times: {listed(map(repr, names), 10)}.")
-        return Dated(frame.iloc[:, remaining], {}, {}, [note])
-    import pandas as pd
-
-    parts = [changed[p][0] if p in changed else frame.iloc[:, p] for p in range(frame.shape[1])]
-    labels = [changed[p][1] if p in changed else label for p, label in enumerate(frame.columns)]
-    shown = listed([f"'{name}' as '{new_name}'" for name, new_name in names.items()], 5)
-    note = Note(
-        [f"Dates and times are read as numbers: {shown}; ", Option("dates", "drop"), " leaves them out."]
-    )
-    dated = pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(labels, axis=1)
-    return Dated(dated, names, time_zones, [note])
-
-
-def _time_zone(series: pd.Series[Any]) -> str | None:
+def time_zone(series: pd.Series[Any]) -> str | None:
     """Return the name of the time zone of a column of dates: UTC for several, None where a date has none."""
     import pandas as pd
     from pandas.api import types
@@ -136,12 +72,16 @@ def _time_zone(series: pd.Series[Any]) -> str | None:
     if types.is_datetime64_any_dtype(series.dtype):
         return None
     values = pd.unique(series.dropna())
-    if isinstance(values[0], str):
-        offsets = {match[4] if (match := _ISO.fullmatch(value.strip())) else None for value in values}
-        names = {offset and _offset_name(offset) for offset in offsets}
-    else:
-        zones = {getattr(value, "tzinfo", None) for value in values}
-        names = {zone and _zone_name(zone) for zone in zones}
+    zones = {getattr(value, "tzinfo", None) for value in values}
+    return _one_zone({zone and _zone_name(zone) for zone in zones})
+
+
+def zone_of_offsets(offsets: Collection[str | None]) -> str | None:
+    """Return the name of the time zone of dates with some offsets, as of `time_zone`."""
+    return _one_zone({offset and _offset_name(offset) for offset in offsets})
+
+
+def _one_zone(names: set[str | None]) -> str | None:
     if None in names:
         return None
     return names.pop() if len(names) == 1 else UTC
@@ -182,36 +122,23 @@ def in_time_zone(dates: Any, zone: Any) -> Any:
     return aware.tz_convert(UTC).tz_localize(None) if zone is None else aware.tz_convert(zone)
 
 
-def _stays_text(series: pd.Series[Any], kind: str | None, few: int) -> bool:
-    """Return whether a column is not to be looked at, because it is discrete text."""
-    from pandas.api import types
-
-    if not types.is_object_dtype(series.dtype) and not types.is_string_dtype(series.dtype):
-        return False
-    if kind is not None:
-        return kind == "discrete"
-    try:
-        return bool(series.nunique() <= few)
-    # lists and dicts cannot be compared
-    except TypeError:
-        return True
-
-
 def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
     """Return a column of dates, times or durations as numbers, and their unit; None for other columns.
 
-    Text counts as dates if every value is one, as YYYY-MM-DD, YYYY/MM/DD, DD.MM.YYYY, DD/MM/YYYY or MM/DD/YYYY (the
-    first also with a time), or a time of day, as HH:MM or HH:MM:SS. Text dates whose day and month cannot be
-    distinguished are an error.
+    Text counts as dates if every value is one of the same form, see `calendar_texts`, and whole numbers if all are such
+    as 20190110. Text dates whose day and month cannot be distinguished are an error.
     """
     import pandas as pd
     from pandas.api import types
 
     dtype = series.dtype
     if types.is_datetime64_any_dtype(dtype):
-        return _numbers(_days(series), series), DAYS
+        return column_of_numbers(_days(series), series), DAYS
     if types.is_timedelta64_dtype(dtype):
-        return _numbers(np.asarray(series.dt.total_seconds(), np.float64), series), SECONDS
+        return column_of_numbers(np.asarray(series.dt.total_seconds(), np.float64), series), SECONDS
+    if types.is_integer_dtype(dtype):
+        days = compact_days(series.dropna().to_numpy(np.int64))
+        return None if days is None else (_over_gaps(days, series), DAYS)
     if isinstance(dtype, pd.StringDtype):
         return _from_text(series, name)
     if types.is_object_dtype(dtype):
@@ -292,10 +219,10 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
     if inferred == "string":
         return _from_text(series, name)
     if inferred in ("datetime", "datetime64", "date"):
-        return _numbers(_days(pd.to_datetime(series.astype(object), utc=True)), series), DAYS
+        return column_of_numbers(_days(pd.to_datetime(series.astype(object), utc=True)), series), DAYS
     if inferred in ("timedelta", "timedelta64"):
         seconds = pd.to_timedelta(series.astype(object)).dt.total_seconds()
-        return _numbers(np.asarray(seconds, np.float64), series), SECONDS
+        return column_of_numbers(np.asarray(seconds, np.float64), series), SECONDS
     if inferred == "time":
         hours = [
             np.nan
@@ -303,55 +230,32 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
             else value.hour + value.minute / 60 + (value.second + value.microsecond / 1e6) / 3600
             for value in series.astype(object)
         ]
-        return _numbers(np.array(hours, np.float64), series), HOURS
+        return column_of_numbers(np.array(hours, np.float64), series), HOURS
     return None
 
 
 def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
     """Return a column of text as numbers if all of its values are dates or times of day."""
     codes, uniques = distinct_values(series)
-    texts = [str(value).strip() for value in uniques]
-    if not texts:
+    texts = [typed(str(value)) for value in uniques]
+    if (hours := clock_texts(texts)) is not None:
+        return column_of_numbers(np.append(hours, np.nan)[codes], series), HOURS
+    dates = calendar_texts(texts)
+    if dates is None:
         return None
-    if all(map(_CLOCK.fullmatch, texts)):
-        parts = [[float(part) for part in text.split(":")] for text in texts]
-        each = np.array([sum(part / 60**power for power, part in enumerate(time)) for time in parts])
-        unit = HOURS
-    else:
-        dates = _text_dates(texts, name)
-        if dates is None:
-            return None
-        each, unit = _days(dates), DAYS
-    numbers = np.append(each, np.nan)[codes]
-    return _numbers(numbers, series), unit
+    if dates.order == "?":
+        raise GomeaBnError(
+            f"Column '{name}' holds dates such as {texts[0]!r}, in which day and month cannot be distinguished.",
+            ["write them as YYYY-MM-DD", Setting("drop", name)],
+        )
+    return column_of_numbers(np.append(dates.values, np.nan)[codes], series), DAYS
 
 
-def _text_dates(texts: list[str], name: str) -> pd.Series[Any] | None:
-    """Return the dates that texts stand for, or None if one of them is not a date."""
-    import pandas as pd
-
-    if all(map(_ISO.fullmatch, texts)):
-        return _parsed(texts, "ISO8601")
-    for pattern, formats in _OTHERS:
-        if all(map(pattern.fullmatch, texts)):
-            dates = [parsed for parsed in (_parsed(texts, form) for form in formats) if parsed is not None]
-            if len(dates) == 2 and not dates[0].equals(dates[1]):
-                raise GomeaBnError(
-                    f"Column '{name}' holds dates such as {texts[0]!r}, in which day and month cannot be "
-                    "distinguished.",
-                    ["write them as YYYY-MM-DD", Setting("drop", name)],
-                )
-            return pd.Series(dates[0]) if dates else None
-    return None
-
-
-def _parsed(texts: list[str], form: str) -> pd.Series[Any] | None:
-    import pandas as pd
-
-    try:
-        return pd.Series(pd.to_datetime(texts, format=form, utc=True))
-    except ValueError:
-        return None
+def _over_gaps(present: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the numbers of the values that are not missing as a column over all rows."""
+    numbers = np.full(len(series), np.nan)
+    numbers[series.notna().to_numpy(bool)] = present
+    return column_of_numbers(numbers, series)
 
 
 def _days(dates: pd.Series[Any]) -> NDArray[np.float64]:
@@ -363,7 +267,7 @@ def _days(dates: pd.Series[Any]) -> NDArray[np.float64]:
     return np.asarray(days, np.float64)
 
 
-def _numbers(values: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any]:
+def column_of_numbers(values: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any]:
     """Return numbers as a column, integers if all are whole."""
     import pandas as pd
 

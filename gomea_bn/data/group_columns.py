@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.files.reading import Note
+from gomea_bn.data.selection import is_name_of_identifier
 from gomea_bn.errors import GomeaBnError, Option, Setting, row_list
 from gomea_bn.texts import counted, listed
 
@@ -179,7 +180,7 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
 
 
 def _is_name_of_unit(name: str) -> bool:
-    return bool(_UNIT_NAME.fullmatch(name) or _CAPITAL_NAME.fullmatch(name))
+    return bool(_UNIT_NAME.fullmatch(name) or _CAPITAL_NAME.fullmatch(name) or is_name_of_identifier(name))
 
 
 def _stands_in_runs(series: pd.Series[Any]) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import has_floats
-from gomea_bn.data.symbols import is_text_like, numbers_in
+from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.symbols import is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest
 from gomea_bn.texts import counted, listed
 
@@ -22,9 +23,23 @@ COLUMNS_VARIABLE = "GOMEA_BN_MAX_COLUMNS"
 _MOST_COLUMNS = 10_000
 
 _UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
-_IDENTIFIER_NAME = re.compile(
-    r"(.*[_\W])?(id|ids|uuid|guid|index|idx|key|nr|no|rownames?|unnamed: 0)", re.IGNORECASE
+# what an identifier is of, and how it may end; both together name one, with or without a mark between them
+_OWNERS = (
+    "p|pat|patient|subj|subject|usubj|case|pers|person|member|client|cust|customer|user|u|row|rec|record|sample|"
+    "specimen|study|hadm|stay|icustay|encounter|enc|visit|account|acct|order|invoice|ticket|serial|emp|employee|stud|"
+    "student|household|hh|family|fam|animal|chart|accession|participant|respondent|resp|rand|screening|trans|"
+    "transaction|doc|document|contract|policy|loan|film|article|product|item"
 )
+_ENDINGS = "id|ids|key|nr|no|num|number"
+_ALONE = (
+    "uuid|guid|index|idx|key|rownames?|unnamed: 0|mrn|ssn|nin|nhs|barcode|zip|zip_?codes?|post_?codes?|postal_?codes?|"
+    "plz|phone|phone_?(no|number)|telephone|tel|mobile|fax|record|accession|serial|iban|isbn|issn|ean|upc|sku|vin|"
+    "licen[cs]e|passport|ticket|invoice|docket|case_?control_?id"
+)
+IDENTIFIER = rf"(.*[_\W])?(id|ids|nr|no|{_ALONE}|({_OWNERS})[_\W]?({_ENDINGS}))"
+"""Pattern of names of identifiers, of any case."""
+
+_IDENTIFIER_NAME = re.compile(IDENTIFIER, re.IGNORECASE)
 _CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index|Nr|No)")
 # free text has at least so many different values per row, or words per value
 _FREE_SHARE, _FREE_WORDS = 0.5, 4
@@ -83,11 +98,10 @@ def without_identifiers(
 ) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
     """Return the frame without identifiers and free text, why each of these was left out by name, and warnings.
 
-    One warning names these columns and how to take them in, and one for every column names a text among numbers.
-    Columns in `wanted` stay whatever they hold. It is an error if no column remains.
+    A warning names these columns and how to take them in. Columns in `wanted` stay whatever they hold. It is an error
+    if no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
-    among_numbers: list[Note] = []
     dtypes = list(frame.dtypes)
     for name, position in column_positions(frame).items():
         if name in wanted or has_floats(dtypes[position]):
@@ -97,17 +111,8 @@ def without_identifiers(
         if reason is not None:
             kind = "discrete" if is_text_like(series) else "continuous"
             left_out[name] = position, reason, kind
-        if (other := text_among_numbers(series)) is not None:
-            text, number = other
-            among_numbers.append(
-                Note(
-                    f"All but {counted(number, 'cell')} of '{name}' are numbers; {text!r} is not. If it stands for a "
-                    "missing value:",
-                    [Setting("na_values", text)],
-                )
-            )
     if not left_out:
-        return frame, {}, among_numbers
+        return frame, {}, []
     reasons = {name: reason for name, (_, reason, _) in left_out.items()}
     described = listed([f"'{name}' ({reason})" for name, reason in reasons.items()], 10)
     first, (_, _, kind) = next(iter(left_out.items()))
@@ -121,7 +126,7 @@ def without_identifiers(
         raise GomeaBnError(
             f"No column of the table can be used: {described}.", [Setting("kinds", kind, first)]
         )
-    return frame.iloc[:, remaining], reasons, [*among_numbers, note]
+    return frame.iloc[:, remaining], reasons, [note]
 
 
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
@@ -149,30 +154,14 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
     if not values.is_unique:
         return None
     if types.is_integer_dtype(series.dtype):
-        is_named_so = _IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name)
+        is_named_so = is_name_of_identifier(name)
         return "a different number in every row, under the name of an identifier" if is_named_so else None
     return None if numbers_in(list(values)) else "a different text in every row"
 
 
-def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
-    """Return the commonest text that is no number, and the number of such cells; None unless most cells are numbers."""
-    from pandas.api import types
-
-    if not is_text_like(series):
-        return None
-    values = series.dropna()
-    if types.infer_dtype(values, skipna=True) != "string":
-        return None
-    counts = values.value_counts()
-    commonest, number = None, 0
-    for text, n_cells in zip(counts.index, counts.tolist(), strict=True):
-        if numbers_in([text]) is None and numbers_in([text], ",") is None:
-            commonest = text.strip() if commonest is None else commonest
-            number += n_cells
-            # of columns of texts a few say enough
-            if 2 * number >= len(values):
-                return None
-    return None if commonest is None else (commonest, number)
+def is_name_of_identifier(name: str) -> bool:
+    """Return whether a column has the name of one that identifies rows, persons or things."""
+    return bool(_IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name))
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

@@ -1,8 +1,7 @@
-"""Texts in the cells of a frame that stand for numbers, or, such as "NA" and "?", for missing values."""
+"""Texts in the cells of a frame that stand for missing values, such as "NA" and "?"."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,62 +11,12 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import check_texts
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import distinct_values, has_floats
+from gomea_bn.data.number_texts import numbers_in
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
-_INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
-_WHOLE = re.compile(rf"{_SIGN}\d+")
-
-CODE = r"0\d+"
-"""Pattern of digits with a leading zero, as postal codes have: a number would lose the zero."""
-
-_CODE = re.compile(CODE)
-
-
-def _number_patterns(decimal: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a plain number, and of one with marked groups of three digits."""
-    mark, group = re.escape(decimal), re.escape("," if decimal == "." else ".")
-    plain = re.compile(rf"{_SIGN}(\d+({mark}\d*)?|{mark}\d+){_EXPONENT}")
-    grouped = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}({group}\d{{3}})+({mark}\d*)?")
-    return plain, grouped
-
-
-_PATTERNS = {decimal: _number_patterns(decimal) for decimal in (".", ",")}
-
-
-def is_number(text: str, decimal: str = ".") -> bool:
-    """Return whether a text is a number with this decimal mark, perhaps with groups of three digits; `CODE` is none."""
-    plain, grouped = _PATTERNS[decimal]
-    return not _CODE.fullmatch(text) and bool(
-        plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text)
-    )
-
-
-def written_with(texts: Sequence[str], marks: str = ".,") -> str:
-    """Return those of some decimal marks with which all texts are numbers: "", ".", "," or ".,"."""
-    return "".join(decimal for decimal in marks if all(is_number(text.strip(), decimal) for text in texts))
-
-
-def numbers_in(texts: Sequence[str], decimal: str = ".") -> list[int] | list[float] | None:
-    """Return the numbers that the texts stand for, integers if all are whole, or None if one is not a number.
-
-    Outer blanks are ignored. The other mark than `decimal` may separate groups of three digits.
-    """
-    stripped = [text.strip() for text in texts]
-    if not stripped or not all(is_number(text, decimal) for text in stripped):
-        return None
-    group = "," if decimal == "." else "."
-    plain = [text.replace(group, "").replace(decimal, ".") for text in stripped]
-    if all(_WHOLE.fullmatch(text) for text in plain):
-        whole = [int(text) for text in plain]
-        if max(map(abs, whole)) < 2**63:
-            return whole
-    return [float(text) for text in plain]
-
 
 WORDS = frozenset(
     (
@@ -81,28 +30,41 @@ WORDS = frozenset(
 MARKS = frozenset(("*", "-", "--", ".", "..", "..."))
 """Texts that are missing values where all other values of the column hold a letter or a digit."""
 
+USUAL = "usual"
+"""Symbol that stands for `WORDS` and `MARKS` in a list of symbols of missing values."""
+
+# first rows that show how numbers are written
+_FEW_ROWS = 100
 _TRUTH = {"true": True, "false": False}
 
 
 def without_symbols(
-    frame: pd.DataFrame, na_values: Sequence[str | float] | None, decimal: str = "."
+    frame: pd.DataFrame,
+    na_values: Sequence[str | float] | None,
+    decimal: str = ".",
+    *,
+    of_text: bool = False,
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return a frame whose symbols of missing values are missing values, notes and warnings.
 
-    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these. `na_values`
-    are the symbols, as texts or numbers; None stands for `WORDS` and `MARKS`. A note is about columns that are numbers
-    without their symbols, a warning about those that remain text.
+    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these; without
+    symbols only if the source is `of_text`, where no column is meant to be text. `na_values` are the symbols, as texts
+    or numbers; None stands for `WORDS` and `MARKS`, as does `USUAL` among others. A note is about columns that are
+    numbers without their symbols, a warning about those that remain text.
     """
     changed: dict[int, Any] = {}
     numeric: list[str] = []
     textual: list[str] = []
+    marked: list[str] = []
     for position, dtype in enumerate(frame.dtypes):
         if has_floats(dtype) and not na_values:
             continue
         series = frame.iloc[:, position]
-        cleaned, symbols = _cleaned(series, na_values, decimal)
-        if symbols:
+        cleaned, symbols = _cleaned(series, na_values, decimal, of_text=of_text)
+        if cleaned is not series:
             changed[position] = cleaned
+            marked += _marked(series, cleaned, str(frame.columns[position]))
+        if symbols:
             counts = ", ".join(f"{count} {symbol!r}" for symbol, count in symbols.items())
             (textual if is_text_like(cleaned) else numeric).append(f"'{frame.columns[position]}' ({counts})")
     if not changed:
@@ -112,9 +74,36 @@ def without_symbols(
     parts = [changed.get(position, frame.iloc[:, position]) for position in range(frame.shape[1])]
     cleaned_frame = pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(frame.columns, axis=1)
     if na_values is not None:
-        return cleaned_frame, [_note(numeric + textual)], []
+        numeric, textual = numeric + textual, []
     notes = [_note(numeric)] if numeric else []
+    if marked:
+        notes.append(
+            Note(f"Numbers are written with marks of thousands or of typography: {listed(marked, 5)}.")
+        )
     return cleaned_frame, notes, [_note(textual)] if textual else []
+
+
+def _marked(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> list[str]:
+    """Return the name of a column, with an example, if its numbers are not written as Python writes them."""
+    import pandas as pd
+    from pandas.api import types
+
+    if (
+        is_text_like(numbers)
+        or not types.is_numeric_dtype(numbers.dtype)
+        or types.is_bool_dtype(numbers.dtype)
+    ):
+        return []
+    for text, number in zip(texts.iloc[:_FEW_ROWS], numbers.iloc[:_FEW_ROWS], strict=True):
+        if isinstance(text, str) and not pd.isna(number):
+            plain = text.strip().replace(",", ".", 1) if text.count(",") == 1 and "." not in text else text
+            try:
+                if float(plain) == number:
+                    continue
+            except (TypeError, ValueError):
+                pass
+            return [f"'{name}' (such as {text.strip()!r} for {number:.15g})"]
+    return []
 
 
 def _note(columns: Sequence[str]) -> Note:
@@ -136,13 +125,13 @@ def is_text_like(series: pd.Series[Any]) -> bool:
 
 
 def _cleaned(
-    series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str
+    series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str, *, of_text: bool
 ) -> tuple[pd.Series[Any], dict[str, int]]:
     """Return a column without its symbols, and the number of cells with each of them."""
     import pandas as pd
 
     if is_text_like(series):
-        return _cleaned_text(series, na_values, decimal)
+        return _cleaned_text(series, na_values, decimal, of_text=of_text)
     if not na_values:
         return series, {}
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -165,7 +154,7 @@ def _numbers_among(values: Sequence[str | float]) -> list[float]:
 
 
 def _cleaned_text(
-    series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str
+    series: pd.Series[Any], na_values: Sequence[str | float] | None, decimal: str, *, of_text: bool
 ) -> tuple[pd.Series[Any], dict[str, int]]:
     """Return a column of text, or of mixed objects, without its symbols, and the number of cells with each."""
     try:
@@ -176,8 +165,13 @@ def _cleaned_text(
     distinct = list(uniques)
     check_texts(distinct, str(series.name))
     is_symbol = symbols_among(distinct, na_values)
-    if not is_symbol.any() or is_symbol.all():
+    if is_symbol.all():
         return series, {}
+    if not is_symbol.any():
+        is_number = (
+            of_text and all(isinstance(value, str) for value in distinct) and numbers_in(distinct, decimal)
+        )
+        return (from_distinct(series, codes, distinct, decimal) if is_number else series), {}
     cells = np.bincount(codes[codes >= 0], minlength=len(distinct))
     counts = {str(distinct[i]): int(cells[i]) for i in np.flatnonzero(is_symbol)}
     values = [None if symbol else value for value, symbol in zip(distinct, is_symbol)]
@@ -192,6 +186,9 @@ def symbols_among(
     `MARKS` do so by the other values of the column, or in any case with `has_marks`.
     """
     stripped = [value.strip() if isinstance(value, str) else None for value in distinct]
+    if na_values is not None and USUAL in na_values:
+        further = [value for value in na_values if value != USUAL]
+        return symbols_among(distinct, None, has_marks=has_marks) | symbols_among(distinct, further)
     if na_values is not None:
         texts = {str(value).strip() for value in na_values}
         numbers = set(_numbers_among(na_values))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,12 +30,12 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.columns import (
     Column as Column,
 )
-from gomea_bn.data.dates import with_dates
-from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
+from gomea_bn.data.files.separated import names_that_are_data
 from gomea_bn.data.files.table_files import Loaded, load
+from gomea_bn.data.forms import check_form_names, with_forms
 from gomea_bn.data.group_columns import doubts_about_groups, group_codes
 from gomea_bn.data.selection import without_identifiers
-from gomea_bn.data.symbols import is_number
 from gomea_bn.errors import (
     GomeaBnError,
     Option,
@@ -43,7 +44,9 @@ from gomea_bn.errors import (
     check_integer,
     give_warning,
     nearest,
+    raise_all,
     row_list,
+    wrong_option,
 )
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads
@@ -253,9 +256,11 @@ def read_table(
     columns: Iterable[str] | None = None,
     drop: Iterable[str] | None = None,
     sheet: str | int | None = None,
-    header: str = "first-line",
+    header: str | None = None,
     dates: str = "numbers",
+    forms: Mapping[str, str] | None = None,
     groups: str | None = None,
+    reading: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Table:
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
@@ -295,12 +300,13 @@ def read_table(
         Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
         more). By default it is detected.
     decimal : {".", ","}, optional
-        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected, and
-        must be given if numbers such as 275.089 may be read in two ways.
+        Decimal mark of numbers in text; the other mark may separate groups of three digits. By default it is detected,
+        and must be given if numbers such as 275.089 may be read in two ways.
     encoding : str, optional
         Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
     na_values : str, float or list of these, optional
-        All texts and numbers that stand for missing values; empty cells always do. By default the usual symbols: NA,
+        All texts and numbers that stand for missing values; empty cells always do, and "usual" stands for the usual
+        symbols. By default the usual symbols: NA,
         N/A, NaN, null, None, ? and the errors of spreadsheets; and the marks *, -, --, ., .. and ... where all other
         values of the column hold a letter or a digit. An empty list stands for none.
     columns : list of str, optional
@@ -309,15 +315,25 @@ def read_table(
         Columns to leave out.
     sheet : str or int, optional
         Sheet of a spreadsheet, by name or by position, counted from 0. By default the first that has cells.
-    header : {"first-line", "none"}
-        Whether the first line of a file holds the column names; without names they are x0, x1, ...
+    header : {"first-line", "none"}, optional
+        Whether the first line of a file holds the column names; without names they are x0, x1, ... By default it does
+        unless at least half of its fields could be values of their columns.
     dates : {"numbers", "drop"}
         Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01 in
         UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
         that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
+    forms : mapping of str to str, optional
+        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %), "date",
+        "date day-month" and "date month-day" for the order of digits, "time", or "text", which stays as it is. By
+        default a column of more than 10 different texts is read as numbers, dates or times if all of them are such, and
+        a note says how; plain numbers in frames stay text. A text below a limit, such as "<0.006" or "trace", is read
+        as half the limit, and one above it, such as ">90", as the limit, with a warning.
     groups : str, optional
         Column that names the group of every row, such as a person or a site; see `BayesNetLearner`. It is no variable
         of the table, unless `kinds` names it.
+    reading : path or mapping, optional
+        JSON file of these options by name, as ``gomea-bn check --write`` writes it, or their mapping. Arguments that
+        are given replace those of the file.
 
     Returns
     -------
@@ -348,14 +364,31 @@ def read_table(
         sheet=sheet,
         header=header,
         dates=dates,
+        forms=forms,
     )
-    return table_of(
-        load(source, options, groups=groups),
-        kinds=kinds,
-        missing=missing,
-        max_levels=max_levels,
-        min_rows=min_rows,
-    )
+    of_table: dict[str, Any] = {"kinds": kinds, "missing": missing, "max_levels": max_levels}
+    if reading is not None:
+        in_file = dict(reading if isinstance(reading, Mapping) else reading_file(reading))
+        options, of_table = _over_file(options, of_table, in_file)
+    return table_of(load(source, options, groups=groups), **of_table, min_rows=min_rows)
+
+
+def _over_file(
+    options: ReadingOptions, of_table: dict[str, Any], in_file: dict[str, Any]
+) -> tuple[ReadingOptions, dict[str, Any]]:
+    """Return options of `read_table` where those of a file stand for what was not given."""
+    defaults = {"kinds": None, "missing": "error", "max_levels": 50}
+    whole = {
+        name: in_file.get(name, value) if value == defaults[name] else value
+        for name, value in of_table.items()
+    }
+    for name in OF_TABLE:
+        in_file.pop(name, None)
+    known = {option.name for option in fields(ReadingOptions)}
+    for name in in_file:
+        if name not in known:
+            raise wrong_option("reading", f"has {name!r:.80}, which is no option of read_table.")
+    return ReadingOptions.of(**{**in_file, **options.given}), whole
 
 
 def table_of(
@@ -386,23 +419,29 @@ def table_of(
         )
         if loaded.groups not in overrides:
             frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
-    frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
-    wanted = {*overrides, *(options.columns or ()), *new_names.values()}
-    frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
-    overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
+    check_form_names(options.forms, names)
+    formed = with_forms(
+        frame, overrides, options.forms, dates=options.dates, decimal=loaded.decimal, few=FEW_VALUES
+    )
+    wanted = {*overrides, *options.forms, *(options.columns or ()), *formed.names.values()}
+    frame, left_out, doubts = without_identifiers(formed.frame, wanted, max_levels)
+    overrides = {formed.names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
     if not names:
+        raise_all(formed.problems)
         raise GomeaBnError(
             "No column of the table is left: all hold dates, identifiers or free text.",
             ["name columns to keep"],
         )
     # before the columns are read, since what they say may explain an error
-    for note in (*loaded.warnings, *doubts, *unnamed):
+    for note in (*loaded.warnings, *formed.doubts, *doubts, *unnamed):
         give_warning(note)
-    columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
+    columns, dropped = _read_columns(
+        frame, names, overrides, missing, max_levels, min_rows, loaded.weights, formed.problems
+    )
     columns = tuple(
-        replace(column, time_zone=time_zones[column.name])
-        if column.is_continuous and column.name in time_zones
+        replace(column, time_zone=formed.time_zones[column.name])
+        if column.is_continuous and column.name in formed.time_zones
         else column
         for column in columns
     )
@@ -410,8 +449,8 @@ def table_of(
         columns,
         len(frame) - len(dropped),
         dropped,
-        notes=(*loaded.notes, *notes),
-        reading=options,
+        notes=(*loaded.notes, *formed.notes),
+        reading=replace(options, forms={**formed.forms, **options.forms}),
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )
@@ -429,25 +468,39 @@ def _read_columns(
     max_levels: int,
     min_rows: int,
     weights: pd.Series[Any] | None,
+    problems: Sequence[GomeaBnError],
 ) -> tuple[tuple[Column, ...], tuple[int, ...]]:
     """Return the columns of a frame with their kinds decided, and the rows that `missing` drops.
 
-    Rows need their weight also where missing values are kept.
+    Rows need their weight also where missing values are kept. All problems of the columns are raised together, after
+    those that were found before.
     """
-    series = [frame.iloc[:, position] for position in range(len(names))]
-    storages = [storage(values, name) for values, name in zip(series, names)]
+    series, storages, refused = [], [], []
+    for position, name in enumerate(names):
+        try:
+            storages.append(storage(frame.iloc[:, position], name))
+            series.append(frame.iloc[:, position])
+        except GomeaBnError as error:
+            refused.append(error)
+    if refused:
+        # no column can be looked at next to one of an unknown type
+        raise_all([*refused, *problems])
+    problems = list(problems)
     gaps = dict(zip(names, gaps_of(series, storages)))
     empty = _empty_columns(gaps, series)
     for name in empty:
         gaps[name] = np.zeros(len(frame), np.bool_)
-    if missing == "keep":
-        refuse_infinite(gaps, series)
     of_weights = {}
     if weights is not None:
         name = str(weights.name)
         of_weights = {name: is_missing(weights, storage(weights, name))}
-    if missing != "drop":
-        refuse_gaps((gaps if missing == "error" else {}) | of_weights)
+    try:
+        if missing == "keep":
+            refuse_infinite(gaps, series)
+        if missing != "drop":
+            refuse_gaps((gaps if missing == "error" else {}) | of_weights)
+    except GomeaBnError as error:
+        problems.append(error)
     incomplete = np.zeros(len(frame), np.bool_)
     for is_gap in (*gaps.values(), *of_weights.values()):
         if is_gap.any():
@@ -455,13 +508,16 @@ def _read_columns(
     dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)
     _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
 
-    def column_at(position: int) -> Column:
+    def column_at(position: int) -> Column | GomeaBnError:
         name = names[position]
         if name in empty:
             return empty_column(name, len(frame) - dropped.size)
         excluded = incomplete if missing == "drop" else gaps[name]
         observed = series[position].iloc[np.flatnonzero(~excluded)] if excluded.any() else series[position]
-        column = decided_column(observed, name, storages[position], kinds.get(name), max_levels)
+        try:
+            column = decided_column(observed, name, storages[position], kinds.get(name), max_levels)
+        except GomeaBnError as error:
+            return error
         if missing == "keep":
             column = with_missing(column, gaps[name])
         # the first question, which counts them, is asked by this thread
@@ -469,7 +525,8 @@ def _read_columns(
         return column
 
     columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > ROWS_WORTH_THREADS else 1)
-    return tuple(columns), tuple(dropped.tolist())
+    raise_all([*problems, *(column for column in columns if isinstance(column, GomeaBnError))])
+    return tuple(column for column in columns if isinstance(column, Column)), tuple(dropped.tolist())
 
 
 def _empty_columns(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.Series[Any]]) -> set[str]:
@@ -618,30 +675,19 @@ def _all_differ(numbers: NDArray[np.uint64] | NDArray[np.float64]) -> bool:
 
 def _data_as_names(table: Table) -> Note | None:
     """Return a warning if at least half of the names, and two, could be values of their columns."""
-    names = table.names
-    if all(name.lstrip("+-").isdigit() for name in names):
-        numbers = [int(name) for name in names]
-        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            return None
-    suspicious = [column.name for column in table.columns if _could_be_value(column)]
-    if len(suspicious) < 2 or 2 * len(suspicious) < len(names):
+    suspicious = names_that_are_data(
+        table.names, table.take(np.arange(min(table.n_rows, _FEW_ROWS))).to_frame()
+    )
+    if not suspicious:
         return None
     return Note(
         [
-            f"{len(suspicious)} of {len(names)} column names look like data: {listed(map(repr, suspicious), 5)}. If "
-            "the first line of the file is a row, read it with ",
+            f"{len(suspicious)} of {len(table.names)} column names look like data: "
+            f"{listed(map(repr, suspicious), 5)}. If the first line of the file is a row, read it with ",
             Option("header", "none"),
             ".",
         ]
     )
-
-
-def _could_be_value(column: Column) -> bool:
-    """Return whether the name of a column is a number among numbers, or one of its levels."""
-    if column.levels is None:
-        return is_number(column.name)
-    numeric = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
-    return is_number(column.name) if numeric else column.name in column.levels
 
 
 def _few_values(table: Table) -> Note | None:

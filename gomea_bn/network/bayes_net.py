@@ -1427,8 +1427,9 @@ class DiscretizedBayesNet(Immutable):
         Returns
         -------
         DataFrame
-            A copy. A continuous column with missing cells becomes float64, or int64 if its values are integers and
-            "mean" does not fill it. A column of dates becomes datetime64.
+            A copy. A continuous column with missing cells keeps a nullable type of pandas or Arrow and the type of
+            short floats; another one becomes float64, or int64 if its values are integers and "mean" does not fill it.
+            A column of dates becomes datetime64.
             A column that had no value at all where the network was learned has the text "(empty)" in its missing cells.
 
         Raises

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, code_of_number
 from gomea_bn.data.dates import source_name, unit_of
 from gomea_bn.data.frames import distinct_values, has_floats, plain
-from gomea_bn.data.symbols import from_distinct, is_text_like, numbers_in, symbols_among
+from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.symbols import from_distinct, is_text_like, symbols_among
 from gomea_bn.errors import check_choice, give_warning
 from gomea_bn.lazy import pd
 from gomea_bn.network.recorded import NetworkLike

@@ -69,7 +69,9 @@ _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", r
 _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
+        "data.calendar_texts",
         "data.dates",
+        "data.number_texts",
         "errors",
         "problems.cuts.policies",
         "problems.cuts.shape",

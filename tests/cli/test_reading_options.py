@@ -67,7 +67,7 @@ def test_messages_name_options_as_on_the_command_line(european):
 def test_a_symbol_that_ends_in_a_full_stop_is_quoted(tmp_path):
     path = tmp_path / "rents.csv"
     path.write_text("rent,own\n" + "".join(f"{300 + k}.25,{k % 2}\n" for k in range(20)) + "k.A.,1\n")
-    message = "'k.A.' is not. If it stands for a missing value: give --na-values 'k.A.'."
+    message = "(1 'k.A.' are not). If these texts stand for missing values: give --na-values 'usual,k.A.'."
     assert message in ok("learn", path, *QUICK).stderr
 
 

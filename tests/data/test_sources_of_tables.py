@@ -320,3 +320,26 @@ def test_text_dates_with_few_values_stay_text():
     as_days = read_table(rows, kinds={"wave": "continuous"})
     assert as_days.names == ("wave [days since 1970-01-01]", "y")
     assert set(as_days.columns[0].values) == {18262.0, 18628.0}
+
+
+def test_labels_of_stata_are_levels(tmp_path):
+    rows = pd.DataFrame(
+        {
+            "x": np.arange(24) / 7,
+            "town": pd.Categorical(["Köln", "Bonn"] * 12),
+            "n": pd.array([None, *range(23)], "Int16"),
+        }
+    )
+    rows.to_stata(tmp_path / "a.dta", write_index=False, version=118)
+    table = read_table(tmp_path / "a.dta", missing="keep")
+    assert [column.levels for column in table.columns] == [None, ("Bonn", "Köln"), None]
+    assert not table.columns[1].ordered
+    assert table.columns[2].n_missing == 1
+    assert table.columns[0].values.tolist() == rows["x"].tolist()
+
+
+@pytest.mark.parametrize("ending", [".dta", ".sas7bdat", ".xpt"])
+def test_files_of_statistics_that_are_none_are_named(ending, tmp_path):
+    (tmp_path / f"a{ending}").write_bytes(b"junk" * 100)
+    with pytest.raises(GomeaBnError, match=f"is not a readable {ending} file"):
+        read_table(tmp_path / f"a{ending}")

@@ -279,14 +279,12 @@ def test_a_number_among_other_names_is_a_name(tmp_path):
         ("a.csv", b"\n\n", ["is empty"]),
         ("a.csv", bytes(range(256)) * 9, ["not UTF-8 text"]),
         ("a.csv", "a,\u00e9\n1,2\n".encode("latin-1"), ["not UTF-8 text"]),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16-le"), ["UTF-16", "utf-16-le"]),
+        ("a.csv", "a,\u4e2d\n1,\u4e2d\n".encode("utf-16-le") + b"\0", ["UTF-16", "utf-16-le"]),
         ("a.csv", b"a,b\n" + b"1,2\n" * 12 + b"1,2,3\n", ["ragged", "line 14"]),
         ("a.csv", b"a,b\n" + b"1,2,3\n" * 12, ["ragged", "2 column names"]),
         ("a.csv", b"a,b\n" + b"1,2\n2,4\n" * 6 + b"1\n", ["'b' has 1 missing", "row 12"]),
         ("a.csv", b'a,b\n1,"2\n', ["unclosed quote"]),
         ("a.csv", b"a,a\n1,2\n", ["'a' occurs more than once", "0 and 1"]),
-        ("a.csv", b",a\n0,2\n", ["no name for column 0", "index"]),
-        ("a.csv", b"1.5,2.5\n0,2\n", ["no column names"]),
         ("a.csv", b"a,b,a\n1,2,3\n", ["'a' occurs more than once", "0 and 2"]),
         ("a.csv", b"a;b\n0;2;3\n", ["only one column", "sep"]),
         ("a.csv.gz", b"\x1f\x8b\x08\x00junk", ["cannot be read"]),
@@ -465,7 +463,9 @@ def test_a_negative_zero_is_zero():
 def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
     rents = [f"{300 + k / 4:.2f}" for k in range(90)] + ["k.A."] * 20 + ["n/b"]
     frame = pd.DataFrame({"rent": rents, "x": np.linspace(0, 1, 111)})
-    with pytest.warns(match="All but 21 cells of 'rent' are numbers; 'k.A.' is not.*na_values=\"k.A.\""):
+    with pytest.warns(
+        match=r"All but 21 cells of 'rent' are numbers \(20 'k.A.', 1 'n/b' are not\).*=\['usual', 'k.A.', 'n/b'\]"
+    ):
         table = read_table(frame)
     assert table.names == ("x",)
     assert read_table(frame, na_values=["k.A.", "n/b"], missing="keep").names == ("rent", "x")
@@ -476,7 +476,7 @@ def test_text_among_numbers_is_named_before_the_error_that_it_causes(tmp_path):
     path = tmp_path / "rents.csv"
     path.write_text("rent;x\n" + "\n".join(f"{rent};{k % 7}" for k, rent in enumerate(rents)) + "\n")
     with (
-        pytest.warns(match="All but 20 cells of 'rent' are numbers; 'k.A.' is not"),
+        pytest.warns(match=r"All but 20 cells of 'rent' are numbers \(20 'k.A.' are not\)"),
         pytest.raises(GomeaBnError, match="at most 50 levels"),
     ):
         read_table(path)

@@ -142,8 +142,7 @@ UGLY_FILES = {
     "no column names": UglyFile(
         "a.csv",
         lambda: _text(clean_table()[["Größe"]].assign(b=range(0, 2 * N_ROWS, 2)), header=False).encode(),
-        'header="none"',
-        {"header": "none"},
+        options={"header": "none"},
     ),
     "row index without a name": UglyFile(
         "a.csv", lambda: _text(clean_table(), index=True).encode(), left_out="column 0 (a running number)"
@@ -173,7 +172,7 @@ UGLY_FILES = {
     "ambiguous dates": UglyFile("a.csv", _with_ambiguous_dates, 'drop="day"', {"drop": "day"}),
     "empty columns and lines": UglyFile("a.csv", _with_empty_parts, left_out="column 4 (empty)"),
     "a title above the names": UglyFile(
-        "a.csv", lambda: b"Report of 2021\n" + _text(clean_table()).encode(), "Remove the lines above"
+        "a.csv", lambda: b"Report of 2021\n" + _text(clean_table()).encode(), left_out="'Report of 2021'"
     ),
     "two columns of one name": UglyFile(
         "a.csv", lambda: _text(clean_table()).replace("income", "town").encode(), "Rename one of them"

@@ -183,3 +183,23 @@ def test_the_step_divides_all_differences(places, decimals, factor):
 def test_real_numbers_have_no_step():
     assert measuring_step(np.random.default_rng(0).random(20)) is None
     assert measuring_step(np.array([1e300, 2e300])) is None
+
+
+@pytest.mark.parametrize("stored", ["Int16", "Int64", "float32", "Float64", "int64[pyarrow]"])
+def test_filled_columns_are_stored_as_they_came(stored):
+    pytest.importorskip("pyarrow")
+    rows = frame()[["age", "weight"]]
+    network = DiscretizedBayesNet.from_table(
+        read_table(rows), [("age", "weight")], {"age": [40], "weight": [70.25]}
+    )
+    given = rows.assign(age=rows["age"].astype(stored))
+    given.loc[[3, 5], "age"] = pd.NA if stored != "float32" else np.nan
+    filled = network.impute(given, random_state=0)
+    assert filled["age"].dtype == given["age"].dtype
+    assert filled["age"].notna().all()
+    others = given.index.difference([3, 5])
+    assert filled["age"][others].astype(float).tolist() == rows["age"][others].tolist()
+    assert (
+        network.impute(given, how="mean")["age"].astype(float)[others].tolist()
+        == rows["age"][others].tolist()
+    )

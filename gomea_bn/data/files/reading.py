@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from math import isinf
 from typing import Any
 
@@ -14,14 +15,21 @@ from gomea_bn.errors import (
     check_choice,
     check_integer,
     is_real,
+    mapping_in,
+    nearest,
     wrong_option,
 )
+from gomea_bn.runtime.files import file_text, load_json
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
 
 SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
 """Names for separators that are hard to type."""
+
+TEXT, NUMBER, DATE, TIME_OF_DAY = "text", "number", "date", "time"
+FORMS = (TEXT, NUMBER, f"{NUMBER} in UNIT", DATE, f"{DATE} day-month", f"{DATE} month-day", TIME_OF_DAY)
+"""Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %."""
 
 HEADERS = ("first-line", "none")
 _DATES = ("numbers", "drop")
@@ -44,8 +52,9 @@ class ReadingOptions:
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     sheet: str | int | None = None
-    header: str = "first-line"
+    header: str | None = None
     dates: str = "numbers"
+    forms: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **options: Any) -> ReadingOptions:
@@ -53,8 +62,9 @@ class ReadingOptions:
         for name in ("na_values", "columns", "drop"):
             if options.get(name) is not None:
                 options[name] = _several(name, options[name])
-        if options.get("drop", ()) is None:
-            del options["drop"]
+        for name in ("drop", "forms"):
+            if options.get(name, ()) is None:
+                del options[name]
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -64,7 +74,7 @@ class ReadingOptions:
             names = ", ".join(map(repr, SEPARATOR_NAMES))
             raise wrong_option("sep", f"must be one character or one of {names}, got {self.sep!r:.80}.")
         check_choice("decimal", self.decimal, (".", ","), optional=True)
-        check_choice("header", self.header, HEADERS)
+        check_choice("header", self.header, HEADERS, optional=True)
         check_choice("dates", self.dates, _DATES)
         if separator is not None and separator == self.decimal:
             raise GomeaBnError(
@@ -84,6 +94,16 @@ class ReadingOptions:
             for value in getattr(self, name) or ():
                 if not isinstance(value, str):
                     raise GomeaBnError([Option(name), f" must hold names of columns, got {value!r:.80}."])
+        forms = mapping_in("forms", self.forms, "names of columns")
+        for name, form in forms.items():
+            is_unit = (
+                isinstance(form, str)
+                and form.startswith(f"{NUMBER} in ")
+                and form.removeprefix(f"{NUMBER} in ").strip()
+            )
+            if not is_unit:
+                check_choice(f"forms['{name}']", form, FORMS)
+        object.__setattr__(self, "forms", {str(name): form for name, form in forms.items()})
         for value in self.na_values or ():
             if not isinstance(value, str) and not is_real(value):
                 raise GomeaBnError([Option("na_values"), f" must hold texts and numbers, got {value!r:.80}."])
@@ -98,7 +118,7 @@ class ReadingOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
-        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
         given = {name: value for name, value in options.items() if value != getattr(_DEFAULTS, name)}
         for name, parts in given.items():
             if isinstance(parts, tuple):
@@ -106,6 +126,33 @@ class ReadingOptions:
                 plain = [str(part) if isinstance(part, float) and isinf(part) else part for part in parts]
                 given[name] = [part for part in plain if part == part]
         return given
+
+
+OF_TABLE = ("kinds", "missing", "max_levels")
+"""Options in a file of options for reading that `gomea_bn.read_table` has besides those of `ReadingOptions`."""
+
+
+def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:
+    """Return the options for reading tables in a JSON file, by their names in Python.
+
+    The file holds one object, which may also have those of `OF_TABLE` that `others` names. Raises `GomeaBnError` for
+    other content.
+    """
+    text = file_text(path, "options for reading")
+    where = f"file '{os.fspath(path)}'"
+    options = load_json(text, f"'{os.fspath(path)}'")
+    if not isinstance(options, dict):
+        raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
+    names = [*(option.name for option in fields(ReadingOptions)), *others]
+    for name in options:
+        if name not in names:
+            raise GomeaBnError(
+                f"{where} has {name!r}, which is none of {', '.join(names)}.{nearest(name, names)}"
+            )
+    kinds = options.get("kinds", {})
+    if not isinstance(kinds, dict) or not all(kind in ("continuous", "discrete") for kind in kinds.values()):
+        raise GomeaBnError(f"{where}: kinds must map columns to continuous or discrete, got {kinds!r:.80}.")
+    return options
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:

@@ -7,24 +7,16 @@ import mmap
 import re
 import warnings
 from collections.abc import Sequence, Set
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
-from gomea_bn.data.frames import column_names, distinct_values
+from gomea_bn.data.frames import column_names
+from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
 from gomea_bn.data.selection import check_column_count, identifier_reason
-from gomea_bn.data.symbols import (
-    CODE,
-    MARKS,
-    WORDS,
-    from_distinct,
-    is_number,
-    is_text_like,
-    numbers_in,
-    written_with,
-)
+from gomea_bn.data.symbols import MARKS, WORDS, is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import counted, listed
 
@@ -35,6 +27,17 @@ _SAMPLE_LINES = 200
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # splits no line: the ASCII character that separates units
 _NO_SEPARATOR = "\x1f"
+# as Excel writes the separator
+_NAMED = re.compile(r"\ufeff?sep=(.)\s*$", re.IGNORECASE)
+_COMMENTS = ("#", "%")
+# lines that may stand above the names of the columns
+_MOST_ABOVE = 30
+# rows among whose values a name is looked for
+_FEW_ROWS = 5_000
+_TOTAL = re.compile(
+    r"(grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all",
+    re.IGNORECASE,
+)
 _SYMBOLS = WORDS | MARKS
 # a zero and another digit where a field may begin
 _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
@@ -42,48 +45,78 @@ _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
 
 def read_separated(
     path: str, usual: str | None, options: ReadingOptions, *, plain: bool
-) -> tuple[pd.DataFrame, str, list[Note], list[Note]]:
-    """Return the table in a text file, its decimal mark, notes and warnings.
+) -> tuple[pd.DataFrame, str | None, list[Note], list[Note]]:
+    """Return the table in a text file, its decimal mark if a column tells it, notes and warnings.
 
     `usual` is the separator that the ending of the file name stands for. `plain` says that the file is not compressed.
-    Separator, decimal mark and encoding are detected where they are not given; it is an error if they are ambiguous.
+    Separator, decimal mark, encoding and lines above the table are detected where they are not given; it is an error if
+    they are ambiguous.
     """
     encoding = options.encoding or _encoding(path, plain=plain)
-    lines, n_blank = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    all_lines = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    n_above, lines, named = _after_first_lines(all_lines, usual, options)
     if not lines:
         raise GomeaBnError(f"File '{path}' is empty.")
     notes: list[Note] = []
-    separator = options.separator or _separator(path, lines, usual)
+    doubts: list[Note] = []
+    if above := [line.strip() for line in all_lines[:n_above] if line.strip() and not _NAMED.match(line)]:
+        said = listed([repr(line[:60]) for line in above], 3)
+        doubts.append(Note(f"Left out {counted(len(above), 'line')} above the table in '{path}': {said}."))
+    separator = options.separator or named or _separator(path, lines, usual)
     if separator not in (usual, options.separator):
         notes.append(
             Note(
                 [f"Fields are separated by {_shown(separator)}; ", Option("sep"), " sets another separator."]
             )
         )
-    names = _names(path, lines, separator, options)
+    names, n_header = _names(path, lines, separator, options)
+    if n_header == 2:
+        notes.append(Note(f"Names of columns are those of two lines, such as {names[-1]!r}."))
     parts = {
         "sep": r"\s+" if separator == " " else separator,
         "encoding": encoding,
         # a blank line is a missing cell of one column, and no row of several
         "skip_blank_lines": len(names) > 1,
-        "skipinitialspace": len(names) == 1,
-        "skiprows": n_blank if options.header == "first-line" else 0,
+        "skipinitialspace": len(names) == 1 or _have_blanks(lines, separator),
+        # blank lines are rows of one column
+        "skiprows": (n_above + n_header - (n_header == 1))
+        if n_header or any(map(str.strip, all_lines[:n_above]))
+        else 0,
+        "header": 0 if n_header == 1 else None,
     }
     decimal = options.decimal or "."
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
     def parsed(**more: Any) -> pd.DataFrame:
-        frame: pd.DataFrame = _reading(
-            path, encoding, lambda: _parsed(path, names, options, {**parts, **more})
-        )
+        frame: pd.DataFrame = _reading(path, encoding, lambda: _parsed(path, names, {**parts, **more}))
         return frame
 
     frame = parsed(decimal=decimal)
+    as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
+    if options.header is None and n_header == 1 and all(names) and not _rise(names):
+        # a table with a saved index has names, as have columns of rising numbers
+        as_data = names_that_are_data(names, frame)
+    if as_data and n_header:
+        # the first line is a row
+        names, n_header = column_names(len(names)), 0
+        parts |= {"header": None, "skiprows": n_above}
+        frame = parsed(decimal=decimal)
+    if as_data:
+        doubts.append(
+            Note(
+                [
+                    f"{len(as_data)} of {len(names)} column names look like data: {listed(map(repr, as_data), 5)}. The "
+                    "first line of the file is read as a row, and the columns are called x0, x1, ...; ",
+                    Option("header", "first-line"),
+                    " reads names from it.",
+                ]
+            )
+        )
     if len(names) > len(_records(lines, separator)[0]) and identifier_reason(frame.iloc[:, 0], "") is None:
         raise GomeaBnError(
             f"File '{path}' is ragged: its rows have more fields than its {len(names) - 1} column names."
         )
-    first_rows = _records(lines, separator)[options.header == "first-line" :]
+    first_rows = _records(lines, separator)[n_header:]
     may_have_codes = not plain or _has_leading_zeros(path, encoding)
     doubtful = [
         position
@@ -97,17 +130,18 @@ def read_separated(
     ]
     written = parsed(dtype=str, usecols=doubtful) if doubtful else frame.iloc[:, :0]
     if options.decimal is None:
-        decimal, note = _decimal(frame, written, symbols)
+        decimal, note = _decimal(frame, written, symbols, separator)
         if note is not None:
             notes.append(note)
         if decimal == ",":
             frame = parsed(decimal=decimal)
     frame, codes = with_codes(frame, written)
     notes += codes
-    frame = _with_numbers(frame, decimal, symbols)
     frame, empty_rows = without_last_empty_rows(frame)
+    frame, totals = _without_totals(frame)
     frame, left_out = without_nameless(path, frame, names)
-    return frame, decimal, notes + empty_rows, left_out
+    is_known = options.decimal or decimal == "," or separator == "," or "Float64" in map(str, frame.dtypes)
+    return frame, decimal if is_known else None, notes + empty_rows, doubts + totals + left_out
 
 
 def _shown(separator: str) -> str:
@@ -123,12 +157,23 @@ def _encoding(path: str, *, plain: bool) -> str:
         start = file.read(65536)
     if start[:2] in _BYTE_ORDER_MARKS:
         return _BYTE_ORDER_MARKS[start[:2]]
+    if (marked := _unmarked_utf16(start)) is not None:
+        return marked
     if b"\0" in start:
         raise GomeaBnError(
             f"File '{path}' is not UTF-8 text: it holds NUL bytes, as binary files and UTF-16 text do.",
             ["save it as UTF-8", Setting("encoding", "utf-16-le")],
         )
     return "utf-8-sig"
+
+
+def _unmarked_utf16(start: bytes) -> str | None:
+    """Return the UTF-16 of which most letters have a byte of zero on one side, or None."""
+    n_letters = len(start) // 2
+    even, odd = start[0::2].count(0), start[1::2].count(0)
+    if not n_letters or max(even, odd) < n_letters / 2 or min(even, odd):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _reading(path: str, encoding: str, read: Any) -> Any:
@@ -167,8 +212,8 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
     )
 
 
-def _first_lines(path: str, encoding: str) -> tuple[list[str], int]:
-    """Return the first lines of a file that are not blank, as they are, and the number of blank lines before them."""
+def _first_lines(path: str, encoding: str) -> list[str]:
+    """Return the first lines of a file, as they are."""
     import pandas as pd
 
     frame = pd.read_csv(
@@ -184,9 +229,86 @@ def _first_lines(path: str, encoding: str) -> tuple[list[str], int]:
         skip_blank_lines=False,
         encoding=encoding,
     )
-    lines = [str(line) for line in frame["line"]]
-    has_text = [bool(line.strip()) for line in lines]
-    return [line for line in lines if line.strip()], has_text.index(True) if any(has_text) else 0
+    return [str(line) for line in frame["line"]]
+
+
+def _after_first_lines(
+    all_lines: Sequence[str], usual: str | None, options: ReadingOptions
+) -> tuple[int, list[str], str | None]:
+    """Return the number of lines above a table, its lines that are not blank, and the separator that a line names.
+
+    Above a table stand blank lines, a line such as "sep=;" of a spreadsheet, comments that begin with # or %, and
+    titles: lines of fewer fields, where all further lines have as many. Without a header blank lines alone count.
+    """
+
+    def rest(start: int) -> list[str]:
+        return [line for line in all_lines[start:] if line.strip()]
+
+    n_above = next((k for k, line in enumerate(all_lines) if line.strip()), len(all_lines))
+    named = _NAMED.match(all_lines[n_above]) if n_above < len(all_lines) else None
+    if named is not None:
+        n_above += 1
+    separators = (
+        [options.separator]
+        if options.separator
+        else [named[1]]
+        if named
+        else [usual, ";", "\t", "|", ",", " "]
+    )
+
+    def fits(start: int, more: Sequence[int] = (0, 1)) -> bool:
+        return any(_fits(rest(start), mark, n_more) for mark in separators if mark for n_more in more)
+
+    start = n_above
+    comments = start
+    while comments < len(all_lines) and (
+        all_lines[comments][:1] in _COMMENTS or not all_lines[comments].strip()
+    ):
+        comments += 1
+    if comments > start and fits(comments):
+        # a header may begin with the mark of a comment
+        first = comments - _is_header(rest(comments - 1), separators)
+        return first, rest(first), named and named[1]
+    if not rest(start) or (fits(start) and not _has_title(rest(start), separators)):
+        return n_above, rest(n_above), named and named[1]
+    further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))
+    for more in ((0,), (1,)):
+        for first in further:
+            if all_lines[first].strip() and fits(first, more) and not _has_title(rest(first), separators):
+                return first, rest(first), named and named[1]
+    return n_above, rest(n_above), named and named[1]
+
+
+def _is_header(lines: Sequence[str], separators: Sequence[str | None]) -> bool:
+    """Return whether a comment names the columns of the lines below it, of which the first then has a number."""
+    bare = [lines[0].lstrip("#% "), *lines[1:]]
+    for mark in separators:
+        if mark and _fits(bare, mark, 0):
+            first, second = _records(bare[:3], mark)[:2]
+            return any(map(is_number, second)) and not any(map(is_number, first))
+    return False
+
+
+def _has_title(lines: Sequence[str], separators: Sequence[str | None]) -> bool:
+    """Return whether a first line has one field that is not blank, and the second has three or more."""
+    for mark in separators:
+        if mark and _fits(lines, mark, 0):
+            records = _records(lines[:3], mark)
+            full = [sum(map(bool, record)) for record in records]
+            return len(full) > 1 and full[0] < 2 and len(records[0]) > 2
+    return False
+
+
+def _have_blanks(lines: Sequence[str], separator: str) -> bool:
+    """Return whether a blank follows every separator, as in "a, b"."""
+    if separator in " \t":
+        return False
+    pairs = [part for line in lines for part in line.rstrip().split(separator)[1:]]
+    return (
+        bool(pairs)
+        and all(part[:1] in (" ", "") for part in pairs)
+        and any(part[:1] == " " for part in pairs)
+    )
 
 
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
@@ -235,27 +357,36 @@ def _fits(lines: Sequence[str], separator: str, n_more: int) -> bool:
     return len(counts) > 2 * n_more and set(counts[1:] or counts) == {counts[0] + n_more} and max(counts) >= 2
 
 
-def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOptions) -> list[str]:
-    """Return the names of the columns, "" for a column without one."""
+def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOptions) -> tuple[list[str], int]:
+    """Return the names of the columns, "" for a column without one, and the number of lines that hold them."""
     records = _records(lines, separator)
     if not records:
         raise GomeaBnError(f"File '{path}' is ragged or has an unclosed quote in its first lines.")
     first = records[0]
+    if first[0][:1] == "#" and first[0][1:].strip():
+        first = [first[0].lstrip("# "), *first[1:]]
     if options.columns is None and not options.drop:
         check_column_count(len(first))
     if options.header == "none":
-        return column_names(len(first))
+        return column_names(len(first)), 0
     if len(first) == 1 and len(records) > 1 and len(records[1]) > 1:
         raise GomeaBnError(
             f"File '{path}' is ragged: its first line is {first[0]!r:.60}, but the next has {len(records[1])} fields.",
             ["remove the lines above the column names"],
         )
+    if _has_second_line(records):
+        above = [name or before for name, before in zip(first, ["", *first], strict=False)]
+        first = [f"{name} {more}".strip() for name, more in zip(above, records[1], strict=True)]
+        check_first_line(path, first)
+        return first, 2
+    if options.header is None and len(records) > 1 and _are_numbers(first):
+        return column_names(len(first)), 0
     check_first_line(path, first)
     if not any(first):
         raise GomeaBnError(f"File '{path}' has no column names: the fields of its first line are blank.")
     # as R writes row names
     if len(records) > 2 and all(len(record) == len(first) + 1 for record in records[1:]):
-        return ["", *first]
+        return ["", *first], 1
     if len(first) == 1 and any(mark in first[0] for mark in ";\t,|"):
         raise GomeaBnError(
             [
@@ -265,10 +396,88 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
                 ".",
             ]
         )
-    return first
+    return first, 1
 
 
-def _parsed(path: str, names: Sequence[str], options: ReadingOptions, parts: dict[str, Any]) -> pd.DataFrame:
+def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
+    """Return whether the second record has no number in all columns, at least two, that hold numbers below it."""
+    if len(records) < 5 or {len(record) for record in records} != {len(records[0])}:
+        return False
+    n_numbers = 0
+    for first, second, *below in zip(*records, strict=True):
+        present = [text for text in below if text and text not in _SYMBOLS]
+        if present and all(is_number(text, ".") or is_number(text, ",") for text in present):
+            if (
+                is_number(first)
+                or is_number(second, ".")
+                or is_number(second, ",")
+                or second in _SYMBOLS
+                or not second
+            ):
+                return False
+            n_numbers += 1
+    return n_numbers > 1
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Return whether all names are numbers, and some are no whole ones or the same, which no names are."""
+    are_names = all(name.lstrip("+-").isdigit() for name in names) and len(set(names)) == len(names)
+    return all(map(is_number, names)) and not are_names
+
+
+def _rise(names: Sequence[str]) -> bool:
+    """Return whether those of the names that are numbers rise from the first to the last."""
+    numbers = [float((numbers_in([name]) or [0])[0]) for name in names if is_number(name)]
+    return len(numbers) > 2 and all(low < high for low, high in pairwise(numbers))
+
+
+def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Return the names that could be values of their columns, if at least half are such, and two; otherwise none.
+
+    A name is a number among numbers, or one of the texts of its column. Running numbers, such as years, are names.
+    """
+    from pandas.api import types
+
+    whole = [int(name) for name in names if name.lstrip("+-").isdecimal()]
+    if len(whole) > 1 and whole == list(range(whole[0], whole[0] + len(whole))):
+        return []
+    rows = frame.iloc[:_FEW_ROWS]
+    suspicious = []
+    for position, name in enumerate(names):
+        dtype: Any = rows.dtypes.iloc[position]
+        values = getattr(dtype, "categories", None)
+        values = rows.iloc[:, position].dropna() if values is None else values
+        is_real = types.is_numeric_dtype(dtype) or types.infer_dtype(values) in ("integer", "floating")
+        if is_real and not types.is_bool_dtype(dtype):
+            is_value = is_number(name)
+        else:
+            is_value = bool(name) and name in {str(value).strip() for value in values}
+        if is_value:
+            suspicious.append(name)
+    return suspicious if len(suspicious) > 1 and 2 * len(suspicious) >= len(names) else []
+
+
+def _without_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the rows without a last one that is called a total and has the sums of the others, and a warning."""
+    from pandas.api import types
+
+    if len(frame) < 3:
+        return frame, []
+    last = frame.iloc[-1]
+    words = [str(value) for value in last if isinstance(value, str) and _TOTAL.fullmatch(value.strip())]
+    if not words:
+        return frame, []
+    for position in range(frame.shape[1]):
+        series = frame.iloc[:, position]
+        if types.is_numeric_dtype(series.dtype) and not series.isna().iloc[-1]:
+            total, value = float(series.iloc[:-1].sum()), float(series.iloc[-1])
+            if abs(total - value) <= 1e-6 * max(abs(value), 1):
+                note = Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")
+                return frame.iloc[:-1], [note]
+    return frame, []
+
+
+def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
     """Return the table as pandas reads it; only empty cells are missing values."""
     import pandas as pd
 
@@ -279,7 +488,6 @@ def _parsed(path: str, names: Sequence[str], options: ReadingOptions, parts: dic
     try:
         frame: pd.DataFrame = pd.read_csv(
             path,
-            header=0 if options.header == "first-line" else None,
             names=unique,
             index_col=False,
             low_memory=False,
@@ -323,7 +531,9 @@ def _has_other_readings(
     return bool(written_with([text for text in first if text and text not in symbols], ","))
 
 
-def _decimal(frame: pd.DataFrame, written: pd.DataFrame, symbols: Set[str]) -> tuple[str, Note | None]:
+def _decimal(
+    frame: pd.DataFrame, written: pd.DataFrame, symbols: Set[str], separator: str
+) -> tuple[str, Note | None]:
     """Return the decimal mark of the numbers in a file, and a note if it is a comma.
 
     `frame` has numbers where they have a decimal point, and `written` the texts of columns of numbers that may have
@@ -359,6 +569,8 @@ def _decimal(frame: pd.DataFrame, written: pd.DataFrame, symbols: Set[str]) -> t
                 " sets the decimal mark.",
             ]
         )
+    if separator == "," and not commas and not any("," in text for _, text in either):
+        return ".", None
     if commas or (either and not points):
         (name, example), *_ = commas or either
         number = example.strip()
@@ -378,17 +590,6 @@ def _values_of(series: pd.Series[Any], symbols: Set[str]) -> list[str]:
     return [str(value) for value in series.dropna().unique() if str(value).strip() not in symbols]
 
 
-def _with_numbers(frame: pd.DataFrame, decimal: str, symbols: Set[str]) -> pd.DataFrame:
-    """Return the frame with columns as numbers whose texts are numbers with groups of three digits."""
-    for position, name in enumerate(frame.columns):
-        series = frame.iloc[:, position]
-        texts = _values_of(series, symbols)
-        if texts and written_with(texts, decimal) and not set(series.dropna().unique()) - set(texts):
-            codes, uniques = distinct_values(series)
-            frame = frame.assign(**{str(name): from_distinct(series, codes, list(uniques), decimal)})
-    return frame
-
-
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of another library's error, with a full stop."""
     lines = str(error).strip().splitlines()
@@ -397,8 +598,7 @@ def first_line(error: BaseException) -> str:
 
 def check_first_line(path: str, names: Sequence[str]) -> None:
     """Raise if the first line, whose fields are `names`, cannot be the column names; names may be blank."""
-    numbers = [is_number(name) for name in names]
-    if all(numbers) and not all(name.lstrip("+-").isdigit() for name in names):
+    if _are_numbers(names):
         raise GomeaBnError(
             f"File '{path}' has no column names: its first line holds numbers.",
             ["add a line of names", Setting("header", "none")],
@@ -414,26 +614,48 @@ def check_first_line(path: str, names: Sequence[str]) -> None:
 def without_nameless(path: str, frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
     """Return the columns that have a name, and a warning that lists the others.
 
-    `names` has "" for such a column. It is an error if one holds more than row names or a running number.
+    `names` has "" for such a column. One that holds more than row names or an index gets its position as a name.
     """
-    nameless = {}
+    nameless, kept = {}, {}
     for position, name in enumerate(names):
         if name:
             continue
         series = frame.iloc[:, position]
-        reason = "empty" if series.isna().all() else identifier_reason(series, "")
+        reason = "empty" if series.isna().all() else identifier_reason(series, "") or _index_reason(series)
         if reason is None:
-            raise GomeaBnError(
-                f"File '{path}' has no name for column {position} (counted from 0), perhaps a saved row index. Name "
-                "it, or save the table without its index."
-            )
+            kept[position] = f"column {position}"
+            continue
         nameless[position] = reason
+    said: list[Note] = []
+    if kept:
+        new = {frame.columns[position]: name for position, name in kept.items()}
+        said.append(
+            Note(
+                f"'{path}' has no name for {listed(list(kept.values()), 5)} (counted from 0), which is called so."
+            )
+        )
+        frame = frame.rename(columns=new)
     if not nameless:
-        return frame, []
+        return frame, said
     columns = listed([f"column {position} ({reason})" for position, reason in nameless.items()], 5)
     remaining = [position for position in range(len(names)) if position not in nameless]
     note = Note(f"Left out columns without a name, counted from 0: {columns}.", ["name them to keep them"])
-    return frame.iloc[:, remaining], [note]
+    return frame.iloc[:, remaining], [*said, note]
+
+
+def _index_reason(series: pd.Series[Any]) -> str | None:
+    """Return why whole numbers are a saved index: they rise, or start again where frames were joined; or None."""
+    from pandas.api import types
+
+    if not types.is_integer_dtype(series.dtype) or series.isna().any():
+        return None
+    numbers = series.to_numpy(np.int64)
+    steps = np.diff(numbers)
+    if (steps > 0).all() or len(np.unique(numbers)) == len(numbers):
+        return "different whole numbers"
+    first = int(numbers[0])
+    starts_again = (steps > 0) | ((numbers[1:] == first) & (steps < 0))
+    return "a running number that starts again" if first in (0, 1) and starts_again.all() else None
 
 
 def with_codes(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:

@@ -21,6 +21,7 @@ from gomea_bn.data.files.separated import (
     without_last_empty_rows,
     without_nameless,
 )
+from gomea_bn.data.forms import in_given_forms
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
@@ -35,15 +36,16 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
+_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
-    ".xlsx or .ods"
+    ".xlsx, .ods, .dta, .sas7bdat, .xpt or .sav"
 )
 # bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
 _BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
 # options of one kind of file only
-_OF_TEXT, _OF_SHEETS = ("sep", "decimal", "encoding", "header"), ("sheet", "header")
+_OF_TEXT, _OF_SHEETS = ("sep", "encoding", "header"), ("sheet", "header")
 FILE_OPTIONS = (*_OF_TEXT, "sheet")
 """Options that apply to files only."""
 
@@ -56,7 +58,8 @@ def read_frame(
     encoding: str | None = None,
     na_values: Any = None,
     sheet: str | int | None = None,
-    header: str = "first-line",
+    header: str | None = None,
+    forms: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return the table in a file; the ending of the file name decides the format.
 
@@ -68,9 +71,10 @@ def read_frame(
     Parameters
     ----------
     path : path
-        File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx or .ods.
+        File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx, .ods, .dta,
+        .sas7bdat, .xpt or .sav.
         With `sep` every other ending is text, too.
-    sep, decimal, encoding, na_values, sheet, header
+    sep, decimal, encoding, na_values, sheet, header, forms
         As of `gomea_bn.read_table`.
 
     Raises
@@ -85,9 +89,15 @@ def read_frame(
         If symbols are read as missing values in columns of text, and if columns without a name are left out.
     """
     options = ReadingOptions.of(
-        sep=sep, decimal=decimal, encoding=encoding, na_values=na_values, sheet=sheet, header=header
+        sep=sep,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        sheet=sheet,
+        header=header,
+        forms=forms,
     )
-    frame, _, doubts = read_file(path, options)
+    frame, _, _, doubts = read_file(path, options)
     for doubt in doubts:
         give_warning(doubt)
     return frame
@@ -95,10 +105,11 @@ def read_frame(
 
 def read_file(
     path: str | os.PathLike[str], options: ReadingOptions, apart: Mapping[str, str] | None = None
-) -> tuple[pd.DataFrame, list[Note], list[Note]]:
-    """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
+) -> tuple[pd.DataFrame, str | None, list[Note], list[Note]]:
+    """Return the table in a file, its decimal mark if it is known, notes on how it was read, and warnings.
 
-    Dates are not converted here. The columns of `apart` are as of `chosen_columns`.
+    See `read_frame`. Of dates and texts in forms of numbers only those that `forms` names are converted here. The
+    columns of `apart` are as of `chosen_columns`.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -122,7 +133,7 @@ def read_file(
             raise GomeaBnError([Option(name), f" applies to {kind}, but '{text}' is none."])
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
-    decimal = "."
+    decimal = options.decimal
     notes: list[Note] = []
     doubts: list[Note] = []
     if applicable == _OF_TEXT:
@@ -133,11 +144,16 @@ def read_file(
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
+    elif ending in _STATISTICS:
+        frame = frame_of(_read_statistics(text, ending))
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
-    frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
-    return frame, notes + found, doubts + uncertain
+    frame, found, uncertain = without_symbols(
+        chosen, options.na_values, decimal or ".", of_text=applicable == _OF_TEXT
+    )
+    frame, limits = in_given_forms(frame, options.forms, decimal)
+    return frame, decimal, notes + found, [*doubts, *uncertain, *limits]
 
 
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
@@ -148,7 +164,7 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
     _, ending = _endings(path)
     if ending in SPREADSHEETS:
         return _OF_SHEETS
-    if ending in (*_PARQUET, *_ARROW):
+    if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
         return ()
     return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
 
@@ -202,6 +218,29 @@ def _read_parquet(path: str) -> pd.DataFrame:
             raise
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     return arrow_frame(table)
+
+
+def _read_statistics(path: str, ending: str) -> pd.DataFrame:
+    """Return the table in a file of Stata, SAS or SPSS; values with labels become categoricals of these."""
+    import pandas as pd
+
+    try:
+        if ending == ".dta":
+            # labels of values have no order that the file states
+            return pd.read_stata(path, order_categoricals=False)
+        if ending in (".sas7bdat", ".xpt"):
+            frame: Any = pd.read_sas(
+                path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8"
+            )
+            return pd.DataFrame(frame)
+        return pd.read_spss(path)
+    except ImportError as error:
+        raise GomeaBnError(
+            f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'."
+        ) from error
+    # the readers raise exceptions of many types
+    except Exception as error:
+        raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
 
 
 def _read_arrow(path: str) -> pd.DataFrame:
@@ -268,7 +307,7 @@ def read_sheet(
             frame: pd.DataFrame = pd.read_excel(
                 book,
                 sheet_name=sheet,
-                header=0 if options.header == "first-line" else None,
+                header=None if options.header == "none" else 0,
                 names=[name or f"\0{position}" for position, name in enumerate(names)],
                 index_col=None,
                 keep_default_na=False,
@@ -325,7 +364,7 @@ class Loaded:
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, and `groups` a column of the frame whose values
-    name the groups of the rows.
+    name the groups of the rows. `decimal` is the decimal mark of texts, None if each column is to decide.
     """
 
     frame: pd.DataFrame
@@ -334,6 +373,7 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
+    decimal: str | None = None
 
 
 def load(
@@ -350,18 +390,20 @@ def load(
             [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
         )
     if isinstance(source, (str, os.PathLike)):
-        frame, notes, warnings = read_file(source, options, apart)
+        frame, decimal, notes, warnings = read_file(source, options, apart)
     else:
-        frame = frame_of(source)
+        frame, decimal = frame_of(source), options.decimal
         for name in options.given:
             if name in FILE_OPTIONS:
                 raise GomeaBnError(
                     [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
                 )
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
-        frame, notes, warnings = without_symbols(chosen, options.na_values)
+        frame, notes, warnings = without_symbols(chosen, options.na_values, decimal or ".")
+        frame, limits = in_given_forms(frame, options.forms, decimal)
+        warnings += limits
     weights = None
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups)
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, decimal)

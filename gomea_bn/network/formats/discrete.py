@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise, product
@@ -533,7 +533,7 @@ class _BifReader(TokenReader):
             self.fail("a probability block names no variable")
         if "|" in tokens:
             bar = tokens.index("|")
-            child, parents = " ".join(tokens[:bar]), _bif_entries([*tokens[bar + 1 :], ","])
+            child, parents = " ".join(tokens[:bar]), _bif_entries([*tokens[bar + 1 :], ","], self.levels)
         else:
             child, *parents = _bif_entries(tokens)
         for name in (child, *parents):
@@ -559,7 +559,8 @@ class _BifReader(TokenReader):
                     self.fail(f"probability of '{child}': a second default row; remove one of them")
                 default = self.numbers(table.shape[-1], child)
             elif word == "(":
-                states = _bif_entries([*self.until(")"), ","])
+                labels = {label for code_of in codes for label in code_of}
+                states = _bif_entries([*self.until(")"), ","], labels)
                 if len(states) != len(parents):
                     self.fail(f"probability of '{child}': wanted {len(parents)} parent labels, got {states}")
                 for parent, state, code_of in zip(parents, states, codes):
@@ -617,12 +618,17 @@ class _BifReader(TokenReader):
             self.fail(str(error).rstrip("."))
 
 
-def _bif_entries(tokens: list[str]) -> list[str]:
-    """Return the entries of a list: the texts between commas, or the tokens if there is no comma."""
+def _bif_entries(tokens: list[str], known: Collection[str] = ()) -> list[str]:
+    """Return the entries of a list: the texts between commas, or the tokens if there is no comma.
+
+    JavaBayes separates entries by blanks: one that is not `known`, when all its words are, is as many as words.
+    """
     if "," not in tokens:
         return tokens
-    groups = groupby(tokens, lambda token: token == ",")
-    return [" ".join(entry) for is_comma, entry in groups if not is_comma]
+    groups = [list(entry) for is_comma, entry in groupby(tokens, lambda token: token == ",") if not is_comma]
+    if len(groups) == 1 and " ".join(groups[0]) not in known and all(word in known for word in groups[0]):
+        return groups[0]
+    return [" ".join(entry) for entry in groups]
 
 
 def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
@@ -986,8 +992,12 @@ class Element(ElementTree.Element):
     line: int = 0
 
 
+_XML_ENCODING = re.compile(rb"""(\s*<\?xml[^>]*?encoding=["'])([\w.-]+)(["'])""")
+_OF_EXPAT = (b"utf-8", b"utf-16", b"iso-8859-1", b"us-ascii")
+
+
 def xml_tree(content: bytes, root: str) -> Element:
-    """Return the root element of XML in the encoding that it declares.
+    """Return the root element of XML in the encoding that it declares, one of Python's.
 
     Document types are read, since files of other programs have them, but entities are refused: a few of them can make a
     small file expand to gigabytes. So are another root, and elements that are nested too deeply.
@@ -1022,6 +1032,14 @@ def xml_tree(content: bytes, root: str) -> Element:
         if default is not None and len(default) > _LONGEST_DEFAULT:
             fail(f"an attribute of {element!r:.60} has a default of more than {_LONGEST_DEFAULT} characters")
 
+    declared = _XML_ENCODING.match(content[:200])
+    if declared is not None and declared[2].lower() not in _OF_EXPAT:
+        # of other encodings expat knows those of single bytes alone
+        try:
+            text = content.decode(declared[2].decode("ascii"))
+        except (UnicodeError, LookupError) as error:
+            raise GomeaBnError(f"it is not text in the encoding that it declares: {error}.") from error
+        content = _XML_ENCODING.sub(rb"\1utf-8\3", text.encode(), count=1)
     parser.buffer_text = True
     parser.StartElementHandler = start
     parser.EndElementHandler = end

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.errors import GomeaBnError, check_choice, give_warning
 from gomea_bn.runtime.files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
@@ -107,6 +107,34 @@ def network_from_file(
     variables_of: Any = getattr(discrete, f"{chosen}_variables")
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")
-    source = content if form.is_xml else decoded(content, where)
+    source = content if form.is_xml else _text_of(content, where)
     with prefixed_errors(where):
         return discrete.network_of_variables(variables_of(source), kind, restore=restore)
+
+
+def _text_of(content: bytes, where: str) -> str:
+    """Return the text of a file of another program: UTF-8, UTF-16 with its mark, or with a warning Windows-1252."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise GomeaBnError(
+                f"{where} is not UTF-16 text: {error.reason} at byte {error.start}."
+            ) from error
+    try:
+        return decoded(content, where)
+    except GomeaBnError:
+        # most of a file is in ASCII
+        is_text = b"\0" not in content and 2 * sum(byte < 128 for byte in content) > len(content)
+        if not is_text or (text := _in_cp1252(content)) is None:
+            raise
+    odd = next((line.strip() for line in text.splitlines() if not line.isascii()), "")
+    give_warning(f"{where} is not UTF-8 text; it is read as Windows-1252, for example {odd!r:.60}.")
+    return text
+
+
+def _in_cp1252(content: bytes) -> str | None:
+    try:
+        return content.decode("cp1252")
+    except UnicodeDecodeError:
+        return None

@@ -14,7 +14,7 @@ from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import in_time_zone, source_name
 from gomea_bn.data.frames import plain
-from gomea_bn.data.symbols import CODE
+from gomea_bn.data.number_texts import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice
 from gomea_bn.lazy import pd
@@ -114,7 +114,8 @@ def impute(
             is_missing[:, v] = column.isna().to_numpy(dtype=bool)
         if is_missing[:, v].any():
             if name in values:
-                filled_column = _with_numbers(network, name, column, values[name], how)
+                of_kind = _with_numbers(network, name, column, values[name], how)
+                filled_column = _as_stored(of_kind, frame.iloc[:, places[name]])
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
             result.isetitem(places[name], filled_column)
@@ -290,6 +291,24 @@ def _with_numbers(
     result = pd.Series(column_values(network, name, numbers, is_mean=True), column.index, name=column.name)
     result[is_missing] = filled_cells
     return result
+
+
+def _as_stored(filled: Any, original: pd.Series[Any]) -> Any:
+    """Return a filled column of numbers in the storage of the original, if that has gaps or fewer digits by design.
+
+    Those are the nullable types of pandas and Arrow, and short floats; a type that cannot hold a number is not taken.
+    """
+    dtype = original.dtype
+    is_short = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8
+    if not is_short and (isinstance(dtype, np.dtype) or not pd.api.types.is_numeric_dtype(dtype)):
+        return filled
+    column = pd.Series(filled, original.index, name=original.name)
+    try:
+        stored = column.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return filled
+    is_same = is_short or bool((stored.to_numpy(np.float64) == column.to_numpy(np.float64)).all())
+    return stored if is_same else filled
 
 
 def _with_levels(

@@ -238,13 +238,46 @@ def test_query_tells_interventions_from_evidence(files, network):
         ("c=hig", "'c' has no level 'hig'; its levels are high, low. Did you mean 'high'?"),
         ("c in 1..2", "'c' needs a set of levels, 'c in {a,b}'"),
         ("d=7", "its levels are 0, 1, 2"),
-        ("d>1", "'d' has levels, which no comparison orders; give d=LEVEL or 'd in {a,b}'"),
+        ("c>1", "'c' has levels, which no comparison orders; give c=LEVEL or 'c in {a,b}'"),
+        ("d>2", "no level of 'd' satisfies d>2; its levels are 0, 1, 2."),
+        ("d in 7..9", "no level of 'd' satisfies d in 7..9"),
         ("a>", "must be NAME=VALUE, NAME>VALUE"),
         ("a>=high", "'a' is continuous and needs a number, got 'high'"),
     ],
 )
 def test_wrong_statements_are_named(files, statement, message):
     assert message in refused(2, "query", "net.json", "--target", "b", "--given", statement)
+
+
+def test_levels_that_are_numbers_are_compared():
+    network = DiscretizedBayesNet(
+        ["karno", "visits", "town", "a"], [], cut_points={"a": []}, support={"a": (0.0, 9000.0)},
+        levels={"karno": (50, 60, 90, 100), "visits": ("0", "1", "10"), "town": ("u", "v")},
+        tables={"karno": [0.25] * 4, "visits": [0.2, 0.3, 0.5], "town": [0.5, 0.5], "a": [1.0]},
+    )  # fmt: skip
+    for text, levels in [
+        ("karno>=90", {90, 100}),
+        ("karno > 90", {100}),
+        ("karno<59,5", {50}),
+        ("karno in 55..90", {60, 90}),
+        ("karno in ..60", {50, 60}),
+        # levels of a file are texts, which their letters would order otherwise
+        ("visits>=2", {"10"}),
+        ("visits<=1", {"0", "1"}),
+    ]:
+        ((_, value),) = read_statements("--given", [text], network).items()
+        assert value == levels, text
+    assert network.query("town", {"karno": {90, 100}})["u"] == 0.5
+
+
+def test_decimal_commas_are_read_where_they_are_no_marks_of_thousands():
+    network = DiscretizedBayesNet(
+        ["a"], [], cut_points={"a": []}, support={"a": (0.0, 9000.0)}, levels={}, tables={"a": [1.0]}
+    )
+    assert read_statements("--given", ["a=3,25"], network) == {"a": 3.25}
+    assert read_statements("--given", ["a in 1,5..2,5"], network) == {"a": (1.5, 2.5)}
+    with pytest.raises(GomeaBnError, match=r"got '1,234'\. Write decimals with a point"):
+        read_statements("--given", ["a=1,234"], network)
 
 
 def test_statements_find_names_with_operators_and_typed_levels():

@@ -19,7 +19,7 @@ from ugly_files import N_ROWS, UGLY_FILES, clean_table, written
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.symbols import numbers_in, written_with
+from gomea_bn.data.number_texts import numbers_in, written_with
 
 N = 24
 
@@ -295,8 +295,8 @@ def test_options_that_do_not_apply_to_a_file_are_named(tmp_path):
     base().to_parquet(tmp_path / "a.parquet")
     with pytest.raises(GomeaBnError, match="sheet applies to spreadsheets"):
         read_table(tmp_path / "a.csv", sheet="x")
-    with pytest.raises(GomeaBnError, match="decimal applies to text files"):
-        read_table(tmp_path / "a.parquet", decimal=",")
+    with pytest.raises(GomeaBnError, match="encoding applies to text files"):
+        read_table(tmp_path / "a.parquet", encoding="cp1252")
 
 
 def test_given_options_are_plain_and_repeat_the_reading():
@@ -345,6 +345,10 @@ def test_a_number_that_no_grouping_explains_decides_the_decimal_mark(
 ):
     line = separator.join(f'"{field}"' for field in fields)
     (tmp_path / "a.csv").write_text(f"a{separator}b\n" + f"{line}\n" * 9)
+    if separator == "," and fields[1] == "x":
+        # a decimal comma would separate fields
+        assert read_frame(tmp_path / "a.csv")["a"].tolist() == [values[0]] * 9
+        return
     if not decimal:
         with pytest.raises(
             GomeaBnError, match=r"'a' holds numbers such as '275.089', which may be 275.089 or 275089"
@@ -498,6 +502,7 @@ def test_ugly_files_hold_no_other_columns(tmp_path):
             )
             others[what] = set(table.names) - set(clean_table())
     assert {what: names for what, names in others.items() if names} == {
+        "no column names": {"x0", "x1"},
         "dates": {"day [days since 1970-01-01]"},
         "German dates": {"day [days since 1970-01-01]"},
         "American dates": {"day [days since 1970-01-01]"},

@@ -1,0 +1,183 @@
+"""Texts that stand for numbers: marks of decimals and thousands, units, currencies, limits of detection."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+CODE = r"0\d+"
+"""Pattern of digits with a leading zero, as postal codes have: a number would lose the zero."""
+
+CODE_PATTERN = re.compile(CODE)
+_SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
+_INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
+_WHOLE = re.compile(rf"{_SIGN}\d+")
+# minus signs of typography, blanks that break no line, and apostrophes, as a keyboard has them
+_TYPED = str.maketrans(
+    {
+        **dict.fromkeys((0x2212, 0xFE63, 0xFF0D), "-"),
+        **dict.fromkeys((0xA0, 0x202F, 0x2009, 0x2007), " "),
+        0x2019: "'",
+    }
+)
+
+
+def _number_patterns(decimal: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a plain number, and of one with marked groups of three digits."""
+    mark, group = re.escape(decimal), re.escape("," if decimal == "." else ".")
+    plain = re.compile(rf"{_SIGN}(\d+({mark}\d*)?|{mark}\d+){_EXPONENT}")
+    grouped = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}(?P<mark>[{group}' ])\d{{3}}((?P=mark)\d{{3}})*({mark}\d*)?")
+    return plain, grouped
+
+
+_PATTERNS = {decimal: _number_patterns(decimal) for decimal in (".", ",")}
+
+
+def typed(text: str) -> str:
+    """Return a text without outer blanks, with the minus sign, the blank and the apostrophe of a keyboard."""
+    return text.strip() if text.isascii() else text.translate(_TYPED).strip()
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Return whether a text is a number with this decimal mark, perhaps with groups of three digits; `CODE` is none.
+
+    The groups are separated by the other mark, by blanks or by apostrophes.
+    """
+    plain, grouped = _PATTERNS[decimal]
+    text = typed(text)
+    return not CODE_PATTERN.fullmatch(text) and bool(
+        plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text)
+    )
+
+
+def written_with(texts: Sequence[str], marks: str = ".,") -> str:
+    """Return those of some decimal marks with which all texts are numbers: "", ".", "," or ".,"."""
+    return "".join(decimal for decimal in marks if all(is_number(text, decimal) for text in texts))
+
+
+def numbers_in(texts: Sequence[str], decimal: str = ".") -> list[int] | list[float] | None:
+    """Return the numbers that the texts stand for, integers if all are whole, or None if one is not a number.
+
+    Outer blanks are ignored. The groups of three digits may be separated as of `is_number`.
+    """
+    if not texts or not all(is_number(text, decimal) for text in texts):
+        return None
+    plain = [_without_groups(typed(text), decimal) for text in texts]
+    if all(_WHOLE.fullmatch(text) for text in plain):
+        whole = [int(text) for text in plain]
+        if max(map(abs, whole)) < 2**63:
+            return whole
+    return [float(text) for text in plain]
+
+
+def _without_groups(text: str, decimal: str) -> str:
+    """Return a number as Python writes it."""
+    for mark in ("," if decimal == "." else ".", " ", "'"):
+        text = text.replace(mark, "")
+    return text.replace(decimal, ".")
+
+
+# three letters of ISO 4217 that are frequent, and other texts that stand before or after an amount
+_CURRENCY = (
+    r"(?:[A-Z]{1,3})?[$€£¥₹₽₩₺₴₫₪฿¢]|USD|EUR|GBP|CHF|JPY|CNY|RMB|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|INR|BRL|"
+    r"MXN|ZAR|TRY|KRW|SGD|HKD|RUB|Fr\.|kr\.?|Rs\.?"
+)
+# begins with a letter or a sign of degrees or parts, goes on to a blank, and may have a second word
+_UNIT = r"[^\W\d_%‰°ºµμ]*[^\W\d_]?[%‰°ºµμΩ]?(?:[^\W_]|[/·^*²³⁻¹%.-])*(?: [^\W\d_]\S*)?"
+_SHORT = 15
+_PARTS = re.compile(
+    rf"(?P<limit><=|>=|=<|=>|[<>≤≥])? ?(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?"
+    rf"(?P<number>[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][+-]?\d+)?)(?P<more>\+)? ?(?P<after>\D.*)?"
+)
+_AFTER = re.compile(rf"(?:{_CURRENCY})|{_UNIT}")
+_LIMIT_WORDS = re.compile(
+    r"<? ?(?:trace|traces|tr\.?|nd|n\.d\.?|not detected|non-detect|bdl|b\.d\.l\.|bql|blq|bloq|lod|loq|lloq|below "
+    r"(?:the )?(?:limit|detection|lod|loq).*)",
+    re.IGNORECASE,
+)
+_FEWEST_PLAIN = 0.5
+
+
+class NumberTexts(NamedTuple):
+    """What distinct texts of a column stand for.
+
+    `unit` stands next to all numbers, or is empty. `limits` has the numbers that texts below or above a limit are read
+    as, by the text.
+    """
+
+    numbers: list[int] | list[float]
+    unit: str
+    limits: dict[str, float]
+
+
+def number_texts(texts: Sequence[str], decimal: str = ".", unit: str | None = None) -> NumberTexts | None:
+    """Return the numbers that distinct texts stand for, or None if they are not all numbers of one unit.
+
+    A unit, a sign of percent or a currency stands next to every number or to none. A text such as "<0.006" is read as
+    half the limit, one such as ">90" or "90+" as the limit, and a word such as "trace" as half the smallest limit, or
+    half the smallest positive number where there is no limit. At least half of the texts must be numbers without a
+    limit. With `unit` no other one is taken.
+    """
+    plain = numbers_in(texts, decimal)
+    if plain is not None:
+        return NumberTexts(plain, "", {}) if not unit else None
+    matches: list[re.Match[str] | None] = []
+    n_limits, units = 0, Counter[str]()
+    for text in map(typed, texts):
+        match = _PARTS.fullmatch(text)
+        if match is not None and match["number"] and is_number(match["number"].rstrip(), decimal):
+            found = _unit_of(match)
+            # a range such as 1-2 and a second number are no unit
+            if found is None or (units and found not in units):
+                return None
+            units[found] += 1
+            n_limits += bool(match["limit"] or match["more"])
+            matches.append(match)
+        elif _LIMIT_WORDS.fullmatch(text):
+            n_limits += 1
+            matches.append(None)
+        else:
+            return None
+    if len(units) != 1 or n_limits > (1 - _FEWEST_PLAIN) * len(texts):
+        return None
+    (found,) = units
+    if unit is not None and found != _short(unit):
+        return None
+    read = [None if match is None else _number(match, decimal) for match in matches]
+    below = [number for match, number in zip(matches, read) if match and number and _is_below(match)]
+    positive = [number for match, number in zip(matches, read) if match and number and number > 0]
+    least = min(below or positive, default=0)
+    numbers: list[float] = []
+    limits: dict[str, float] = {}
+    for text, match, number in zip(texts, matches, read):
+        value = least / 2 if number is None else number / 2 if match and _is_below(match) else number
+        numbers.append(value)
+        if match is None or match["limit"] or match["more"]:
+            limits[text] = value
+    if not limits and all(isinstance(number, int) for number in numbers):
+        return NumberTexts([int(number) for number in numbers], found, {})
+    return NumberTexts([float(number) for number in numbers], found, limits)
+
+
+def _number(match: re.Match[str], decimal: str) -> int | float:
+    (number,) = numbers_in([match["number"]], decimal) or [0]
+    return -number if match["sign"] == "-" else number
+
+
+def _is_below(match: re.Match[str]) -> bool:
+    return match["limit"] in ("<", "<=", "=<", "≤")
+
+
+def _unit_of(match: re.Match[str]) -> str | None:
+    """Return the unit next to a number, "" without one; None where what stands there is none."""
+    before, after = match["before"] or "", (match["after"] or "").strip()
+    if (before and after) or len(after) > _SHORT or (after and not _AFTER.fullmatch(after)):
+        return None
+    return _short(before or after)
+
+
+def _short(unit: str) -> str:
+    """Return a unit without the plural of words such as years."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") and unit.isalpha() else unit

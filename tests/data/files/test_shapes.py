@@ -1,0 +1,129 @@
+"""Shapes of text files: lines above the table, two lines of names, totals, saved indexes, separators, encodings."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from ugly_files import N_ROWS, clean_table
+
+from gomea_bn import read_table
+
+TEXT = clean_table().to_csv(index=False, lineterminator="\n")
+LINES = TEXT.splitlines()
+ROWS = "\n".join(LINES[1:]) + "\n"
+TOTAL = int(clean_table()["income"].sum())
+
+
+def _with_index(index: list[int]) -> bytes:
+    return clean_table().set_axis(index, axis=0).to_csv().encode()
+
+
+FILES = {
+    "a separator in the first line": ("sep=;\n" + clean_table().to_csv(sep=";", index=False)).encode(),
+    "blanks after commas": TEXT.replace(",", ", ").encode(),
+    "several blanks": TEXT.replace(",", "   ").encode(),
+    "comments": ("# made by x\n# 2021, a, b\n" + TEXT).encode(),
+    "names in a comment": ("#" + TEXT).encode(),
+    "titles": ("Report of 2021\n\nsource: me, you\n" + TEXT).encode(),
+    "a title of a sheet": ("Report of 2021,,\n,,\n" + TEXT).encode(),
+    "a total": (TEXT + f"Total,{TOTAL},\n").encode(),
+    "a total in the last column": (TEXT + f",{TOTAL},Gesamt\n").encode(),
+    "little-endian UTF-16 without a mark": TEXT.encode("utf-16-le"),
+    "big-endian UTF-16 without a mark": TEXT.encode("utf-16-be"),
+    "a saved index with gaps": _with_index([3 * k + k % 2 for k in range(N_ROWS)]),
+    "a saved index in another order": _with_index(list(np.random.default_rng(0).permutation(N_ROWS))),
+    "an index that starts again": _with_index([k % 20 for k in range(N_ROWS)]),
+}
+
+
+def read(content: bytes, folder: Path, **options: object) -> tuple[pd.DataFrame, list[str]]:
+    (folder / "a.csv").write_bytes(content)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(folder / "a.csv", **options)
+    frame = pd.DataFrame(table.to_frame())
+    return frame, [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_the_table_is_found(what, tmp_path):
+    frame, _ = read(FILES[what], tmp_path)
+    expected = clean_table()
+    assert list(frame) == list(expected)
+    for name in ("Größe", "income"):
+        assert frame[name].tolist() == expected[name].tolist()
+    assert frame["town"].tolist() == expected["town"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("comments", "Left out 2 lines above the table in '"),
+        ("titles", "'Report of 2021', 'source: me, you'"),
+        ("a total", "Left out the last row, 'Total', which has the sum of the others."),
+        ("a saved index with gaps", "column 0 (different whole numbers)"),
+        ("an index that starts again", "column 0 (a running number that starts again)"),
+    ],
+)
+def test_what_is_left_out_is_warned_of(what, words, tmp_path):
+    assert words in " ".join(read(FILES[what], tmp_path)[1])
+
+
+def test_a_last_row_that_is_no_total_stays(tmp_path):
+    frame, said = read((TEXT + f"170.5,{TOTAL - 7},Total\n").encode(), tmp_path)
+    assert (len(frame), said) == (N_ROWS + 1, [])
+
+
+@pytest.mark.parametrize("separator", [",", ", "])
+def test_a_first_line_of_values_is_a_row(separator, tmp_path):
+    frame, said = read(ROWS.replace(",", separator).encode(), tmp_path)
+    assert (len(frame), list(frame)) == (N_ROWS, ["x0", "x1", "x2"])
+    assert "3 of 3 column names look like data" in said[0]
+    numbers = "\n".join(line.rpartition(",")[0] for line in LINES[1:]) + "\n"
+    assert "2 of 2 column names look like data" in read(numbers.encode(), tmp_path)[1][0]
+    frame, _ = read(ROWS.encode(), tmp_path, header="first-line")
+    assert len(frame) == N_ROWS - 1
+
+
+def test_years_are_names(tmp_path):
+    rows = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(20, 8)), columns=[str(year) for year in range(1960, 1968)]
+    )
+    frame, said = read(
+        rows.assign(country=[f"c{k % 3}" for k in range(20)]).to_csv(index=False).encode(), tmp_path
+    )
+    assert (list(frame)[:2], said) == (["1960", "1961"], [])
+
+
+def test_two_lines_of_names_are_joined(tmp_path):
+    second = "(cm),(EUR),name\n"
+    frame, _ = read((LINES[0] + "\n" + second + ROWS).encode(), tmp_path)
+    assert (len(frame), list(frame)) == (N_ROWS, ["Größe (cm)", "income (EUR)", "town name"])
+    # as pandas writes columns of two levels
+    levels = clean_table()[["Größe", "income"]].set_axis([["a", "a"], ["x", "y"]], axis=1)
+    assert list(read(levels.to_csv(index=False).encode(), tmp_path)[0]) == ["a x", "a y"]
+
+
+def test_a_column_without_a_name_that_is_no_index_is_called_by_its_position(tmp_path):
+    values = np.random.default_rng(0).integers(0, 5, N_ROWS)
+    frame, said = read(_with_index(values.tolist()), tmp_path)
+    assert frame.columns[0] == "column 0"
+    assert "no name for column 0" in said[0]
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "latin-1", "cp1252", "utf-16"])
+def test_encodings_are_taken_by_name(encoding, tmp_path):
+    text = TEXT.replace("ö", "中" if encoding == "gbk" else "ö").replace("ß", "s").replace("Gröse", "x")
+    frame, _ = read(text.encode(encoding), tmp_path, encoding=encoding)
+    assert ("K中ln" if encoding == "gbk" else "Köln") in set(frame["town"])
+
+
+def test_rising_numbers_and_names_next_to_a_saved_index_are_names(tmp_path):
+    rows = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(20, 3)) * 9 + 150, columns=["142", "144", "147"]
+    )
+    assert list(read(rows.to_csv(index=False).encode(), tmp_path)[0]) == ["142", "144", "147"]
+    rows = rows.set_axis(["7", "3", "5"], axis=1)
+    assert list(read(rows.to_csv().encode(), tmp_path)[0]) == ["7", "3", "5"]

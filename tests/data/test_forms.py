@@ -1,0 +1,343 @@
+"""Forms of texts: numbers with units and limits, dates and their order; what is asked, and what is said."""
+
+import datetime
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gomea_bn import GomeaBnError, read_table
+from gomea_bn.data import Table, read_frame
+from gomea_bn.data.calendar_texts import calendar_texts, compact_days
+from gomea_bn.data.number_texts import number_texts
+
+N = 40
+EPOCH = datetime.date(1970, 1, 1)
+DAYS = [EPOCH + datetime.timedelta(days=18_600 + 5 * k) for k in range(N)]
+
+
+def warned(rows: pd.DataFrame | Path, **options: Any) -> tuple[Table, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(rows, **options)
+    return table, [str(warning.message) for warning in caught]
+
+
+def base(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"y": np.random.default_rng(0).normal(size=N), **columns})
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "unit"),
+    [
+        (["12 mg", "13.5mg", "1,200 mg"], [12, 13.5, 1200], "mg"),
+        (["12%", "5.5 %"], [12, 5.5], "%"),
+        (["$1,234.50", "-$3", "$ 7"], [1234.5, -3, 7], "$"),
+        (["€ 12", "12 €"], [12, 12], "€"),
+        (["USD 12", "USD 13.5"], [12, 13.5], "USD"),
+        (["53'110.00", "1\u2019000"], [53110, 1000], ""),
+        (["1 234", "12\u00a0345", "1\u202f234 567".replace(" ", "\u202f")], [1234, 12345, 1234567], ""),
+        (["\u221212.5", "3"], [-12.5, 3], ""),
+        (["1 year", "2 years"], [1, 2], "year"),
+        (["37 °C", "38.5 °C"], [37, 38.5], "°C"),
+        (["12.5 mg/dL", "3 mg/dL"], [12.5, 3], "mg/dL"),
+        (["1e5 kg", "3 kg"], [1e5, 3], "kg"),
+    ],
+)  # fmt: skip
+def test_numbers_have_one_unit(texts, numbers, unit):
+    found = number_texts(texts)
+    assert found is not None
+    assert (found.numbers, found.unit, found.limits) == (numbers, unit, {})
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["12 mg", "12 g"], ["12 mg", "12"], ["A12", "A13"], ["1-2", "3-4"], ["192.168.1.1", "10.0.0.1"],
+        ["5 ft 3 in", "5 ft 4 in"], ["1/2", "3/4"], ["2 x 3", "3 x 4"], ["$5 mg", "$6 mg"], ["<5", "<6", "7"], ["mg"],
+    ],
+)  # fmt: skip
+def test_other_texts_are_no_numbers(texts):
+    assert number_texts(texts) is None
+
+
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=1), st.sampled_from(["{} kg", "{}%", "€{}", "{:,} EUR"])
+)
+def test_numbers_come_back_from_next_to_a_unit(numbers, form):
+    found = number_texts([form.format(number) for number in numbers])
+    assert found is not None
+    assert found.numbers == numbers
+
+
+def test_limits_are_read_as_half_or_as_themselves():
+    found = number_texts(["<0.006", "0.01", "0.02", ">90", "trace", "5", "≤ 2", "8", "9"])
+    assert found is not None
+    assert found.limits == {"<0.006": 0.003, ">90": 90, "trace": 0.003, "≤ 2": 1}
+    assert found.numbers == [0.003, 0.01, 0.02, 90, 0.003, 5, 1, 8, 9]
+    ages = number_texts(["88", "89", "90+"])
+    assert ages is not None
+    assert ages.numbers == [88, 89, 90]
+    words = number_texts(["n.d.", "4", "0", "2"])
+    assert words is not None
+    assert words.limits == {"n.d.": 1}
+
+
+def test_columns_with_limits_are_warned_of_at_once(tmp_path):
+    values = np.round(np.random.default_rng(1).exponential(0.02, N), 3)
+    low = ["<0.006" if value < 0.006 else f"{value:.3f}" for value in values]
+    high = ["trace" if value < 0.003 else f"{value:.3f}" for value in values]
+    table, said = warned(base(low=low, high=high))
+    assert len(said) == 1
+    n_low, n_high = low.count("<0.006"), high.count("trace")
+    assert f"in 2 columns: 'low' ({n_low} '<0.006' as 0.003), 'high' ({n_high} 'trace' as " in said[0]
+    assert "na_values=['usual', '<0.006', 'trace']" in said[0]
+    assert table.columns[1].values.tolist() == [0.003 if v < 0.006 else v for v in values]
+    # the advice keeps the usual symbols
+    rows = base(low=["NA", *low[1:]], high=high)
+    missing = read_table(rows, na_values=["usual", "<0.006", "trace"], missing="keep")
+    assert missing.columns[1].n_missing == low[1:].count("<0.006") + 1
+    # a column of a file that is read again so is warned of again
+    base(low=low).to_csv(tmp_path / "a.csv", index=False)
+    assert "'<0.006' as 0.003" in warned(tmp_path / "a.csv", forms={"low": "number"})[1][0]
+
+
+@pytest.mark.parametrize(
+    ("form", "order"),
+    [
+        ("%d-%m-%Y", "day-month"), ("%d/%m/%Y", "day-month"), ("%m/%d/%Y", "month-day"), ("%m-%d-%Y", "month-day"),
+        ("%m/%d/%y", "month-day"), ("%d-%b-%y", ""), ("%d%b%Y", ""), ("%d.%m.%y", ""), ("%d.%m.%Y", ""),
+        ("%b %d, %Y", ""), ("%B %d, %Y", ""), ("%d %B %Y", ""), ("%Y%m%d", ""), ("%Y/%m/%d", ""), ("%Y-%m-%d", ""),
+        ("%Y-%b-%d", ""), ("%m/%d/%Y %H:%M", "month-day"), ("%d/%m/%Y %H:%M:%S", "day-month"),
+        ("%Y-%m-%dT%H:%M:%SZ", ""),
+        ("%m/%d/%Y %I:%M %p", "month-day"),
+    ],
+)  # fmt: skip
+def test_forms_of_dates(form, order):
+    texts = [datetime.datetime.combine(day, datetime.time()).strftime(form) for day in DAYS]
+    found = calendar_texts(texts)
+    assert found is not None
+    assert found.values.tolist() == [(day - EPOCH).days for day in DAYS]
+    assert found.order == order
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("13. März 2020", (2020, 3, 13)), ("1 février 2021", (2021, 2, 1)), ("3 de enero de 2020", (2020, 1, 3)),
+        ("1 maart 2020", (2020, 3, 1)), ("17-Okt-84", (1984, 10, 17)), ("2 août 1999", (1999, 8, 2)),
+        ("2021-10", (2021, 10, 1)), ("Aug-84", (1984, 8, 1)), ("2021Q3", (2021, 7, 1)), ("10/2021", (2021, 10, 1)),
+        ("1st May 2021", (2021, 5, 1)), ("17AUG1684", (1684, 8, 17)),
+    ],
+)  # fmt: skip
+def test_months_have_names_in_five_languages(text, day):
+    found = calendar_texts([text])
+    assert found is not None
+    assert found.values.tolist() == [(datetime.date(*day) - EPOCH).days]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"], ["12-31"]],
+)  # fmt: skip
+def test_other_texts_are_no_dates(texts):
+    assert calendar_texts(texts) is None
+
+
+@given(st.lists(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)), min_size=1))
+def test_dates_are_those_of_pandas(moments):
+    texts = [moment.strftime("%Y/%m/%d %H:%M:%S.%f") for moment in moments]
+    found = calendar_texts(texts)
+    expected = (
+        pd.to_datetime(pd.Series(moments)).astype("datetime64[us]") - pd.Timestamp("1970-01-01")
+    ) / pd.Timedelta(days=1)
+    assert found is not None
+    assert found.values.tolist() == expected.tolist()
+
+
+def test_the_whole_column_decides_the_order_of_day_and_month():
+    early = [day for day in DAYS if day.day <= 12]
+    texts = [day.strftime("%d/%m/%Y") for day in early]
+    assert (found := calendar_texts(texts)) is not None
+    assert found.order == "?"
+    assert (found := calendar_texts([*texts, "13/01/2021"])) is not None
+    assert found.order == "day-month"
+    assert calendar_texts([*texts, "13/01/2021", "01/13/2021"]) is None
+    monthly = [f"{month}/1/{year}" for year in (85, 86) for month in range(1, 13)]
+    assert (found := calendar_texts(monthly)) is not None
+    assert found.order == "month-day"
+    assert found.values[1] == (datetime.date(1985, 2, 1) - EPOCH).days
+
+
+def test_all_ambiguous_columns_are_asked_about_at_once(tmp_path):
+    rows = base(
+        one=[f"{1 + i % 12:02}/{1 + i % 11:02}/2021" for i in range(N)],
+        two=[f"{1 + i % 12:02}-{1 + i % 11:02}-2021" for i in range(N)],
+        gap=[None, *range(N - 1)],
+        many=[f"level {i // 2}" for i in range(N)],
+    )
+    with pytest.raises(GomeaBnError) as caught:
+        read_table(rows, kinds={"many": "discrete"}, max_levels=10)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "3 problems:"
+    assert lines[1].startswith("1. Columns 'one', 'two' hold dates such as '01/01/2021'")
+    assert "forms={'one': 'date day-month'}" in lines[1]
+    assert lines[2].startswith("2. Column 'gap' has 1 missing or infinite value in row 0")
+    assert lines[3].startswith("3. Column 'many' must have at most 10 levels, got 20")
+    forms = {"one": "date day-month", "two": "date month-day"}
+    table = read_table(rows[["y", "one", "two"]], forms=forms)
+    assert table.names[1:] == ("one [days since 1970-01-01]", "two [days since 1970-01-01]")
+    assert table.columns[1].values[1] == (datetime.date(2021, 2, 2) - EPOCH).days
+    assert table.columns[1].values[11] == (datetime.date(2021, 1, 12) - EPOCH).days
+    assert table.columns[2].values[11] == (datetime.date(2021, 12, 1) - EPOCH).days
+
+
+def test_what_was_read_in_which_form_is_said_and_repeats(tmp_path):
+    rows = base(
+        dose=[f"{k / 4} mg" for k in range(N)],
+        paid=[f"€{1000 * k:,}.50" for k in range(N)],
+        visit=[day.strftime("%d-%m-%Y") for day in DAYS],
+        stamp=[int(day.strftime("%Y%m%d")) for day in DAYS],
+    )
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    table, said = warned(tmp_path / "a.csv")
+    assert said == []
+    described = table.describe()
+    assert "'dose' in mg (such as '0.0 mg')" in described
+    assert "'visit [days since 1970-01-01]', from day/month/year such as '04-12-2020'" in described
+    assert table.reading.given["forms"] == {
+        "dose": "number in mg", "paid": "number in €", "visit": "date day-month", "stamp": "date",
+    }  # fmt: skip
+    again = read_table(tmp_path / "a.csv", **table.reading.given)
+    of_frame = read_table(rows)
+    for column, other, third in zip(table.columns, again.columns, of_frame.columns, strict=True):
+        assert column.values.tolist() == other.values.tolist() == third.values.tolist()
+    # rows with few values are read in the same form
+    rows.head(3).to_csv(tmp_path / "b.csv", index=False)
+    frame = read_frame(tmp_path / "b.csv", forms=table.reading.given["forms"])
+    assert frame["dose"].tolist() == [0, 0.25, 0.5]
+    assert frame["visit"].dt.day.tolist() == [4, 9, 14]
+    assert frame["stamp"].tolist() == frame["visit"].tolist()
+    wrong = rows.assign(dose="3 g")
+    with pytest.raises(
+        GomeaBnError,
+        match=r"forms: column 'dose' must hold what reads as 'number in mg', got '3 g' in rows 0",
+    ):
+        read_table(wrong, forms={"dose": "number in mg"})
+
+
+def test_columns_of_few_texts_and_given_kinds_stay_text():
+    texts = [f"{k % 10} mg" for k in range(N)]
+    assert read_table(base(dose=texts)).columns[1].levels is not None
+    assert read_table(base(dose=texts), kinds={"dose": "continuous"}).columns[1].is_continuous
+    many = [f"{k % 20} mg" for k in range(N)]
+    assert read_table(base(dose=many)).columns[1].is_continuous
+    assert read_table(base(dose=many), kinds={"dose": "discrete"}).columns[1].levels is not None
+    assert read_table(base(dose=many), forms={"dose": "text"}).columns[1].levels is not None
+    income = ["<=50K", ">50K"] * (N // 2)
+    assert read_table(base(income=income)).columns[1].levels == ("<=50K", ">50K")
+
+
+def test_whole_numbers_are_dates_where_all_are_days():
+    numbers = [int(day.strftime("%Y%m%d")) for day in DAYS]
+    assert read_table(base(day=numbers)).names[1] == "day [days since 1970-01-01]"
+    assert read_table(base(day=[*numbers[1:], 20211301])).names[1] == "day"
+    assert read_table(base(day=numbers), kinds={"day": "continuous"}).names[1] == "day"
+    assert compact_days(np.array(numbers)).tolist() == [(day - EPOCH).days for day in DAYS]
+    assert compact_days(np.array([20210230])) is None
+
+
+def test_decimal_marks_of_numbers_with_a_unit(tmp_path):
+    rows = base(dose=[f"{k},5 mg" for k in range(N)])
+    assert read_table(rows).columns[1].values.tolist() == [k + 0.5 for k in range(N)]
+    doubtful = base(dose=[f"{k},500 mg" for k in range(1, N + 1)])
+    with pytest.raises(
+        GomeaBnError, match=r"'dose' holds numbers such as '1,500 mg'.*decimal=\"\.\", or pass decimal=\",\""
+    ):
+        read_table(doubtful)
+    assert read_table(doubtful, decimal=",").columns[1].values[0] == 1.5
+    assert read_table(doubtful, decimal=".").columns[1].values[0] == 1500
+    # where commas separate the fields they are no decimal marks, nor points marks of thousands
+    doubtful.assign(x=[f"{1 + k / 1000:.3f}" for k in range(N)]).to_csv(tmp_path / "a.csv", index=False)
+    table = read_table(tmp_path / "a.csv")
+    assert table.columns[1].values[0] == 1500
+    assert table.columns[2].values[1] == 1.001
+
+
+@pytest.mark.parametrize(
+    ("forms", "words"),
+    [
+        ({"z": "number"}, r"forms: unknown column 'z'"),
+        ({"y": "numbers"}, r"forms\['y'\] must be one of"),
+        ({"y": "number in "}, r"forms\['y'\] must be one of"),
+        ("y", "forms must map names of columns"),
+    ],
+)
+def test_wrong_forms_are_named(forms, words):
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(base(), forms=forms)
+
+
+def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
+    rows = base(
+        day=[f"{1 + i % 12:02}/{1 + i % 11:02}/2021" for i in range(N)], few=[k % 3 for k in range(N)]
+    )
+    options = {
+        "forms": {"day": "date month-day"},
+        "kinds": {"few": "continuous"},
+        "missing": "keep",
+        "max_levels": 9,
+    }
+    (tmp_path / "reading.json").write_text(json.dumps(options))
+    table = read_table(rows, reading=tmp_path / "reading.json")
+    assert table.columns[2].is_continuous
+    assert read_table(rows, reading=options).columns[1].values.tolist() == table.columns[1].values.tolist()
+    given_kinds = read_table(rows, reading=options, kinds={"few": "discrete"})
+    assert given_kinds.columns[2].levels == (0, 1, 2)
+    with pytest.raises(GomeaBnError, match="reading has 'from', which is no option"):
+        read_table(rows, reading={"from": 3})
+    with pytest.raises(GomeaBnError, match="Reading options for reading needs a path, got 5"):
+        read_table(rows, reading=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pid", "mrn", "SUBJID", "USUBJID", "patnr", "pat_no", "caseno", "CASE_NO", "record", "RecordID", "ssn",
+        "barcode",
+        "zip", "zip_code", "phone", "hadm_id", "rowid", "userid", "CustomerID", "sample_no", "invoice", "OrderNo",
+        "accession", "respid",
+    ],
+)  # fmt: skip
+def test_names_of_identifiers(name):
+    numbers = np.random.default_rng(2).permutation(np.arange(500, 500 + 3 * N))[:N]
+    _, said = warned(base(**{name: numbers}))
+    assert f"'{name}' (a different number in every row, under the name of an identifier)" in said[0]
+    assert read_table(base(**{f"{name}_of_sodium": numbers})).names == ("y", f"{name}_of_sodium")
+
+
+def test_years_of_two_digits_are_those_of_excel():
+    found = calendar_texts(["31-12-29", "31-12-30"])
+    assert found is not None
+    assert found.values.tolist() == [(datetime.date(year, 12, 31) - EPOCH).days for year in (2029, 1930)]
+    assert "30 to 99 of the 1900s" in found.form
+
+
+NUMERALS = st.text("0123456789.,'-+<>%$€ :/eEmgkQTZ", max_size=16)
+
+
+@given(st.lists(st.text(max_size=16) | NUMERALS, min_size=1, max_size=4))
+def test_any_text_is_a_form_or_none(texts):
+    found = number_texts(texts)
+    assert found is None or len(found.numbers) == len(texts)
+    days = calendar_texts(texts)
+    assert days is None or days.values.shape == (len(texts),)
+    # one more text never makes a column of other texts one of numbers or dates
+    assert found is not None or number_texts([*texts, "abc def"]) is None
+    assert calendar_texts([*texts, "abc def"]) is None
