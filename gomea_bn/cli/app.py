@@ -24,7 +24,8 @@ from gomea_bn.cli.commands.front import front
 from gomea_bn.cli.commands.installation import LaboratoryCommand, bench, info, warm_up
 from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
-from gomea_bn.cli.commands.show import plot, report, show
+from gomea_bn.cli.commands.show import plot, show
+from gomea_bn.cli.commands.study import study
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
@@ -161,6 +162,7 @@ def _before_commands(
 # in the order of a user's work; a line must fit into 80 columns next to the name
 _SUMMARIES: dict[Callable[..., None], str] = {
     learn: "Learn a network from a table.",
+    study: "Write one page: what drives an outcome, and how surely.",
     show: "Print a network, or what its graph says about variables.",
     query: "Ask a network: what is likely, given what is known?",
     most_probable: "Find the likeliest combinations of values.",
@@ -179,7 +181,6 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     accept: "Write the network that somebody chose on the page.",
     compare: "Say in words how two networks differ.",
     export: "Write a network in another format, or a front's table.",
-    report: "Write one to three pages about a network, to print.",
     plot: "Draw a network, or the density of a column.",
     fit: "Learn the probabilities of a graph of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
