@@ -36,6 +36,8 @@ _N_DRAWS, _ENDS = 400, (0.05, 0.95)
 # chances at which the value of decisions is computed
 _CHANCES = np.arange(1, 100) / 100
 _N_PARTS = 10
+# share of the predictions up to which chances are looked at
+_HIGHEST = 0.995
 _LEAST_PROBABILITY = 1e-6
 
 
@@ -133,8 +135,8 @@ class LeftOut:
 
         Acting at a chance t says that a missed outcome is as bad as (1 - t) / t needless acts: net benefit is the share
         of rows with the outcome and above t, minus t / (1 - t) times the share without it (Vickers and Elkin, "Decision
-        curve analysis", 2006). Columns are the methods and "act on all"; acting on none is worth 0. The rows end where
-        nobody is above.
+        curve analysis", 2006). Columns are the methods and "act on all"; acting on none is worth 0. The rows end
+        where hardly anybody is above.
         """
         if not self.is_binary:
             return None
@@ -147,7 +149,7 @@ class LeftOut:
             columns[method] = found - odds * (above.mean(axis=1) - found)
         columns["act on all"] = share - odds * (1 - share)
         frame = pd.DataFrame(columns, index=pd.Index(_CHANCES, name="chance"))
-        last = max(float(predicted.max()) for predicted in self.predictions.values())
+        last = max(float(np.quantile(predicted, _HIGHEST)) for predicted in self.predictions.values())
         return frame.loc[: max(last, _CHANCES[1])]
 
 

@@ -576,7 +576,7 @@ def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table,
     some = replace(table, columns=tuple(column for column in table.columns if column.name in mentioned))
     tested: GraphTest = test_graph(expert, some, n_permutations=_PERMUTATIONS, random_state=seed)
     found = {(row["parent"], row["child"]): row for row in tested.present.to_dict(orient="records")}
-    compelled = set(network.cpdag().compelled)
+    reversible = set(network.cpdag().reversible)
     records = []
     for parent, child in expert.edges:
         row = found[parent, child]
@@ -586,16 +586,8 @@ def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table,
             of_network = "has the arrow the other way"
         else:
             of_network = "has no arrow between them"
-        pair = {(parent, child), (child, parent)}
-        direction = (
-            ""
-            if of_network.startswith("has no")
-            else (
-                "the other arrows fix this direction"
-                if pair & compelled
-                else "rows cannot tell the direction"
-            )
-        )
+        is_open = not reversible.isdisjoint([(parent, child), (child, parent)])
+        direction = "rows cannot tell the direction" if is_open else ""
         records.append(
             {
                 "parent": parent, "child": child, "verdict": VERDICTS[row["verdict"]], "p_value": row["p_value"],

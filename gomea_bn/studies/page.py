@@ -17,6 +17,8 @@ import pandas as pd
 
 from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.summary import evidence_text
+from gomea_bn.network.recorded import checks_text
 from gomea_bn.plots.html import page_part, rows_html
 from gomea_bn.studies.drawings import (
     around_svg,
@@ -295,13 +297,14 @@ class _Words:
 
     def _ends(self, groups: pd.DataFrame) -> tuple[float, float]:
         """Return the ends of the axis that all columns share."""
-        lows = groups[["share_low", "network_low", "share", "network"]].to_numpy()
-        highs = groups[["share_high", "network_high", "share", "network"]].to_numpy()
-        is_many = (groups["rows"] >= _FEW_ROWS).to_numpy()
-        if is_many.any():
-            lows, highs = lows[is_many], highs[is_many]
-        low, high = float(np.nanmin(lows)), float(np.nanmax(highs))
-        return (0.0, min(nice_end(high), 1.0)) if self.is_binary else (low, high)
+        # wide intervals of few rows would hide all others
+        shown = groups[groups["rows"] >= _FEW_ROWS] if (groups["rows"] >= _FEW_ROWS).any() else groups
+        values = shown[["share", "network"]].to_numpy()
+        low, high = float(values.min()), float(values.max())
+        if self.is_binary:
+            return 0.0, min(nice_end(1.1 * high), 1.0)
+        room = 0.1 * (high - low)
+        return low - room, high + room
 
     def _drivers(self) -> str:
         study = self.study
@@ -567,7 +570,7 @@ class _Words:
             if near:
                 drawn = around_svg(study.outcome, near, others, f"Around {study.outcome}")
                 parts.append(
-                    f'<figure class="card">{drawn}<figcaption>An arrow is as thick as what the two '
+                    f'<figure class="card picture">{drawn}<figcaption>An arrow is as thick as what the two '
                     "columns tell about each "
                     "other. Grey arrows join columns among themselves. Arrows are no causes unless "
                     "somebody knows so from "
@@ -608,14 +611,13 @@ class _Words:
         items = []
         for row in frame.itertuples():
             kind = _CLASSES.get(str(row.verdict), "open")
+            found = _p_text(row.p_value)
+            if kind == "open" and row.p_value < _LEAST_P:
+                found += f", which is not enough where {counted(len(frame), 'arrow')} are tested at once"
             why = {
-                "support": "its columns depend on each other given the expert's other arrows "
-                "({_p_text(row.p_value)})",
-                "against": (
-                    "not even a weak relation shows, and these rows would have shown one "
-                    f"({_p_text(row.p_weak)} if there were one)"
-                ),
-                "open": f"so many rows cannot tell a weak relation from none ({_p_text(row.p_value)})",
+                "support": f"its columns depend on each other given the expert's other arrows ({found})",
+                "against": f"so many rows would have shown a weak relation ({_p_text(row.p_weak)} if there were one)",
+                "open": f"so many rows cannot tell a weak relation from none ({found})",
             }[kind]
             direction = f"; {row.direction}" if row.direction else ""
             items.append(
@@ -660,6 +662,7 @@ class _Words:
                 "they are left out "
                 "together, and intervals count them as one."
             )
+        lines += [text for text in (evidence_text(study.network), checks_text(study.network)) if text]
         lines += [str(note) for note in table.notes]
         lines += [line for line in study.warnings if line not in lines]
         rows = [(name_in_words(column.name), _kind(column), column.reason) for column in table.columns]
