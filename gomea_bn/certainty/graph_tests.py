@@ -135,7 +135,7 @@ def _notes(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
     }
 
 
-def _reason(row: Mapping[str, Any]) -> str:
+def _reason(row: Mapping[Any, Any]) -> str:
     """Return what a verdict rests on, in words."""
     p_value = f"p = {row['p_value']:.2g}, q = {row['q_value']:.2g}"
     if row["q_value"] < _LEVEL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,7 @@ def groups_svg(
         _line(x(base), _TOP - 4, x(base), floor, "base"),
         _line(_LABEL, floor, _LABEL + plot, floor, "axis"),
     ]
+    row: Any
     for place, row in enumerate(groups.itertuples()):
         y = _TOP + place * _ROW
         parts.append(_label(str(row.group), y + 15))
@@ -108,6 +110,7 @@ def calibration_svg(frame: pd.DataFrame, ends: tuple[float, float], text: Text, 
         _line(left, top + size, left + size, top + size, "axis"),
         _line(left, top + size, left + size, top, "base"),
     ]
+    row: Any
     for row in frame.itertuples():
         x = left + place(row.said)
         parts += [
@@ -150,7 +153,10 @@ def lines_svg(frame: pd.DataFrame, kinds: Mapping[str, str], title: str, across:
         values = frame[name]
         # a line ends where it leaves the drawing
         shown = values[(values >= low).cumprod().astype(bool)]
-        points = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in shown.items())
+        points = " ".join(
+            f"{x(at):.1f},{y(value):.1f}"
+            for at, value in zip(shown.index.tolist(), shown.tolist(), strict=True)
+        )
         parts.append(
             f'<polyline class="line {kind}" points="{points}"><title>{escape(name)}</title></polyline>'
         )

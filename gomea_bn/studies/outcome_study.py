@@ -45,10 +45,10 @@ _SHARE = 0.9
 _MOST_CASES = 8
 # rows over which unknown columns of a case vary
 _N_BACKGROUND = 200
-EVALUATIONS = 1_500
-"""Evaluations of the search by default: repeatable, and a few seconds."""
+EVALUATIONS, SECONDS = 1_500, 10.0
+"""Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
 
-_FOLD_EVALUATIONS = 200
+_FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _PERMUTATIONS = 99
 _FEWEST_ROWS = 50
 
@@ -117,6 +117,8 @@ class Study:
     warnings : tuple of str
         What reading and learning warned of.
     seed : int
+    is_timed : bool
+        Whether a limit on seconds may have ended a search, so that another run may differ a little.
     """
 
     network: DiscretizedBayesNet
@@ -132,6 +134,7 @@ class Study:
     n_without_outcome: int
     warnings: tuple[str, ...]
     seed: int
+    is_timed: bool
 
     @property
     def outcome(self) -> str:
@@ -206,7 +209,8 @@ def study(
     folds : int
         Number of folds, from 2 on; 0 judges nothing.
     learner : BayesNetLearner, optional
-        Options of the network; by default those of `BayesNetLearner`, with a search of 1,500 evaluations.
+        Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
+        10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
     kinds, groups
         As of `BayesNetLearner`.
     random_state : int or None
@@ -232,7 +236,8 @@ def study(
         check_integer("folds", folds, 2)
     tell = tell or (lambda _line: None)
     seed = seed_of(random_state)
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=EVALUATIONS) if learner is None else learner
+    if learner is None:
+        learner = BayesNetLearner(max_seconds=SECONDS, max_evaluations=EVALUATIONS)
     if not isinstance(learner, BayesNetLearner):
         raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
     chosen = plain_options(learner)
@@ -260,11 +265,16 @@ def study(
         dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
     )
     codings = {column.name: groups_of(column) for column in table.columns}
-    judged, networks = None, []
+    judged: LeftOut | None = None
+    networks: list[DiscretizedBayesNet] = []
     if target is not None and folds:
-        small = {**options, "max_evaluations": min(options["max_evaluations"] or np.inf, _FOLD_EVALUATIONS)}
+        most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
+        small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
+        if options["max_seconds"] is None:
+            small["max_seconds"] = None
         judged, networks = left_out(table, target, code, small, folds, seed, tell)
-    columns, of_groups, cases = pd.DataFrame(), pd.DataFrame(), ()
+    columns, of_groups = pd.DataFrame(), pd.DataFrame()
+    cases: tuple[Case, ...] = ()
     if target is not None:
         tell("Comparing the network with the rows ...")
         of_groups = _groups(network, networks, table, target, code, codings)
@@ -280,12 +290,12 @@ def study(
     }
     return Study(
         network, table, target, code, columns, of_groups, judged, cases, verdicts, edges, n_read - table.n_rows,
-        said, seed,
+        said, seed, options["max_seconds"] is not None,
     )  # fmt: skip
 
 
 def _with_outcome(
-    table: Table, target: str, state: object, options: Mapping[str, Any]
+    table: Table, target: str, state: Any, options: Mapping[str, Any]
 ) -> tuple[Table, int | None]:
     """Return the rows that have the outcome, and the position of its level."""
     if not isinstance(target, str) or target not in table.names:
@@ -448,7 +458,8 @@ def _columns(
             continue
         coding = codings[name]
         figures = of_groups[(of_groups["column"] == name) & of_groups["group"].isin(coding.labels)]
-        low, high = (figures.loc[at] for at in (figures["network"].idxmin(), figures["network"].idxmax()))
+        by_figure = figures.sort_values("network", kind="stable")
+        low, high = by_figure.iloc[0], by_figure.iloc[-1]
         records[name] = {
             "joined": name in joined,
             "tells": information(coding.codes, of_target),
@@ -537,12 +548,15 @@ def _case(
 
     def answers(sets: Sequence[Mapping[str, object]]) -> NDArray[np.float64]:
         """Return the mean answer over the background with some cells fixed, (n_sets,)."""
-        parts = [
-            background.assign(**{name: [value] * len(background) for name, value in of.items()})
-            for of in sets
-        ]
+        parts = []
+        for of in sets:
+            part = background.copy()
+            for name, value in of.items():
+                part[name] = [value] * len(part)
+            parts.append(part)
         joined = pd.concat(parts, ignore_index=True).astype(background.dtypes)
-        return _predicted(network, joined, target, state).reshape(len(sets), -1).mean(axis=1)
+        figures = _predicted(network, joined, target, state).reshape(len(sets), -1)
+        return np.asarray(figures.mean(axis=1), np.float64)
 
     alone = answers([{}, *({name: cells[name]} for name in known)])
     order = [known[k] for k in np.argsort(-np.abs(alone[1:] - alone[0]), kind="stable")]

@@ -7,10 +7,11 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from gomea_bn.studies.drawings import (
     waterfall_svg,
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
-from gomea_bn.studies.outcome_study import Case, Study
+from gomea_bn.studies.outcome_study import VERDICTS, Case, Study
 from gomea_bn.texts import amount, counted, listed, percent
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
@@ -234,12 +235,10 @@ class _Words:
         lines += self._good_in_words()
         if study.expert is not None:
             verdicts = study.expert["verdict"].value_counts()
+            n_for, n_against, n_open = (int(verdicts.get(word, 0)) for word in VERDICTS.values())
             lines.append(
-                "Of the expert's arrows "
-                + ", ".join(
-                    f"{verdicts.get(word, 0)}: {word}" for word in dict.fromkeys(study.expert["verdict"])
-                )
-                + "."
+                f"Of {counted(len(study.expert), 'arrow')} of the expert the rows support {n_for}, speak against "
+                f"{n_against}, and cannot tell about {n_open}."
             )
         lines.append(
             "An arrow says what to expect when a value is seen, not what would happen if it were changed."
@@ -247,7 +246,7 @@ class _Words:
         return lines
 
     def _good_in_words(self) -> list[str]:
-        quality = self.study.quality
+        quality: Any = self.study.quality
         if quality is None:
             return ["How good predictions are was not judged."]
         if not self.is_binary:
@@ -338,13 +337,13 @@ class _Words:
             parts.append(_paragraph(f"Not drawn: {listed(map(name_in_words, joined[_MOST_CARDS:]), 20)}."))
         return "".join([*parts, self._unrelated()])
 
-    def _in_words(self, row: pd.Series[object], groups: pd.DataFrame) -> str:
+    def _in_words(self, row: Any, groups: pd.DataFrame) -> str:
         """Return what a card shows, in a sentence."""
         few = groups[(groups["rows"] < _FEW_ROWS)]
         note = f" Few rows: {listed(few['group'], 4)}." if len(few) else ""
         return (
-            f"The network: from {self.text(float(row['lowest']))} at {row['lowest_at']} to "  # type: ignore[arg-type]
-            f"{self.text(float(row['highest']))} at {row['highest_at']}.{note}"  # type: ignore[arg-type]
+            f"The network: from {self.text(float(row['lowest']))} at {row['lowest_at']} to "
+            f"{self.text(float(row['highest']))} at {row['highest_at']}.{note}"
         )
 
     def _key(self) -> str:
@@ -456,11 +455,13 @@ class _Words:
             figures.append(self._benefit(benefit))
         return "".join([*parts, f'<div class="pair">{"".join(figures)}</div>'])
 
-    def _measure(self, quality: pd.DataFrame, method: str, measure: str) -> str:
+    def _measure(self, quality: Any, method: str, measure: str) -> str:
         if (method, measure) not in quality.index:
             return "—"
         row = quality.loc[(method, measure)]
-        text = percent if measure in ("auc", "r2", "coverage") else lambda value: f"{value:.3g}"
+        text: Callable[[float], str] = (
+            percent if measure in ("auc", "r2", "coverage") else lambda value: f"{value:.3g}"
+        )
         if np.isnan(row["value"]):
             return "not defined"
         if row["value"] < 0 and measure == "r2":
@@ -609,6 +610,7 @@ class _Words:
         if not len(frame):
             return _paragraph("The expert gave no arrows.")
         items = []
+        row: Any
         for row in frame.itertuples():
             kind = _CLASSES.get(str(row.verdict), "open")
             found = _p_text(row.p_value)
@@ -677,10 +679,13 @@ class _Words:
             + f"<details><summary>How every column was read</summary>{listing}</details>"
             + "<h3>What to be careful about</h3>"
             + _bullets(limits)
-            + _paragraph(
-                f"Made with seed {study.seed}; the same rows and options give the same page.", "small"
-            )
+            + _paragraph(f"Made with seed {study.seed}; {self._repeats()}.", "small")
         )
+
+    def _repeats(self) -> str:
+        if self.study.is_timed:
+            return "another run may differ a little, since a clock may end its searches"
+        return "the same rows and options give the same page"
 
 
 def _kind(column: object) -> str:

@@ -115,4 +115,5 @@ def information(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     cells = joint > 0
     nats = float((joint[cells] * np.log(joint[cells] / product[cells])).sum())
     nats -= (counts.shape[0] - 1) * (counts.shape[1] - 1) / (2 * n)
-    return max(nats, 0.0) / float(np.log(2))
+    bits: float = max(nats, 0.0) / np.log(2)
+    return bits

@@ -20,7 +20,7 @@ from gomea_bn.studies.left_out import OURS, LeftOut
 from gomea_bn.studies.page import study_page
 from gomea_bn.studies.value_groups import groups_of, information
 
-UGLY = '<b>"&\'`</style><script>'
+UGLY = "<b>\"&'`</style><script>"
 
 
 def rows(n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -61,8 +61,12 @@ def test_the_rows_figures_are_those_of_a_group_by(made):
     for level, row in means.iterrows():
         assert of_levels.loc[level, "share"] == pytest.approx(row["mean"])
         assert of_levels.loc[level, "rows"] == row["size"]
-        ends = stats.binomtest(round(row["mean"] * row["size"]), int(row["size"])).proportion_ci(0.9, "wilson")
-        assert of_levels.loc[level, ["share_low", "share_high"]].tolist() == pytest.approx([ends.low, ends.high])
+        ends = stats.binomtest(round(row["mean"] * row["size"]), int(row["size"])).proportion_ci(
+            0.9, "wilson"
+        )
+        assert of_levels.loc[level, ["share_low", "share_high"]].tolist() == pytest.approx(
+            [ends.low, ends.high]
+        )
     for name in ("x", "chance"):
         of_column = made.groups[made.groups["column"] == name]
         assert of_column["rows"].sum() == len(frame)
@@ -150,13 +154,19 @@ def test_an_auc_agrees_with_another_library():
 def test_groups_of_rows_are_drawn_together():
     of = judged(1, 40)
     twice = LeftOut(
-        np.repeat(of.observed, 5), {OURS: np.repeat(of.predictions[OURS], 5)}, None, np.repeat(np.arange(40), 5), 2
+        np.repeat(of.observed, 5),
+        {OURS: np.repeat(of.predictions[OURS], 5)},
+        None,
+        np.repeat(np.arange(40), 5),
+        2,
     )
     alone, together = (one.quality().loc[(OURS, "brier")] for one in (of, twice))
     assert together.tolist() == pytest.approx(alone.tolist())
 
 
-@given(st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.nan]) | st.floats(-5, 5), min_size=12, max_size=80))
+@given(
+    st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.nan]) | st.floats(-5, 5), min_size=12, max_size=80)
+)
 def test_groups_hold_every_row_once_and_are_what_the_network_is_asked(values):
     frame = pd.DataFrame({"v": values, "w": np.arange(len(values)) % 3})
     if frame["v"].nunique() < 2:
@@ -189,7 +199,9 @@ def test_an_experts_arrows_get_verdicts(made):
     assert verdicts["x", "sick"] == "the rows support it"
     assert verdicts["coin", "sick"] == "cannot tell"
     many = rows(4_000, 3)[["x", "coin", "sick", "stay"]]
-    of_many = study(many, "sick", expert=ExpertNetwork.from_edges([("coin", "sick")]), folds=0, learner=learner())
+    of_many = study(
+        many, "sick", expert=ExpertNetwork.from_edges([("coin", "sick")]), folds=0, learner=learner()
+    )
     assert of_many.expert["verdict"].tolist() == ["the rows speak against it"]
     assert "No edge found" in study_page(of_many)
     assert "coin" in study_page(of_many).partition("No edge found")[2]
@@ -241,6 +253,7 @@ def test_the_same_rows_give_the_same_page(made):
     expert = [("x", "sick"), ("coin", "sick"), (UGLY, "x")]
     again = study(frame, "sick", expert=expert, folds=2, learner=learner())
     assert study_page(again) == study_page(made)
+    assert "the same rows and options give the same page" in study_page(made)
 
 
 def test_a_case_ends_at_the_networks_answer(made):

@@ -35,8 +35,8 @@ def study(
     ] = 4,
     max_seconds: Annotated[
         float,
-        opt("Time limit of every search in seconds; 0 for none, so that a page can be repeated.", min=0),
-    ] = 0.0,
+        opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
+    ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
     group: Group = None,
     kind: Kind = None,

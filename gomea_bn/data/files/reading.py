@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -22,6 +22,17 @@ Note = GomeaBnWarning
 
 SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
 """Names for separators that are hard to type."""
+
+
+class TextForm(NamedTuple):
+    """How a text file writes a table: its separator and its decimal mark."""
+
+    separator: str = ","
+    decimal: str = "."
+
+
+USUAL_FORM = TextForm()
+"""That of files that do not say otherwise."""
 
 HEADERS = ("first-line", "none")
 _DATES = ("numbers", "drop")

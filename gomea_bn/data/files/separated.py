@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names, distinct_values
 from gomea_bn.data.selection import check_column_count, identifier_reason
 from gomea_bn.data.symbols import (
@@ -42,8 +42,8 @@ _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
 
 def read_separated(
     path: str, usual: str | None, options: ReadingOptions, *, plain: bool
-) -> tuple[pd.DataFrame, str, list[Note], list[Note]]:
-    """Return the table in a text file, its decimal mark, notes and warnings.
+) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+    """Return the table in a text file, its form, notes and warnings.
 
     `usual` is the separator that the ending of the file name stands for. `plain` says that the file is not compressed.
     Separator, decimal mark and encoding are detected where they are not given; it is an error if they are ambiguous.
@@ -107,7 +107,7 @@ def read_separated(
     frame = _with_numbers(frame, decimal, symbols)
     frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
-    return frame, decimal, notes + empty_rows, left_out
+    return frame, TextForm(separator, decimal), notes + empty_rows, left_out
 
 
 def _shown(separator: str) -> str:

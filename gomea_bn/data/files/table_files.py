@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_names,
     first_line,
@@ -87,7 +87,7 @@ def read_frame(
     options = ReadingOptions.of(
         sep=sep, decimal=decimal, encoding=encoding, na_values=na_values, sheet=sheet, header=header
     )
-    frame, _, doubts = read_file(path, options)
+    frame, _, doubts, _ = read_file(path, options)
     for doubt in doubts:
         give_warning(doubt)
     return frame
@@ -95,8 +95,8 @@ def read_frame(
 
 def read_file(
     path: str | os.PathLike[str], options: ReadingOptions, apart: Mapping[str, str] | None = None
-) -> tuple[pd.DataFrame, list[Note], list[Note]]:
-    """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
+) -> tuple[pd.DataFrame, list[Note], list[Note], TextForm]:
+    """Return the table in a file, notes on how it was read, warnings, and the form of its text; see `read_frame`.
 
     Dates are not converted here. The columns of `apart` are as of `chosen_columns`.
     """
@@ -122,22 +122,22 @@ def read_file(
             raise GomeaBnError([Option(name), f" applies to {kind}, but '{text}' is none."])
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
-    decimal = "."
+    form = USUAL_FORM
     notes: list[Note] = []
     doubts: list[Note] = []
     if applicable == _OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
             _check_compressed_text(text)
-        frame, decimal, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
+        frame, form, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
-    frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
-    return frame, notes + found, doubts + uncertain
+    frame, found, uncertain = without_symbols(chosen, options.na_values, form.decimal)
+    return frame, notes + found, doubts + uncertain, form
 
 
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
@@ -325,7 +325,7 @@ class Loaded:
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, and `groups` a column of the frame whose values
-    name the groups of the rows.
+    name the groups of the rows. `form` is that of a text file, and the usual one of other sources.
     """
 
     frame: pd.DataFrame
@@ -334,6 +334,7 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
+    form: TextForm = USUAL_FORM
 
 
 def load(
@@ -349,8 +350,9 @@ def load(
         raise GomeaBnError(
             [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
         )
+    form = USUAL_FORM
     if isinstance(source, (str, os.PathLike)):
-        frame, notes, warnings = read_file(source, options, apart)
+        frame, notes, warnings, form = read_file(source, options, apart)
     else:
         frame = frame_of(source)
         for name in options.given:
@@ -364,4 +366,4 @@ def load(
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups)
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, form)
