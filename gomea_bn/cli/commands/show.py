@@ -24,7 +24,7 @@ from gomea_bn.cli.output import (
     write_figure,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import loaded_rows, tested_graph
+from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.texts import listed, shown_name
 
@@ -123,7 +123,7 @@ def _separation(network: DiscretizedBayesNet, pair: _Pair, given: list[str] | tu
 
 
 def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
-    """Print the summary, with the gains of cuts if there are rows, and the score."""
+    """Print the summary and the score, and with rows the gains of cuts and the density."""
     gains = None
     if rows is not None:
         from gomea_bn.learning.cuts.cut_gains import cut_gains
@@ -134,6 +134,14 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
     metadata = network.metadata
     if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
         say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)
+    if rows is not None:
+        from gomea_bn.network.bin_distributions import points_measure
+
+        with failing(UNUSABLE_DATA), printed_warnings():
+            density = network.score(rows)
+        measure = points_measure(network)
+        noted = f" ({measure})" if measure else ""
+        say(f"Mean log density per row of DATA, in its units{noted}: {density:.4f} nats.", to_error=False)
 
 
 @reads_table("network")
