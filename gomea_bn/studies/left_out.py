@@ -20,17 +20,6 @@ from gomea_bn.prediction.distributions import folds_of
 OURS, LINEAR, BOOSTING = "this network", "regression", "boosting"
 """Methods."""
 
-MEASURES = {
-    "auc": "ranks right",
-    "brier": "mean squared error",
-    "log_loss": "log loss",
-    "rmse": "root of the mean squared error",
-    "mae": "mean absolute error",
-    "r2": "share of the variance explained",
-    "coverage": "share inside the 90 % interval",
-}
-"""Measures in words."""
-
 # drawn again, for intervals that hold 90 %
 _N_DRAWS, _ENDS = 400, (0.05, 0.95)
 # chances at which the value of decisions is computed

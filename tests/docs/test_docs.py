@@ -67,7 +67,7 @@ def test_every_command_of_the_page_runs(folder):
     commands = [shlex.split(line)[1:] for line in lines_of("commands.md")]
     assert {words[0] for words in commands} == {
         "learn", "confidence", "query", "predict", "impute", "discretize", "fit", "effect", "certify", "show",
-        "most-probable", "explain", "update", "drift", "report", "plot", "test-graph", "cross-validate",
+        "most-probable", "explain", "update", "drift", "study", "plot", "test-graph", "cross-validate",
     }  # fmt: skip
     for words in commands:
         result = ok(*words)
