@@ -546,7 +546,7 @@ def _case(
     cells = frame.iloc[row]
     known = [name for name in needed if not pd.isna(cells[name])]
 
-    def answers(sets: Sequence[Mapping[str, object]]) -> NDArray[np.float64]:
+    def answers(sets: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
         """Return the mean answer over the background with some cells fixed, (n_sets,)."""
         parts = []
         for of in sets:
