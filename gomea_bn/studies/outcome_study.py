@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.graph_tests import GraphTest, test_graph
 from gomea_bn.data.columns import same_as_text
 from gomea_bn.data.dates import name_in_words
+from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Table, doubts_about
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.learner import BayesNetLearner
@@ -264,6 +265,13 @@ def study(
     said = tuple(
         dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
     )
+    if isinstance(data, Table):
+        # what reading warned of is not kept with a table
+        doubts = [
+            *doubts_about(table),
+            *(doubts_about_groups(table.to_frame()) if table.groups is None else []),
+        ]
+        said = tuple(dict.fromkeys([*map(str, doubts), *said]))
     codings = {column.name: groups_of(column) for column in table.columns}
     judged: LeftOut | None = None
     networks: list[DiscretizedBayesNet] = []

@@ -313,8 +313,7 @@ class _Words:
                 "Every column on its own, the one that tells most first. Grey: what the rows say, "
                 "with the number of rows. "
                 "Blue: what the network says for these rows, on average. It differs from the rows "
-                "where these are few, or "
-                "where other columns explain them."
+                "where these are few, or where other columns explain them."
             ),
             self._key(),
         ]
@@ -384,8 +383,7 @@ class _Words:
             elif row["p_value"] < _LEAST_P:
                 found = (
                     f"its {n_groups} groups differ ({_p_text(row['p_value'])}), but new rows are "
-                    "predicted no better with it "
-                    "than by the other columns alone"
+                    "predicted no better with it than by the other columns alone"
                 )
             else:
                 found = f"its {n_groups} groups differ no more than by chance ({_p_text(row['p_value'])})"
@@ -418,8 +416,7 @@ class _Words:
                 f"The rows were divided into {judged.n_folds} parts. Each was predicted by a network "
                 "that was learned from "
                 f"the others, {percent(share)} of the rows, so that no row is predicted by a network "
-                "that has seen it. "
-                "Intervals hold 90 %."
+                "that has seen it. Intervals hold 90 %."
             )
         ]
         if judged.absent:
@@ -497,8 +494,7 @@ class _Words:
             "What acting is worth: outcomes found per 100 rows, less the needless acts, each counted "
             "by the chance from "
             "which one acts. Acting on nobody is worth 0. Where a line is above 0 and above “act on "
-            "all”, the figures help "
-            "to decide."
+            "all”, the figures help to decide."
         )
         return f'<figure>{drawn}<ul class="key">{items}</ul><figcaption>{words}</figcaption></figure>'
 
@@ -522,7 +518,8 @@ class _Words:
                 "figure most first, while "
                 "the cells below it vary as in the rows. Choose a row, from low to high figures."
             )
-            + f'<fieldset>{"".join(buttons)}<div class="choices">{"".join(labels)}</div>'
+            + '<fieldset><legend class="unseen">Choose a row</legend>'
+            f'{"".join(buttons)}<div class="choices">{"".join(labels)}</div>'
             f'<div class="all-cases">{"".join(parts)}</div></fieldset>'
             + _paragraph("For any other row: gomea-bn explain, or network.explain in Python.", "small")
         )
@@ -574,8 +571,7 @@ class _Words:
                     f'<figure class="card picture">{drawn}<figcaption>An arrow is as thick as what the two '
                     "columns tell about each "
                     "other. Grey arrows join columns among themselves. Arrows are no causes unless "
-                    "somebody knows so from "
-                    "elsewhere.</figcaption></figure>"
+                    "somebody knows so from elsewhere.</figcaption></figure>"
                 )
         if not study.edges:
             return "".join(parts) or _paragraph("The network has no arrows.")
@@ -661,8 +657,7 @@ class _Words:
             n = len(np.unique(table.groups.codes))
             lines.append(
                 f"Rows of one {name_in_words(table.groups.column)} belong together ({n:,} of them): "
-                "they are left out "
-                "together, and intervals count them as one."
+                "they are left out together, and intervals count them as one."
             )
         lines += [text for text in (evidence_text(study.network), checks_text(study.network)) if text]
         lines += [str(note) for note in table.notes]

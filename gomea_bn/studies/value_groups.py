@@ -29,14 +29,11 @@ class ValueGroups:
         Group of every row, -1 where its cell is missing.
     statements : tuple
         What a network is asked given each group: a level, a set of levels, a number, or a pair of ends.
-    is_ordered : bool
-        Whether the groups have an order.
     """
 
     labels: tuple[str, ...]
     codes: NDArray[np.int64]
     statements: tuple[object, ...]
-    is_ordered: bool
 
     @property
     def all_labels(self) -> tuple[str, ...]:
@@ -70,7 +67,7 @@ def groups_of(column: Column) -> ValueGroups:
     pairs = list(zip(lows.tolist(), uppers.tolist(), strict=True))
     labels = tuple(text_of[a] if a == b else f"{text_of[a]} to {text_of[b]}" for a, b in pairs)
     statements = tuple(a if a == b else (a, b) for a, b in pairs)
-    return ValueGroups(labels, codes.astype(np.int64), statements, is_ordered=True)
+    return ValueGroups(labels, codes.astype(np.int64), statements)
 
 
 def _of_levels(column: Column) -> ValueGroups:
@@ -90,10 +87,7 @@ def _of_levels(column: Column) -> ValueGroups:
     if len(rest):
         labels.append(f"the other {len(rest)}")
         statements.append({levels[code] for code in rest})
-    is_number = all(isinstance(level, (int, float)) for level in levels)
-    return ValueGroups(
-        tuple(labels), group_of[column.values], tuple(statements), is_ordered=column.ordered or is_number
-    )
+    return ValueGroups(tuple(labels), group_of[column.values], tuple(statements))
 
 
 def information(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
