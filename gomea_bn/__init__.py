@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint as Checkpoint
     from gomea_bn.runtime.jit import kernel as kernel
     from gomea_bn.simulation.random_experts import simulated_expert as simulated_expert
+    from gomea_bn.studies.outcome_study import Study as Study
+    from gomea_bn.studies.outcome_study import study as study
 
 need({"gomea_bn.prediction.estimators": "sklearn"})
 _HOMES = declared_names(__file__)

@@ -50,7 +50,7 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "Networks",
         {
             "gomea_bn": ("DiscretizedBayesNet", "compare", "network_report"),
-            "gomea_bn.review": ("run_report",),
+            "gomea_bn.studies": (),
             "gomea_bn.network": (),
         },
     ),

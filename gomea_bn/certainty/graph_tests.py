@@ -35,6 +35,8 @@ _ENOUGH = 10
 _MOST_LEVELS = 50
 # sums of the same counts in another order differ by rounding
 _DECIMALS = 8
+# what a weak relation has, as the square of w (Cohen, "Statistical power analysis", 1988)
+_WEAK = 0.1**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,14 @@ class GraphTest:
     missing : DataFrame
         Pairs without an edge, smallest `p_value` first: "parent", "child", "gain", the score in nats that adding the
         edge gains, "p_value" of the independence of the two given the parents of the child, "q_value", the
-        false-discovery rate of this pair and all before it (Benjamini & Hochberg, 1995), and "verdict". The data "miss"
-        the edge if `q_value` is below .05 and the score gains, and "do not miss" it if neither holds. Otherwise they
-        "do not decide on" it.
+        false-discovery rate of this pair and all before it (Benjamini & Hochberg, 1995), "p_weak", the probability of
+        rows that show as little as these if the relation is a weak one, w = .1 (Cohen, 1988), and "verdict". The data
+        "miss" the edge if `q_value` is below .05, and otherwise "do not miss" it if `p_weak` is. Else they "do not
+        decide on" it: they are too few to tell a weak relation from none.
     present : DataFrame
         Edges of the graph, largest `gain` first, with the same columns: "gain" is the score that removing the edge
-        gains, and "p_value" that of the independence of the two given the other parents of the child. The data
-        "support" the edge if `q_value` is below .05 and the score loses, and "reject" it if neither holds.
+        gains, and "p_value" that of the independence of the two given the other parents of the child. By the same
+        rule the data "support" the edge, "speak against" it, or "do not decide on" it.
     n_rows, n_permutations : int
         Numbers of rows that were tested, and of permutations.
     n_incomplete : int
@@ -82,9 +85,7 @@ class GraphTest:
     @property
     def notes(self) -> dict[tuple[str, str], str]:
         """What the data say, by (parent, child): about every edge, and about missing ones with `q_value` below .05."""
-        return _notes(self.present, "without") | _notes(
-            self.missing[self.missing["q_value"] < _LEVEL], "with"
-        )
+        return _notes(self.present) | _notes(self.missing[self.missing["q_value"] < _LEVEL])
 
     def note(self, first: str, second: str) -> str:
         """Return what the data say about a pair of columns, as in `notes`.
@@ -94,7 +95,7 @@ class GraphTest:
         GomeaBnError
             For a pair that was not tested: a column is unknown, or has the same bin or level in all rows.
         """
-        notes = _notes(self.present, "without") | _notes(self.missing, "with")
+        notes = _notes(self.present) | _notes(self.missing)
         for pair in ((first, second), (second, first)):
             if pair in notes:
                 return notes[pair]
@@ -126,20 +127,22 @@ class GraphTest:
         )
 
 
-def _notes(frame: pd.DataFrame, word: str) -> dict[tuple[str, str], str]:
-    """Return in words what the data say about pairs, whose gains are those of the score `word` an edge."""
+def _notes(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return in words what the data say about pairs."""
     return {
-        (row["parent"], row["child"]): (
-            f"the data {row['verdict']} this edge: {word} it the score {_change_text(row['gain'])} "
-            f"(p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
-        )
+        (row["parent"], row["child"]): f"the data {row['verdict']} this edge{_reason(row)}"
         for row in frame.to_dict(orient="records")
     }
 
 
-def _change_text(gain: float) -> str:
-    size = f"{abs(gain):.1f}"
-    return f"{'gains' if gain > 0 else 'loses'} {size} nats" if float(size) else "stays"
+def _reason(row: Mapping[Any, Any]) -> str:
+    """Return what a verdict rests on, in words."""
+    p_value = f"p = {row['p_value']:.2g}, q = {row['q_value']:.2g}"
+    if row["q_value"] < _LEVEL:
+        return f" ({p_value})"
+    if row["p_weak"] < _LEVEL:
+        return f": a weak relation would have shown ({p_value}; of a weak relation p = {row['p_weak']:.2g})"
+    return f": so many rows cannot tell a weak relation from none ({p_value})"
 
 
 def test_graph(
@@ -210,8 +213,8 @@ def test_graph(
     position = {name: v for v, name in enumerate(names)}
     parents = {v: [position[parent] for parent in graph.parents(name)] for v, name in enumerate(names)}
     graphs = GraphScores.of(graph, rows, max_indegree=n, scoring_method=scoring_method)
-    # parent, child, parents of the child with the edge, and p-value
-    pairs: list[tuple[int, int, list[int], float]] = []
+    # parent, child, parents of the child with the edge, and gains
+    pairs: list[tuple[int, int, list[int], NDArray[np.float64]]] = []
     ranks = []
     before: list[int] = []
     for name in graph.order:
@@ -220,23 +223,22 @@ def test_graph(
         if others and np.ptp(codes[:, child]) > 0:
             gains = _permuted_gains(codes, child, parents[child], others, n_permutations, generator)
             pairs += [
-                (v, child, [*parents[child], v], _p_value(of_pair))
-                for v, of_pair in zip(others, gains, strict=True)
+                (v, child, [*parents[child], v], of_pair) for v, of_pair in zip(others, gains, strict=True)
             ]
             ranks.append(_rank(gains, generator))
         before.append(child)
     # the smallest of independent uniform numbers
     p_value = float(-np.expm1(len(ranks) * np.log1p(-min(ranks)))) if ranks else 1.0
-    missing = _tested_pairs(graphs, parents, pairs)
-    missing["verdict"] = _verdicts(missing, missing["gain"] > 0, "miss", "do not miss")
+    missing = _tested_pairs(graphs, parents, pairs, rows.n_rows)
+    missing["verdict"] = _verdicts(missing, "miss", "do not miss")
     edges = []
     for name, of_child in graph.edges:
         parent, child = position[name], position[of_child]
         others = [v for v in parents[child] if v != parent]
         gains = _permuted_gains(codes, child, others, [parent], min(n_permutations, _OF_EDGES), generator)
-        edges.append((parent, child, others, _p_value(gains[0])))
-    present = _tested_pairs(graphs, parents, edges)
-    present["verdict"] = _verdicts(present, present["gain"] < 0, "support", "reject")
+        edges.append((parent, child, others, gains[0]))
+    present = _tested_pairs(graphs, parents, edges, rows.n_rows)
+    present["verdict"] = _verdicts(present, "support", "speak against")
     missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
     present = present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
     n_incomplete = given.n_rows - rows.n_rows
@@ -262,9 +264,12 @@ test_graph.__test__ = False  # type: ignore[attr-defined]
 
 
 def _tested_pairs(
-    graphs: GraphScores, parents: Mapping[int, list[int]], tested: Sequence[tuple[int, int, list[int], float]]
+    graphs: GraphScores,
+    parents: Mapping[int, list[int]],
+    tested: Sequence[tuple[int, int, list[int], NDArray[np.float64]]],
+    n_rows: int,
 ) -> pd.DataFrame:
-    """Return a frame of pairs (parent, child, changed parents of the child, p-value), with gains in nats."""
+    """Return a frame of pairs (parent, child, changed parents of the child, permuted gains), with gains in nats."""
     import scipy.stats
 
     def scores(families: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:
@@ -276,7 +281,7 @@ def _tested_pairs(
     if tested:
         gains = scores((child, changed) for _, child, changed, _ in tested)
         gains = gains - scores((child, parents[child]) for _, child, _, _ in tested)
-    p_values = np.array([p for *_, p in tested], np.float64)
+    p_values = np.array([_p_value(of_pair) for *_, of_pair in tested], np.float64)
     return pd.DataFrame(
         {
             "parent": [graphs.names[v] for v, *_ in tested],
@@ -284,16 +289,15 @@ def _tested_pairs(
             "gain": gains,
             "p_value": p_values,
             "q_value": scipy.stats.false_discovery_control(p_values),
+            "p_weak": [_p_weak(of_pair, n_rows) for *_, of_pair in tested],
         }
     )
 
 
-def _verdicts(frame: pd.DataFrame, scores_better: pd.Series[bool], both: str, neither: str) -> NDArray[Any]:
-    """Return the word `both` for pairs that depend and whose edge scores better, and `neither` for their opposite."""
-    depends = frame["q_value"] < _LEVEL
-    return np.select(
-        [depends & scores_better, ~(depends | scores_better)], [both, neither], "do not decide on"
-    )
+def _verdicts(frame: pd.DataFrame, related: str, unrelated: str) -> NDArray[Any]:
+    """Return the word `related` for pairs that depend, and `unrelated` for those without as much as a weak relation."""
+    depends, is_weaker = frame["q_value"] < _LEVEL, frame["p_weak"] < _LEVEL
+    return np.select([depends, is_weaker], [related, unrelated], "do not decide on")
 
 
 def _permuted_gains(
@@ -356,6 +360,18 @@ def _p_value(gains: NDArray[np.float64]) -> float:
         return share
     tail = scipy.special.gammaincc(mean**2 / variance, gains[0] * mean / variance)
     return float(min(max(tail, 1e-300), share))
+
+
+def _p_weak(gains: NDArray[np.float64], n_rows: int) -> float:
+    """Return the probability of a gain as small as the first one if the relation is a weak one.
+
+    Twice a gain has about a noncentral chi-squared distribution. Its degrees of freedom are twice the mean gain of the
+    permutations, which also counts cells with few rows right, and its noncentrality is n w^2.
+    """
+    import scipy.stats
+
+    freedom = 2 * float(gains[1:].mean())
+    return float(scipy.stats.ncx2.cdf(2 * gains[0], freedom, n_rows * _WEAK)) if freedom > 0 else 1.0
 
 
 def _rank(gains: NDArray[np.float64], generator: np.random.Generator) -> float:

@@ -25,7 +25,8 @@ from gomea_bn.cli.commands.front import front
 from gomea_bn.cli.commands.installation import info
 from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
-from gomea_bn.cli.commands.show import report, show
+from gomea_bn.cli.commands.show import show
+from gomea_bn.cli.commands.study import study
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
@@ -181,6 +182,7 @@ def _before_commands(
 _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     "Learn": {
         check: "Say how a table would be read, and what is wrong with it.",
+        study: "Write one page: what drives an outcome, and how surely.",
         learn: "Learn a network from a table.",
         front: "Find networks that trade fit, simplicity and an expert.",
         fit: "Learn the probabilities of a graph of your own.",
@@ -209,7 +211,6 @@ _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     },
     "Move": {
         export: "Write a network in another format, or a front's table.",
-        report: "Write one to three pages about a network, to print.",
         info: "Print versions and cores, or compile all kernels.",
     },
 }

@@ -17,12 +17,21 @@ from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from gomea_bn.data.files.reading import TextForm
 
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
 PICTURES = (".png", ".svg", ".pdf")
 NOTHING_WRITTEN = "Interrupted; nothing was written."
+
+# significant digits of numbers in files for people
+_DIGITS = 6
+# first letters of formulas
+_FORMULAS = ("=", "@", "\t", "\r", "\n")
 
 # options with another name than in Python
 _OPTION_NAMES = {
@@ -154,18 +163,95 @@ def deliver(text: str, out: Path | None) -> None:
 
 
 def deliver_frame(
-    frame: pd.DataFrame, out: Path | None, *, as_parquet: bool = False, index: bool = False
+    frame: pd.DataFrame,
+    out: Path | None,
+    *,
+    as_parquet: bool = False,
+    index: bool = False,
+    form: TextForm | None = None,
+    given: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written."""
+    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written.
+
+    CSV has the separator and the decimal mark of a form, by default a comma and a point. Computed numbers have at most
+    six significant digits, but those of cells that are `given`, bool of the shape of the frame, stay. Texts that
+    a spreadsheet would take for formulas begin with an apostrophe, and a message says so.
+    """
     from gomea_bn.data.frames import require_pyarrow
     from gomea_bn.runtime.files import write_bytes
 
     if out is None or not as_parquet:
-        deliver(frame.to_csv(lineterminator="\n", index=index), out)
+        separator, decimal = (",", ".") if form is None else form
+        # blanks that separate hide missing cells
+        separator = "\t" if separator == " " else separator
+        safe, n_changed = without_formulas(
+            rounded_frame(frame.reset_index(names=frame.index.name or "") if index else frame, given)
+        )
+        if n_changed:
+            cells = "1 text" if n_changed == 1 else f"{n_changed:,} texts"
+            say(
+                f"{cells} would be formulas in a spreadsheet, and are written with an apostrophe before them."
+            )
+        deliver(safe.to_csv(lineterminator="\n", index=False, sep=separator, decimal=decimal or "."), out)
         return
     with writing(out):
         require_pyarrow("Writing Parquet")
         write_bytes(out, frame.to_parquet(index=index))
+
+
+def rounded_frame(frame: pd.DataFrame, given: NDArray[np.bool_] | None = None) -> pd.DataFrame:
+    """Return a table whose floating-point numbers have at most six significant digits, but for cells that are given."""
+    import numpy as np
+
+    changed = frame.copy(deep=False)
+    for place, kind in enumerate(frame.dtypes):
+        if not isinstance(kind, np.dtype) or kind.kind != "f":
+            continue
+        values = frame.iloc[:, place].to_numpy(np.float64)
+        texts = np.char.mod(f"%.{_DIGITS}g", values)
+        stays = np.zeros(len(values), np.bool_) if given is None else given[:, place]
+        changed.isetitem(place, np.where(stays, values, texts.astype(np.float64)))
+    return changed
+
+
+def without_formulas(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return a table with an apostrophe before texts that a spreadsheet takes for formulas, and their number.
+
+    These begin with "=", "@", a tab or a line end, or with a sign and are no number; a single sign is none. Names of
+    columns count too.
+    """
+    import pandas as pd
+
+    n_changed = 0
+
+    def safe(value: object) -> object:
+        nonlocal n_changed
+        if not isinstance(value, str) or not _is_formula(value):
+            return value
+        n_changed += 1
+        return f"'{value}"
+
+    changed = frame.copy(deep=False)
+    for place, kind in enumerate(frame.dtypes):
+        if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind):
+            continue
+        column = frame.iloc[:, place]
+        if any(isinstance(value, str) and _is_formula(value) for value in column.unique()):
+            changed.isetitem(place, [safe(value) for value in column])
+    changed.columns = [safe(name) for name in frame.columns]
+    return changed, n_changed
+
+
+def _is_formula(text: str) -> bool:
+    if text[:1] in _FORMULAS:
+        return True
+    if text[:1] not in ("+", "-") or len(text.strip()) < 2:
+        return False
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return True
+    return False
 
 
 def check_writable(target: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty import GraphTest
-    from gomea_bn.data.files.reading import ReadingOptions
+    from gomea_bn.data.files.reading import ReadingOptions, TextForm
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -84,10 +84,15 @@ def loaded_data(
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
     """Return the rows of a file for a saved network, and print what was detected; exits as `loaded_data`."""
+    return rows_and_form(data, reading)[0]
+
+
+def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, TextForm]:
+    """Return what `loaded_rows` does, and the form of the text, for a file that is written like it."""
     loaded = loaded_data(data, reading)
     for note in (*loaded.notes, *loaded.warnings):
         say(note.text(spelling()))
-    return loaded.frame
+    return loaded.frame, loaded.form
 
 
 def tested_graph(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> GraphTest:

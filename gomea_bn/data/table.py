@@ -421,7 +421,7 @@ def table_of(
             frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
     check_form_names(options.forms, names)
     formed = with_forms(
-        frame, overrides, options.forms, dates=options.dates, decimal=loaded.decimal, few=FEW_VALUES
+        frame, overrides, options.forms, dates=options.dates, decimal=loaded.form.decimal, few=FEW_VALUES
     )
     wanted = {*overrides, *options.forms, *(options.columns or ()), *formed.names.values()}
     frame, left_out, doubts = without_identifiers(formed.frame, wanted, max_levels)

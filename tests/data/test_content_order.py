@@ -26,7 +26,6 @@ from gomea_bn.data.content_order import (
     turned_marks,
 )
 from gomea_bn.network.conditionals import FamilyTable
-from gomea_bn.review import run_report
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, float("nan")])
 ROWS = st.lists(st.tuples(NUMBERS, st.integers(-1, 2), NUMBERS), min_size=1, max_size=12)
@@ -330,7 +329,6 @@ def test_lowered_evidence_is_named_everywhere(tmp_path):
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["data"]["copies"] == network.metadata["copies"]
     assert words in network.summary()
-    assert words in run_report(network)
     ok("review", tmp_path / "out", "-o", tmp_path / "page.html")
     assert words in page_data((tmp_path / "page.html").read_text())["origin"]
     refined = refine_boundaries(network, tmp_path / "data.csv").network

@@ -65,7 +65,7 @@ def test_every_command_of_the_page_runs(folder):
     commands = [shlex.split(line)[1:] for line in lines_of("commands.md")]
     assert {words[0] for words in commands} == {
         "learn", "confidence", "query", "predict", "impute", "discretize", "fit", "effect", "show", "explain",
-        "update", "drift", "report", "test-graph", "cross-validate", "check",
+        "update", "drift", "study", "test-graph", "cross-validate", "check",
     }  # fmt: skip
     for words in commands:
         result = ok(*words)

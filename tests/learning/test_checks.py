@@ -11,7 +11,6 @@ from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, cros
 from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
 from gomea_bn.review.page_data import network_data
-from gomea_bn.review.report import run_report
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 2000, "max_seconds": None, "random_state": 1}
 # square of the misfit that rows do not show, in those of standard errors
@@ -290,7 +289,7 @@ def test_texts_name_the_worst_pairs(off: DiscretizedBayesNet) -> None:
     named = f"{worst['first']} {worst['first_bin']} and {worst['second']} {worst['second_bin']}, "
     text = f"2 of 3 pairs of columns do not agree with the rows within four standard errors. Farthest off: {named}"
     origin = network_data(off, None, off.metadata, None)["origin"]
-    for shown in (off.summary(), network_html(off), run_report(off), origin):
+    for shown in (off.summary(), network_html(off), origin):
         assert text in shown
         assert ("with no edge between them" in shown) == (len(off.edges) < 3)
 

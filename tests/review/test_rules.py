@@ -125,3 +125,19 @@ def test_a_rule_that_says_nothing_is_refused_in_words(page, front, kind, fields,
     expect(page.locator("#rule-note")).to_have_text(words)
     assert rules(page) == []
     assert left(page) == len(front)
+
+
+@pytest.mark.long
+def test_a_network_that_breaks_the_readers_rules_is_not_saved(page, front):
+    chosen = front[selected(page)].network
+    edges = [set(candidate.network.edges) for candidate in front]
+    edge = next(edge for edge in chosen.edges if any(edge not in of and edge[::-1] not in of for of in edges))
+    first, second = (chosen.names.index(name) for name in edge)
+    submit(page, "lacks", **{"from": first, "to": second})
+    page.click("#save")
+    expect(page.locator("#saved [role=alert]")).to_contain_text("Not saved")
+    expect(page.locator("#saved")).to_contain_text(f"lacks {edge[0]} \u2013 {edge[1]}")
+    page.click("#saved button")
+    decision = read_decision(json.dumps(saved(page)))
+    assert edge in decision.forbidden_edges
+    assert not {edge, edge[::-1]} & edges[decision.network]

@@ -26,8 +26,8 @@ from gomea_bn.cli.output import (
     write_figure,
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
-from gomea_bn.cli.running import answering, loaded_rows
-from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.cli.running import answering, loaded_rows, rows_and_form
+from gomea_bn.data.files.reading import ReadingOptions, TextForm
 from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
 from gomea_bn.texts import counted, listed, percent
 
@@ -103,7 +103,7 @@ def predict(
         fail("Give only one of --how, --proba and --interval.", WRONG_USE)
     if interval is not None and not 0 < interval < 1:
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
-    saved, frame, as_parquet = _inputs(network, data, out, reading)
+    saved, frame, form = _inputs(network, data, out, reading)
     kept = _kept(keep, frame)
     target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
@@ -140,9 +140,13 @@ def predict(
     for name in answer.columns:
         if name in kept.columns:
             fail(f"--keep: '{name}' is also the name of a column of predictions.", WRONG_USE)
+    import numpy as np
     import pandas as pd
 
-    deliver_frame(pd.concat([kept, answer], axis=1), out, as_parquet=as_parquet)
+    written = pd.concat([kept, answer], axis=1)
+    given = np.zeros(written.shape, np.bool_)
+    given[:, : kept.shape[1]] = True
+    deliver_frame(written, out, as_parquet=_is_parquet(out), form=form, given=given)
 
 
 @reads_table("network")
@@ -173,7 +177,7 @@ def impute(
     """
     if how not in ("draw", "mode", "mean", "joint"):
         fail(f"--how must be draw, mode, mean or joint, got {how!r}.", WRONG_USE)
-    saved, frame, as_parquet = _inputs(network, data, out, reading)
+    saved, frame, form = _inputs(network, data, out, reading)
     frame = _with_absent(saved, frame, saved.names)
     if how == "draw" and seed is None:
         from gomea_bn.learning.options import seed_of
@@ -183,6 +187,8 @@ def impute(
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed, unknown=unknown)
     _say_missing(frame, saved.names, f"they are filled ({how})")
+    import numpy as np
+
     from gomea_bn.data.columns import column_positions
 
     positions = column_positions(frame, saved.names)
@@ -195,7 +201,9 @@ def impute(
     ]
     if others:
         say(f"Missing cells of {listed(others, 10)} stay: the network does not have these columns.")
-    deliver_frame(filled, out, as_parquet=as_parquet)
+    given = np.zeros(filled.shape, np.bool_)
+    given[:, : frame.shape[1]] = frame.notna().to_numpy()
+    deliver_frame(filled, out, as_parquet=_is_parquet(out), form=form, given=given)
 
 
 @reads_table("network")
@@ -303,11 +311,15 @@ class StatementCommand(PlainCommand):
 
 def _inputs(
     network: str, data: Path, out: Path | None, reading: ReadingOptions
-) -> tuple[DiscretizedBayesNet, pd.DataFrame, bool]:
-    """Return the network, the rows, and whether the output is Parquet; exits if one cannot be used."""
+) -> tuple[DiscretizedBayesNet, pd.DataFrame, TextForm]:
+    """Return the network, the rows, and the form of their text; exits if one cannot be used."""
     check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, (".csv", ".parquet"))
     saved = loaded_network(network)
-    return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
+    return saved, *rows_and_form(data, reading)
+
+
+def _is_parquet(out: Path | None) -> bool:
+    return out is not None and out.suffix.lower() == ".parquet"
 
 
 def _with_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -136,7 +137,7 @@ def _learn(
         record = run_record(learner, data, source_sha256, compile_seconds=seconds)
         if weight is not None:
             record["data"]["weight"] = weight
-        _write_and_print(learner, out, record, tell, as_json=given.values["as_json"])
+        _write_and_print(learner, data, out, record, tell, as_json=given.values["as_json"])
 
 
 def _read_source(
@@ -195,6 +196,7 @@ def _read_source(
 
 def _write_and_print(
     learner: BayesNetLearner,
+    data: Path,
     out: Path | None,
     record: dict[str, Any],
     tell: Callable[[str], None],
@@ -213,26 +215,23 @@ def _write_and_print(
     if as_json:
         typer.echo(json.dumps({"run": record, "network": json.loads(learner.network_.to_json())}))
     else:
-        say(_report(learner), to_error=False)
+        say(_report(learner, data, out), to_error=False)
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
     if problem is not None:
         fail(problem, FAILED)
 
 
-def _report(learner: BayesNetLearner) -> str:
-    """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
-    from gomea_bn.learning.cuts.cut_gains import cut_gains
+def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
+    """Return the printed result, at most a screen: what was found, how to repeat it, and what to type next."""
     from gomea_bn.learning.options import why_unrepeatable
-    from gomea_bn.network.bin_distributions import points_measure
+    from gomea_bn.network.formats.summary import to_short_text
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
     unrepeatable = why_unrepeatable(learner)
     again = f"--seed {learner.seed_}"
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
-    method = learner.network_.metadata["scoring_method"]
-    density = learner.network_.score(learner.table_.to_frame())
     n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
     screened = (
         f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
@@ -240,18 +239,11 @@ def _report(learner: BayesNetLearner) -> str:
         if learner.n_candidate_pairs_ < n_pairs
         else ""
     )
-    gains = cut_gains(learner.network_, learner.table_)
-    summary = learner.network_.summary(gains)
-    measure = points_measure(learner.network_)
     record = learner.network_.metadata.get("all_rows")
     n_rows = learner.table_.n_rows
-    of_rows = "these data" if record is None or n_rows == record["n_rows"] else "the sample"
     return (
-        f"{summary}\n\n"
+        f"{to_short_text(learner.network_)}\n\n"
         f"{'' if record is None else _all_rows(record, in_memory=n_rows > record['sample_rows'])}"
-        f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
-        f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
-        f"{density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
@@ -261,7 +253,25 @@ def _report(learner: BayesNetLearner) -> str:
             if unrepeatable
             else f"The same data and options with {again} give this network again."
         )
+        + f"\n\n{_next(data, out)}"
     )
+
+
+def _next(data: Path, out: Path | None) -> str:
+    """Return what to type next."""
+    if out is None:
+        command = f"gomea-bn learn {shlex.quote(str(data))} --out out/run"
+        return f"Next: {command} keeps the network, to look at it and to ask it."
+    run, table = shlex.quote(str(out)), shlex.quote(str(data))
+    steps = {
+        f"gomea-bn show {run} --data {table}": "bins, edges, and what they gain",
+        f"gomea-bn review {run}": "a page to look at",
+        f"gomea-bn query {run} --target COLUMN --given 'OTHER=VALUE'": "a question",
+    }
+    if not data.is_dir():
+        steps[f"gomea-bn study {table} --target COLUMN=LEVEL -o study.html"] = "a page to show others"
+    width = max(map(len, steps))
+    return "\n".join(["Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items())])
 
 
 def _all_rows(record: dict[str, Any], *, in_memory: bool) -> str:

@@ -1,19 +1,15 @@
-"""The commands `show` and `report`: a network as text, as a picture, and on paper."""
+"""The command `show`: a network as text, and as a picture."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from gomea_bn.cli.named_networks import (
     Network,
     files_of,
     named_column,
     named_network,
-    recorded_file,
-    run_record_of,
-    table_of_record,
 )
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import TestGraph, reads_table
@@ -26,7 +22,6 @@ from gomea_bn.cli.output import (
     failing,
     say,
     write_figure,
-    writing,
 )
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
@@ -36,7 +31,6 @@ from gomea_bn.texts import listed, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _Pair = tuple[str, str]
@@ -163,7 +157,7 @@ def _separation(network: DiscretizedBayesNet, pair: _Pair, given: list[str] | tu
 
 
 def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
-    """Print the summary, with the gains of cuts if there are rows, and the score."""
+    """Print the summary and the score, and with rows the gains of cuts and the density."""
     gains = None
     if rows is not None:
         from gomea_bn.learning.cuts.cut_gains import cut_gains
@@ -174,48 +168,13 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
     metadata = network.metadata
     if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
         say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)
+    if rows is not None:
+        from gomea_bn.network.bin_distributions import points_measure
+
+        with failing(UNUSABLE_DATA), printed_warnings():
+            density = network.score(rows)
+        measure = points_measure(network)
+        noted = f" ({measure})" if measure else ""
+        say(f"Mean log density per row of DATA, in its units{noted}: {density:.4f} nats.", to_error=False)
 
 
-@reads_table("network")
-def report(
-    network: Network,
-    out: Annotated[
-        Path, opt("File to write: .html, or .pdf, which Chromium or Chrome prints.", "--out", "-o")
-    ],
-    target: Annotated[str | None, opt("Column whose drivers are named and drawn.")] = None,
-    title: Annotated[str, opt("Headline.")] = "What the table says",
-    data: Annotated[
-        Path | None, opt("Table of the run. Default: where it was; without it no histograms.")
-    ] = None,
-    *,
-    reading: ReadingOptions,
-) -> None:
-    """Write one to three pages about NETWORK: what was learned, from which rows, how sure, drivers, limits.
-
-    Example: gomea-bn report out/run --target cough -o report.html. Exit codes: 0 done, 1 not written, 2 wrong use, 3
-    network or data unusable.
-    """
-    from gomea_bn.review.report import run_report
-
-    inputs = {**files_of("NETWORK", network), "--data": [data] if data else []}
-    check_output("--out", out, inputs, (".html", ".pdf"))
-    with failing(UNUSABLE_DATA):
-        saved = named_network(network)
-        record = run_record_of(Path(network)) if os.path.isdir(network) else {}
-        table = _rows(saved, record, data, reading)
-    if target is not None:
-        target = named_column(saved, target, "--target")
-    with writing(out, "the report"), printed_warnings():
-        run_report(saved, out, target=target, record=record, table=table, title=title)
-
-
-def _rows(
-    network: DiscretizedBayesNet, record: dict[str, Any], data: Path | None, reading: ReadingOptions
-) -> Table | None:
-    """Return the rows of `--data`, or those that the record of a run names; None if there are none."""
-    from gomea_bn.network.rows import rows_for
-
-    if data is not None:
-        return rows_for(network, loaded_rows(data, reading))
-    path = recorded_file(record.get("data"), None)
-    return None if path is None else table_of_record(path, record)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -30,6 +30,16 @@ SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "ba
 TEXT, NUMBER, DATE, TIME_OF_DAY = "text", "number", "date", "time"
 FORMS = (TEXT, NUMBER, f"{NUMBER} in UNIT", DATE, f"{DATE} day-month", f"{DATE} month-day", TIME_OF_DAY)
 """Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %."""
+
+class TextForm(NamedTuple):
+    """How a text file writes a table: its separator and its decimal mark, None if each column is to decide."""
+
+    separator: str = ","
+    decimal: str | None = None
+
+
+USUAL_FORM = TextForm()
+"""That of files that do not say otherwise."""
 
 HEADERS = ("first-line", "none")
 _DATES = ("numbers", "drop")

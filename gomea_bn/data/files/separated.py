@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
 from gomea_bn.data.selection import check_column_count, identifier_reason
@@ -45,8 +45,8 @@ _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
 
 def read_separated(
     path: str, usual: str | None, options: ReadingOptions, *, plain: bool
-) -> tuple[pd.DataFrame, str | None, list[Note], list[Note]]:
-    """Return the table in a text file, its decimal mark if a column tells it, notes and warnings.
+) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+    """Return the table in a text file, its form, notes and warnings.
 
     `usual` is the separator that the ending of the file name stands for. `plain` says that the file is not compressed.
     Separator, decimal mark, encoding and lines above the table are detected where they are not given; it is an error if
@@ -141,7 +141,8 @@ def read_separated(
     frame, totals = _without_totals(frame)
     frame, left_out = without_nameless(path, frame, names)
     is_known = options.decimal or decimal == "," or separator == "," or "Float64" in map(str, frame.dtypes)
-    return frame, decimal if is_known else None, notes + empty_rows, doubts + totals + left_out
+    form = TextForm(separator, decimal if is_known else None)
+    return frame, form, notes + empty_rows, doubts + totals + left_out
 
 
 def _shown(separator: str) -> str:

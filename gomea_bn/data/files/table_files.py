@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
     first_line,
@@ -105,8 +105,8 @@ def read_frame(
 
 def read_file(
     path: str | os.PathLike[str], options: ReadingOptions, apart: Mapping[str, str] | None = None
-) -> tuple[pd.DataFrame, str | None, list[Note], list[Note]]:
-    """Return the table in a file, its decimal mark if it is known, notes on how it was read, and warnings.
+) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+    """Return the table in a file, the form of its text, notes on how it was read, and warnings.
 
     See `read_frame`. Of dates and texts in forms of numbers only those that `forms` names are converted here. The
     columns of `apart` are as of `chosen_columns`.
@@ -133,14 +133,14 @@ def read_file(
             raise GomeaBnError([Option(name), f" applies to {kind}, but '{text}' is none."])
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
-    decimal = options.decimal
+    form = USUAL_FORM._replace(decimal=options.decimal)
     notes: list[Note] = []
     doubts: list[Note] = []
     if applicable == _OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
             _check_compressed_text(text)
-        frame, decimal, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
+        frame, form, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
@@ -150,10 +150,10 @@ def read_file(
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
     frame, found, uncertain = without_symbols(
-        chosen, options.na_values, decimal or ".", of_text=applicable == _OF_TEXT
+        chosen, options.na_values, form.decimal or ".", of_text=applicable == _OF_TEXT
     )
-    frame, limits = in_given_forms(frame, options.forms, decimal)
-    return frame, decimal, notes + found, [*doubts, *uncertain, *limits]
+    frame, limits = in_given_forms(frame, options.forms, form.decimal)
+    return frame, form, notes + found, [*doubts, *uncertain, *limits]
 
 
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
@@ -364,7 +364,7 @@ class Loaded:
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, and `groups` a column of the frame whose values
-    name the groups of the rows. `decimal` is the decimal mark of texts, None if each column is to decide.
+    name the groups of the rows. `form` is that of a text file, and the usual one of other sources.
     """
 
     frame: pd.DataFrame
@@ -373,7 +373,7 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
-    decimal: str | None = None
+    form: TextForm = USUAL_FORM
 
 
 def load(
@@ -389,21 +389,22 @@ def load(
         raise GomeaBnError(
             [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
         )
+    form = USUAL_FORM._replace(decimal=options.decimal)
     if isinstance(source, (str, os.PathLike)):
-        frame, decimal, notes, warnings = read_file(source, options, apart)
+        frame, form, notes, warnings = read_file(source, options, apart)
     else:
-        frame, decimal = frame_of(source), options.decimal
+        frame = frame_of(source)
         for name in options.given:
             if name in FILE_OPTIONS:
                 raise GomeaBnError(
                     [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
                 )
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
-        frame, notes, warnings = without_symbols(chosen, options.na_values, decimal or ".")
-        frame, limits = in_given_forms(frame, options.forms, decimal)
+        frame, notes, warnings = without_symbols(chosen, options.na_values, form.decimal or ".")
+        frame, limits = in_given_forms(frame, options.forms, form.decimal)
         warnings += limits
     weights = None
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, decimal)
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, form)

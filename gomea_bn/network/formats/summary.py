@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gomea_bn.network.recorded import NetworkLike
 
 _SHOWN_BINS = 6
+# of a short text
+_MOST_CHILDREN, _MOST_PARENTS = 10, 6
 
 
 def counts_text(network: NetworkLike) -> str:
@@ -85,6 +87,32 @@ def to_text(
             lines.append(f"  {shown_names[parent]} → {shown_names[child]}{mark}")
     lines += _left_out(network)
     return "\n".join(lines)
+
+
+def to_short_text(network: NetworkLike) -> str:
+    """Return at most a screen: counts, columns with their parents, those without relations, and notes."""
+    names = {name: shown_name(name) for name in network.names}
+    joined = {name for edge in network.edges for name in edge}
+    lines = [f"{counted(len(names), 'column')}, {counted(len(network.edges), 'edge')}."]
+    children = sorted(
+        (name for name in network.names if network.parents(name)),
+        key=lambda name: -len(network.parents(name)),
+    )
+    lines += [
+        f"  {names[name]} goes with {listed([names[of] for of in ordered_parents(network, name)], _MOST_PARENTS)}"
+        for name in children[:_MOST_CHILDREN]
+    ]
+    if len(children) > _MOST_CHILDREN:
+        lines.append(f"  … and {counted(len(children) - _MOST_CHILDREN, 'more column')} with their own")
+    if alone := [names[name] for name in network.names if name not in joined]:
+        lines.append(f"Unrelated to all others: {listed(alone, _MOST_CHILDREN)}.")
+    record = network.metadata.get("left_out_edges")
+    if isinstance(record, Mapping) and isinstance(record.get("edges"), (list, tuple)) and record["edges"]:
+        edges = [f"{shown_name(str(parent))} → {shown_name(str(child))}" for parent, child in record["edges"]]
+        lines.append(
+            f"Left out, since rows that were left out do not need them: {listed(edges, _MOST_PARENTS)}."
+        )
+    return "\n".join([*lines, *filter(None, (evidence_text(network), cut_short_text(network)))])
 
 
 def evidence_text(network: NetworkLike) -> str:

@@ -136,7 +136,36 @@ function renamed() {
 /** A decision as a text without its time. */
 const contentOf = (value) => JSON.stringify({ ...value, made: null });
 
+/** The rules that the chosen network breaks although others follow all of them. */
+function brokenRules() {
+  if (model.data.kind !== "front" || !view.left.length) return [];
+  return view.rules.filter((rule) => !follows(view.selected, rule));
+}
+
+/** Says that the decision is not saved, since the network breaks the reader's own rules, and what to do. */
+function refuseDecision(broken) {
+  byId("saved").dataset.content = contentOf(decision());
+  byId("saved").replaceChildren(
+    make(
+      "p",
+      { role: "alert" },
+      make("b", {}, "Not saved"),
+      `: network ${idOf(view.selected)} breaks your own rule: ${broken.map(ruleText).join("; ")}. Choose a network that follows it, or remove the rule.`,
+    ),
+    make(
+      "button",
+      { type: "button", onclick: () => byId("passing").click() },
+      "Show the nearest network that follows my rules",
+    ),
+  );
+}
+
 function saveDecision() {
+  const broken = brokenRules();
+  if (broken.length) {
+    refuseDecision(broken);
+    return;
+  }
   const content = decision();
   const file = new Blob([`${JSON.stringify(content, null, 2)}\n`], { type: "application/json" });
   download(file, "decision.json");

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
 from network_examples import HOSTILE_NAMES, network_with
-from shaped_examples import shaped_table
 
 import gomea_bn
 from gomea_bn import (
@@ -25,33 +25,36 @@ from gomea_bn import (
 from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
+from gomea_bn.network.formats.summary import to_short_text
 from gomea_bn.runtime.environment import cpu_name
 from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.sources import source_digest
 
 
-def test_learn_prints_the_kinds_then_the_network(table, rows):
+def test_learn_prints_the_kinds_then_a_screen(table, rows):
     result = ok("learn", table, *QUICK)
     network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
-    assert network.summary(cut_gains(network, rows)) in result.stdout
-    assert (
-        f"Score (density-bd, continuous columns scaled to [0, 1]): {network.metadata['score']:.3f}"
-        in result.stdout
-    )
-    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    assert result.stdout.startswith(to_short_text(network))
+    assert f"{len(network.names)} columns, {len(network.edges)} edges." in result.stdout
+    assert "nats" not in result.stdout
+    assert len(result.stdout.splitlines()) <= 24
     assert "Rule: bool, categorical and text columns" in result.stderr
     assert "d  discrete    integers, 3 distinct (at most 10); 3 levels" in result.stderr
     assert "no --out given" in result.stderr
     assert "--seed 1 give this network again" in result.stdout
+    assert "--out out/run keeps the network" in result.stdout
 
 
-@pytest.mark.parametrize("shape", ["auto", "uniform"])
-def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
-    shaped_table(200).to_frame().to_csv(tmp_path / "rows.csv", index=False)
-    result = ok("learn", tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
-    noted = "in the data's units (point masses of rain count with their probability): " in result.stdout
-    assert noted == (shape == "auto")
-    assert noted != ("in the data's units: " in result.stdout)
+def test_a_screen_has_few_lines_whatever_the_columns():
+    names = [f"c{k}" for k in range(40)]
+    edges = [(names[0], name) for name in names[1:30]]
+    tables = {name: [[0.5, 0.5]] * 2 if name in names[1:30] else [0.5, 0.5] for name in names}
+    network = network_with(names, edges, levels=dict.fromkeys(names, (0, 1)), tables=tables)
+    lines = to_short_text(network).splitlines()
+    assert lines[0] == "40 columns, 29 edges."
+    assert lines[11] == "  … and 19 more columns with their own"
+    assert lines[12] == "Unrelated to all others: c30, c31, c32, c33, c34, c35, c36, c37, c38, c39."
+    assert len(lines) == 13
 
 
 def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tmp_path, monkeypatch):
@@ -133,7 +136,11 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    assert "nats gained by cuts" in ok("learn", tmp_path / "holes.csv", *QUICK).stdout
+    printed = ok("learn", tmp_path / "holes.csv", *QUICK).stdout
+    assert "4 columns, " in printed
+    assert "nats" not in printed
+    assert len(printed.splitlines()) <= 24
+    assert "--out out/run keeps the network" in printed
     message = refused(3, "learn", tmp_path / "holes.csv", *QUICK, "--missing", "error")
     assert "Column 'a'" in message
     assert "rows 4, 9" in message
@@ -171,7 +178,7 @@ def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
         "learn", tmp_path / "gaps.csv", "--max-evaluations", "200", "--max-seconds", "0",
         "--out", tmp_path / "run",
     )  # fmt: skip
-    assert "Mean log density per row" in result.stdout
+    assert f"gomea-bn review {tmp_path / 'run'}" in result.stdout
     assert DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json").conditionals is not None
 
 
@@ -186,13 +193,10 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     small = [*QUICK, "--sample-rows", "1000"]
     result = ok("learn", rows, *small, "--out", out)
     assert re.search(r"All 3,000 rows: \d readings? of the files, .* on 1,00\d rows", result.stdout)
-    assert "Mean log density per row of the sample, in" in result.stdout
-    of_all = ok("learn", rows, *QUICK, "--sample-rows", "5000").stdout
-    assert "Mean log density per row of these data, in" in of_all
+    assert "gomea-bn study" not in result.stdout
     frame.to_parquet(tmp_path / "rows.parquet")
     in_memory = ok("learn", tmp_path / "rows.parquet", *small).stdout
     assert re.search(r"All 3,000 rows: \d readings? of the table, .* on 1,00\d rows", in_memory)
-    assert "Mean log density per row of these data, in" in in_memory
     network = json.loads((out / "network.json").read_text())
     assert network["metadata"]["all_rows"]["n_rows"] == 3000
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
@@ -243,14 +247,15 @@ def test_what_ended_the_improvement_over_all_rows_is_said(tmp_path):
     learner = BayesNetLearner(
         max_evaluations=200, max_seconds=None, sample_rows=1000, density="bins", curves="none", random_state=1
     )
-    fixed = _report(replace(learner, discretizer="equal-frequency").fit(frame))
+    printed = partial(_report, data=Path("data.csv"), out=None)
+    fixed = printed(replace(learner, discretizer="equal-frequency").fit(frame))
     assert "No single edge would raise the score over all rows.\n" in fixed
     fitted = learner.fit(frame)
     ended = "over all rows, and no compared cuts of one column would gain a nat.\n"
-    assert ended in _report(fitted)
+    assert ended in printed(fitted)
     record = fitted.network_.metadata["all_rows"] | {"stopped_by": "max_seconds"}
     fitted.network_ = fitted.network_.with_metadata(all_rows=record)
-    assert "max_seconds ended the improvement over all rows early.\n" in _report(fitted)
+    assert "max_seconds ended the improvement over all rows early.\n" in printed(fitted)
 
 
 def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
@@ -289,8 +294,10 @@ def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     tables = DiscretizedBayesNet.from_json(json.dumps(plain))
     assert tables.conditionals is None
     assert network == average_families(tables, rows, random_state=1)
-    assert network.summary(cut_gains(network, rows)) in result.stdout
-    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    assert to_short_text(network) in result.stdout
+    shown = ok("show", out, "--data", table).stdout
+    assert network.summary(cut_gains(network, rows)) in shown
+    assert f"per row of DATA, in its units: {network.score(rows):.4f} nats." in shown
     printed = json.loads(learn(*arguments, "--json").stdout)["network"]
     assert DiscretizedBayesNet.from_json(json.dumps(printed)) == network
     without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)["network"]["conditionals"]

@@ -1,0 +1,91 @@
+"""The command `study`: one page about a table and an outcome, from the rows to what an expert's arrows are worth."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from gomea_bn.cli.option_texts import read_kinds
+from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
+from gomea_bn.cli.plain_help import opt
+from gomea_bn.cli.running import compile_first, limit, read_data
+from gomea_bn.data.files.reading import ReadingOptions
+
+
+@reads_table()
+def study(
+    data: Data,
+    out: Annotated[
+        Path, opt("Page to write: .html, or .pdf, which Chromium or Chrome prints.", "--out", "-o")
+    ],
+    target: Annotated[
+        str | None,
+        opt(
+            "Outcome: a column, and the level that is meant. Default level: 1, true or yes, or the rarest one.",
+            metavar="COLUMN=LEVEL",
+        ),
+    ] = None,
+    expert: Annotated[
+        Path | None, opt("An expert's edges: a file with the columns parent,child, or of a network.")
+    ] = None,
+    folds: Annotated[
+        int, opt("Parts of the rows that are left out in turn, to judge predictions; 0 for none.", min=0)
+    ] = 4,
+    max_seconds: Annotated[
+        float,
+        opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
+    ] = 10.0,
+    seed: Annotated[int, opt("Seed.", min=0)] = 0,
+    group: Group = None,
+    kind: Kind = None,
+    title: Annotated[str | None, opt("Headline of the page.")] = None,
+    quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Write one page about DATA: what drives an outcome, how well it is predicted, what an expert's arrows are worth.
+
+    Example: gomea-bn study data.csv --target readmitted=1 -o study.html
+
+    The page works offline and has no scripts. It shows a few rows of the table. Without --target it says which columns
+    go together. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted.
+    """
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.warm_up import compile_kernels, size_of_table
+    from gomea_bn.studies import study as study_of
+    from gomea_bn.studies.outcome_study import EVALUATIONS
+
+    inputs = {"DATA": [data], "--expert": [expert] if expert else []}
+    check_output("--out", out, inputs, (".html", ".pdf"))
+    tell = silent if quiet else say
+    with failing(WRONG_USE):
+        kinds = read_kinds(kind or ())
+    with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
+        table = read_data(
+            data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
+        )
+        column, state = _outcome(target, table.names)
+        learner = BayesNetLearner(max_seconds=limit(max_seconds), max_evaluations=EVALUATIONS, n_jobs=-1)
+        compile_first(partial(compile_kernels, in_second_process=True, **size_of_table(table)), tell)
+        made = study_of(
+            table,
+            column,
+            state=state,
+            expert=expert,
+            folds=folds,
+            learner=learner,
+            random_state=seed,
+            tell=tell,
+        )
+    with writing(out, "the page"):
+        made.write(out, title)
+
+
+def _outcome(text: str | None, names: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """Return the column and the level that COLUMN=LEVEL names; the name of a column may contain "="."""
+    if text is None or text in names or "=" not in text:
+        return text, None
+    column, _, level = text.rpartition("=")
+    return column.strip(), level.strip()

@@ -1,0 +1,619 @@
+"""`study`: what drives an outcome of a table, how well it is predicted, and what an expert's arrows are worth."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.graph_tests import GraphTest, test_graph
+from gomea_bn.data.columns import same_as_text
+from gomea_bn.data.dates import name_in_words
+from gomea_bn.data.group_columns import doubts_about_groups
+from gomea_bn.data.sources import source_table
+from gomea_bn.data.table import Table, doubts_about
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.parameters import learner_of_options, plain_options
+from gomea_bn.learning.target import check_target_of
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.studies.left_out import LeftOut, left_out
+from gomea_bn.studies.value_groups import ValueGroups, groups_of, information
+from gomea_bn.texts import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERDICTS = {
+    "support": "the rows support it",
+    "speak against": "the rows speak against it",
+    "do not decide on": "cannot tell",
+}
+"""Verdicts of `test_graph` on an edge, in words."""
+
+# answers that are taken as the outcome before a rarer level
+_YES = ("1", "1.0", "true", "yes", "y")
+# part of a standard error's distribution: central 90 %
+_SHARE = 0.9
+_MOST_CASES = 8
+# rows over which unknown columns of a case vary
+_N_BACKGROUND = 200
+EVALUATIONS, SECONDS = 1_500, 10.0
+"""Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
+
+_FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
+_PERMUTATIONS = 99
+_FEWEST_ROWS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One row, from the base rate to its figure.
+
+    Attributes
+    ----------
+    row : int
+        Position in the table.
+    steps : DataFrame
+        By column, in the order in which they become known: its "value" in words, and "figure", the answer with it and
+        all before it, while other columns vary as in the rows. The column that moves the answer most comes first.
+    figure : float
+        The answer with all cells of the row.
+    observed : float
+        What happened: 1 or 0, or the value of a continuous target.
+    next : DataFrame
+        By column whose cell is missing: the "lowest" and "highest" answer over its groups of values, widest first.
+    """
+
+    row: int
+    steps: pd.DataFrame
+    figure: float
+    observed: float
+    next: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A table, what happens in it, what drives the outcome, and how well it is predicted.
+
+    Attributes
+    ----------
+    network : DiscretizedBayesNet
+        Learned from all rows.
+    table : Table
+        The rows, without those in which the outcome is missing.
+    target : str or None
+        Column of the outcome.
+    state : int or None
+        Position of the level that is the outcome, None for a continuous target.
+    columns : DataFrame
+        By column other than the target, those first that tell most: "joined", whether the network has an edge between
+        it and the target; "tells", what its groups tell about the outcome in the rows, in bits (of a continuous target:
+        about ten groups of it), without what chance adds; "p_value" of a test that the outcome is the same in all its
+        groups; "lowest" and "highest" of the network's figures, and their groups, "lowest_at" and "highest_at".
+    groups : DataFrame
+        One row per column and group of its values: "column", "group", "rows", "share", the share of the rows with the
+        outcome, or the mean of a continuous target, with the ends of its 90 % interval, "share_low" and "share_high",
+        and the same of the network, "network", "network_low", "network_high": the mean of its answers to these rows.
+        The ends come from networks that were learned without a part of the rows, in turn; NaN without such networks.
+    left_out : LeftOut or None
+        Predictions of rows by networks that had not seen them.
+    cases : tuple of Case
+        Rows from low to high answers.
+    expert : DataFrame or None
+        One row per edge of an expert: "parent", "child", "verdict" in words, "p_value", "p_weak", the "network", in
+        words, and "direction".
+    edges : dict of (parent, child) to float
+        What the ends of every edge tell about each other, in bits, by groups of their values.
+    n_without_outcome : int
+        Rows that were left out since the outcome is missing in them.
+    warnings : tuple of str
+        What reading and learning warned of.
+    seed : int
+    is_timed : bool
+        Whether a limit on seconds may have ended a search, so that another run may differ a little.
+    """
+
+    network: DiscretizedBayesNet
+    table: Table
+    target: str | None
+    state: int | None
+    columns: pd.DataFrame
+    groups: pd.DataFrame
+    left_out: LeftOut | None
+    cases: tuple[Case, ...]
+    expert: pd.DataFrame | None
+    edges: dict[tuple[str, str], float]
+    n_without_outcome: int
+    warnings: tuple[str, ...]
+    seed: int
+    is_timed: bool
+
+    @property
+    def outcome(self) -> str:
+        """The outcome in words: "returned = 1", or the name of a continuous column."""
+        assert self.target is not None
+        name = name_in_words(self.target)
+        return name if self.state is None else f"{name} = {self.network.levels[self.target][self.state]}"
+
+    @property
+    def base(self) -> float:
+        """Share of the rows with the outcome, or mean of a continuous target."""
+        assert self.target is not None
+        return float(_outcome(self.table, self.target, self.state).mean())
+
+    @property
+    def quality(self) -> pd.DataFrame | None:
+        """How good predictions of left-out rows are; see `LeftOut.quality`."""
+        return None if self.left_out is None else self.left_out.quality()
+
+    def write(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write the page of the study, one file that works offline: .html, or .pdf, which a browser prints.
+
+        Raises
+        ------
+        GomeaBnError
+            For a file that cannot be written, and a PDF without a browser.
+        """
+        from gomea_bn.runtime.files import write_bytes, write_text
+        from gomea_bn.studies.page import printed_pdf, study_page
+
+        text = study_page(self, title)
+        if str(path).lower().endswith(".pdf"):
+            write_bytes(path, printed_pdf(text))
+        else:
+            write_text(path, text)
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.studies.page import study_part
+
+        return study_part(self)
+
+
+def study(
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    target: str | None = None,
+    *,
+    state: object = None,
+    expert: ExpertNetwork | Sequence[tuple[str, str]] | str | os.PathLike[str] | None = None,
+    folds: int = 4,
+    learner: BayesNetLearner | None = None,
+    kinds: Mapping[str, str] | None = None,
+    groups: str | None = None,
+    random_state: int | None = 0,
+    tell: Callable[[str], None] | None = None,
+) -> Study:
+    """Return what drives an outcome of a table, how well it is predicted, and what an expert's arrows are worth.
+
+    A network is learned from all rows, with the target's parents chosen by left-out rows, and once more without each
+    fold of them, for predictions of rows that it has not seen.
+
+    Parameters
+    ----------
+    data : DataFrame, Table or path
+        Rows; cells may be missing. Rows without the outcome are left out.
+    target : str, optional
+        Column of the outcome. Without one the study says which columns go together.
+    state : level, optional
+        Level of a discrete target that is the outcome: by default 1, true or yes, or else the rarest level.
+    expert : ExpertNetwork, sequence of (parent, child), or path, optional
+        Edges of an expert, on each of which the rows give a verdict.
+    folds : int
+        Number of folds, from 2 on; 0 judges nothing.
+    learner : BayesNetLearner, optional
+        Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
+        10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
+    kinds, groups
+        As of `BayesNetLearner`.
+    random_state : int or None
+        Seed. The same rows, options and seed give the same study, unless a limit on seconds ends a search.
+    tell : callable, optional
+        Is called with a line at every step.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown or constant target, a level that it does not have, or more than twelve levels, fewer than 50 rows
+        with the outcome known, edges of unknown columns, and tables that cannot be learned from.
+
+    Examples
+    --------
+    >>> from gomea_bn.simulation.random_networks import random_network
+    >>> frame = random_network(4, random_state=1).sample(200, random_state=1)
+    >>> result = study(frame, frame.columns[0], folds=0)
+    >>> print(sorted(result.columns.index) == sorted(frame.columns[1:]))
+    True
+    """
+    if folds != 0:
+        check_integer("folds", folds, 2)
+    tell = tell or (lambda _line: None)
+    seed = seed_of(random_state)
+    if learner is None:
+        learner = BayesNetLearner(max_seconds=SECONDS, max_evaluations=EVALUATIONS)
+    if not isinstance(learner, BayesNetLearner):
+        raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
+    chosen = plain_options(learner)
+    options: dict[str, Any] = {**chosen}
+    options |= {"random_state": seed, "target": target, "kinds": None, "groups": None, "missing": "available"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GomeaBnWarning)
+        table = source_table(
+            data,
+            kinds=kinds or chosen["kinds"],
+            missing="available",
+            max_levels=chosen["max_levels"],
+            groups=groups or chosen["groups"],
+        )
+        n_read = table.n_rows
+        code = None
+        if target is not None:
+            table, code = _with_outcome(table, target, state, options)
+        rules = None if expert is None else _expert_of(expert)
+        if rules is not None:
+            rules.mentioned(table)
+        tell(f"Learning from {counted(table.n_rows, 'row')} and {counted(len(table.columns), 'column')} ...")
+        network = learner_of_options(BayesNetLearner, dict(options)).fit(table).network_
+    said = tuple(
+        dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
+    )
+    if isinstance(data, Table):
+        # what reading warned of is not kept with a table
+        doubts = [
+            *doubts_about(table),
+            *(doubts_about_groups(table.to_frame()) if table.groups is None else []),
+        ]
+        said = tuple(dict.fromkeys([*map(str, doubts), *said]))
+    codings = {column.name: groups_of(column) for column in table.columns}
+    judged: LeftOut | None = None
+    networks: list[DiscretizedBayesNet] = []
+    if target is not None and folds:
+        most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
+        small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
+        if options["max_seconds"] is None:
+            small["max_seconds"] = None
+        judged, networks = left_out(table, target, code, small, folds, seed, tell)
+    columns, of_groups = pd.DataFrame(), pd.DataFrame()
+    cases: tuple[Case, ...] = ()
+    if target is not None:
+        tell("Comparing the network with the rows ...")
+        of_groups = _groups(network, networks, table, target, code, codings)
+        columns = _columns(network, table, target, code, codings, of_groups)
+        cases = _cases(network, table, target, code, codings)
+    verdicts = None
+    if rules is not None:
+        tell("Testing the expert's arrows ...")
+        verdicts = _verdicts(rules, network, table, seed)
+    edges = {
+        (parent, child): information(codings[parent].codes, codings[child].codes)
+        for parent, child in network.edges
+    }
+    return Study(
+        network, table, target, code, columns, of_groups, judged, cases, verdicts, edges, n_read - table.n_rows,
+        said, seed, options["max_seconds"] is not None,
+    )  # fmt: skip
+
+
+def _with_outcome(
+    table: Table, target: str, state: Any, options: Mapping[str, Any]
+) -> tuple[Table, int | None]:
+    """Return the rows that have the outcome, and the position of its level."""
+    if not isinstance(target, str) or target not in table.names:
+        hint = nearest(str(target), table.names)
+        left = table.left_out.get(str(target))
+        why = f" It was left out ({left}); name its kind to take it in." if left else hint
+        raise GomeaBnError([Option("target"), f" must be a column of the table, got {target!r:.80}.{why}"])
+    column = table.columns[table.names.index(target)]
+    if column.n_missing:
+        table = table.take(np.flatnonzero(~column.is_missing))
+        column = table.columns[table.names.index(target)]
+    check_target_of(options, table, table.n_rows)
+    if table.n_rows < _FEWEST_ROWS:
+        raise GomeaBnError(
+            f"A study needs at least {_FEWEST_ROWS} rows with a value of {target!r}, got {table.n_rows}."
+        )
+    if column.levels is None:
+        if state is not None:
+            raise GomeaBnError(
+                [Option("target"), f" {target!r} is continuous and has no level {state!r:.80}; leave it out."]
+            )
+        return table, None
+    levels = column.levels
+    counts = np.bincount(column.values, minlength=len(levels))
+    if state is None:
+        yes = [code for code, level in enumerate(levels) if str(level).lower() in _YES]
+        return table, yes[0] if len(yes) == 1 else int(
+            np.where(counts > 0, counts, counts.sum() + 1).argmin()
+        )
+    fitting = [code for code, level in enumerate(levels) if level == state or same_as_text(level, state)]
+    if not fitting:
+        wanted = f" {target!r} has no level {state!r:.80}, only {listed(levels, 12)}."
+        raise GomeaBnError([Option("target"), wanted + nearest(str(state), map(str, levels))])
+    if not counts[fitting[0]]:
+        raise GomeaBnError([Option("target"), f" {target!r}: no row has the level {state!r:.80}."])
+    return table, fitting[0]
+
+
+def _expert_of(expert: object) -> ExpertNetwork:
+    if isinstance(expert, ExpertNetwork):
+        return expert
+    if isinstance(expert, (str, os.PathLike)):
+        return ExpertNetwork.from_file(expert)
+    return ExpertNetwork.from_edges(expert)  # type: ignore[arg-type]
+
+
+def _outcome(table: Table, target: str, state: int | None) -> NDArray[np.float64]:
+    """Return 1 or 0 for rows with and without the outcome, or the values of a continuous target, (n_rows,)."""
+    values = table.columns[table.names.index(target)].values
+    return np.asarray(values if state is None else values == state, np.float64)
+
+
+def _predicted(
+    network: DiscretizedBayesNet, frame: pd.DataFrame, target: str, state: int | None
+) -> NDArray[np.float64]:
+    """Return the probabilities of the outcome, or means of a continuous target, float64 (n_rows,)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GomeaBnWarning)
+        if state is None:
+            return network.predict_interval(frame, target, (0.5,))["mean"].to_numpy(np.float64)
+        return np.asarray(network.predict_proba(frame, target).to_numpy()[:, state], np.float64)
+
+
+def _groups(
+    network: DiscretizedBayesNet,
+    others: Sequence[DiscretizedBayesNet],
+    table: Table,
+    target: str,
+    state: int | None,
+    codings: Mapping[str, ValueGroups],
+) -> pd.DataFrame:
+    """Return rows and network by groups of values; see `Study`."""
+    observed = _outcome(table, target, state)
+    frame = table.to_frame().drop(columns=target)
+    predicted = np.stack([_predicted(one, frame, target, state) for one in (network, *others)])
+    units = None if table.groups is None else table.groups.codes
+    parts = []
+    for name in table.names:
+        if name == target:
+            continue
+        coding = codings[name]
+        for code, label in enumerate(coding.all_labels):
+            rows = np.flatnonzero(coding.all_codes == code)
+            if not len(rows):
+                continue
+            share, low, high = _share_of_rows(
+                observed[rows], units if units is None else units[rows], binary=state is not None
+            )
+            means = predicted[:, rows].mean(axis=1)
+            error = _jackknife(means[1:])
+            ends = np.clip(
+                means[0] + np.array([-1, 1]) * error, *((0, 1) if state is not None else (-np.inf, np.inf))
+            )
+            parts.append(
+                {
+                    "column": name, "group": label, "rows": len(rows), "share": share, "share_low": low,
+                    "share_high": high, "network": means[0], "network_low": ends[0], "network_high": ends[1],
+                }
+            )  # fmt: skip
+    return pd.DataFrame(parts)
+
+
+def _share_of_rows(
+    observed: NDArray[np.float64], units: NDArray[np.int64] | None, *, binary: bool
+) -> tuple[float, float, float]:
+    """Return a share or mean of rows with the ends of its 90 % interval.
+
+    Shares have Wilson's interval; rows of a group count as many as their variance says.
+    """
+    from scipy import stats
+
+    n, mean = len(observed), float(observed.mean())
+    variance = mean * (1 - mean) / n if binary else (float(observed.var(ddof=1)) / n if n > 1 else np.nan)
+    n_units = n
+    if units is not None:
+        codes = np.unique(units, return_inverse=True)[1]
+        n_units = int(codes.max()) + 1
+        sums = np.bincount(codes, observed - mean)
+        of_groups = float((sums**2).sum()) / n**2 * n_units / max(n_units - 1, 1)
+        if variance > 0 and of_groups > variance:
+            n, variance = max(round(n * variance / of_groups), 1), of_groups
+    if not binary:
+        half = float(stats.t.ppf((1 + _SHARE) / 2, max(n_units - 1, 1))) * float(np.sqrt(variance))
+        return mean, mean - half, mean + half
+    z = float(stats.norm.ppf((1 + _SHARE) / 2))
+    middle = (mean + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * float(np.sqrt(mean * (1 - mean) / n + z**2 / (4 * n**2)))
+    return mean, max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _jackknife(values: NDArray[np.float64]) -> float:
+    """Return half the width of a 90 % interval from values of networks that lack a part of the rows each; NaN for none.
+
+    The variance is that of the jackknife of groups (Shao and Tu, "The Jackknife and Bootstrap", 1995).
+    """
+    from scipy import stats
+
+    if len(values) < 2:
+        return np.nan
+    n = len(values)
+    error = np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum())
+    return float(error * stats.t.ppf((1 + _SHARE) / 2, n - 1))
+
+
+def _columns(
+    network: DiscretizedBayesNet,
+    table: Table,
+    target: str,
+    state: int | None,
+    codings: Mapping[str, ValueGroups],
+    of_groups: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return what every column tells; see `Study`."""
+    observed = _outcome(table, target, state)
+    of_target = codings[target].codes if state is None else observed.astype(np.int64)
+    joined = {*network.parents(target), *network.children(target)}
+    records = {}
+    for name in table.names:
+        if name == target:
+            continue
+        coding = codings[name]
+        figures = of_groups[(of_groups["column"] == name) & of_groups["group"].isin(coding.labels)]
+        by_figure = figures.sort_values("network", kind="stable")
+        low, high = by_figure.iloc[0], by_figure.iloc[-1]
+        records[name] = {
+            "joined": name in joined,
+            "tells": information(coding.codes, of_target),
+            "p_value": _p_value(coding.codes, observed, binary=state is not None),
+            "lowest": low["network"],
+            "lowest_at": low["group"],
+            "highest": high["network"],
+            "highest_at": high["group"],
+        }
+    frame = pd.DataFrame.from_dict(records, orient="index")
+    return frame.sort_values(["joined", "tells"], ascending=False, kind="stable")
+
+
+def _p_value(codes: NDArray[np.int64], observed: NDArray[np.float64], *, binary: bool) -> float:
+    """Return the probability that chance makes groups differ as much: a chi-squared test, or one of ranks."""
+    from scipy import stats
+
+    known = codes >= 0
+    groups, of_rows = codes[known], observed[known]
+    present = np.unique(groups)
+    if len(present) < 2 or len(np.unique(of_rows)) < 2:
+        return 1.0
+    if binary:
+        positions = np.searchsorted(present, groups)
+        counts = np.stack([np.bincount(positions, of_rows == value) for value in (0, 1)])
+        return float(stats.chi2_contingency(counts, correction=False).pvalue)
+    return float(stats.kruskal(*(of_rows[groups == code] for code in present)).pvalue)
+
+
+def _cases(
+    network: DiscretizedBayesNet,
+    table: Table,
+    target: str,
+    state: int | None,
+    codings: Mapping[str, ValueGroups],
+) -> tuple[Case, ...]:
+    """Return rows from low to high answers."""
+    frame = table.to_frame().drop(columns=target)
+    figures = _predicted(network, frame, target, state)
+    order = np.argsort(figures, kind="stable")
+    places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
+    chosen = order[places]
+    needed = [name for name in network.markov_blanket(target) if name in frame.columns]
+    if not needed:
+        return ()
+    complete = np.flatnonzero(~frame[needed].isna().any(axis=1).to_numpy())
+    if not len(complete):
+        return ()
+    generator = np.random.default_rng(0)
+    background = frame.iloc[
+        np.sort(generator.choice(complete, min(_N_BACKGROUND, len(complete)), replace=False))
+    ]
+    observed = _outcome(table, target, state)
+    return tuple(
+        _case(
+            network,
+            frame,
+            target,
+            state,
+            codings,
+            int(row),
+            needed,
+            background,
+            float(figures[row]),
+            float(observed[row]),
+        )
+        for row in chosen
+    )
+
+
+def _case(
+    network: DiscretizedBayesNet,
+    frame: pd.DataFrame,
+    target: str,
+    state: int | None,
+    codings: Mapping[str, ValueGroups],
+    row: int,
+    needed: Sequence[str],
+    background: pd.DataFrame,
+    figure: float,
+    observed: float,
+) -> Case:
+    """Return one row with its steps; see `Case`."""
+    cells = frame.iloc[row]
+    known = [name for name in needed if not pd.isna(cells[name])]
+
+    def answers(sets: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+        """Return the mean answer over the background with some cells fixed, (n_sets,)."""
+        parts = []
+        for of in sets:
+            part = background.copy()
+            for name, value in of.items():
+                part[name] = [value] * len(part)
+            parts.append(part)
+        joined = pd.concat(parts, ignore_index=True).astype(background.dtypes)
+        figures = _predicted(network, joined, target, state).reshape(len(sets), -1)
+        return np.asarray(figures.mean(axis=1), np.float64)
+
+    alone = answers([{}, *({name: cells[name]} for name in known)])
+    order = [known[k] for k in np.argsort(-np.abs(alone[1:] - alone[0]), kind="stable")]
+    sequence = [{name: cells[name] for name in order[: k + 1]} for k in range(len(order))]
+    steps = pd.DataFrame(
+        {
+            "value": [str(cells[name]) for name in order],
+            "figure": answers(sequence) if sequence else np.empty(0),
+        },
+        index=order,
+    )
+    fixed = {name: cells[name] for name in order}
+    records = {}
+    for name in [name for name in needed if name not in known]:
+        statements = [
+            next(iter(one)) if isinstance(one, set) else one[0] if isinstance(one, tuple) else one
+            for one in codings[name].statements
+        ]
+        ends = answers([{**fixed, name: value} for value in statements])
+        records[name] = {"lowest": float(ends.min()), "highest": float(ends.max())}
+    following = pd.DataFrame.from_dict(records, orient="index", columns=["lowest", "highest"])
+    widths = following["highest"] - following["lowest"]
+    return Case(
+        row, steps, figure, observed, following.loc[widths.sort_values(ascending=False, kind="stable").index]
+    )
+
+
+def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table, seed: int) -> pd.DataFrame:
+    """Return what the rows say about every edge of an expert; see `Study`."""
+    mentioned = set(expert.mentioned(table))
+    some = replace(table, columns=tuple(column for column in table.columns if column.name in mentioned))
+    tested: GraphTest = test_graph(expert, some, n_permutations=_PERMUTATIONS, random_state=seed)
+    found = {(row["parent"], row["child"]): row for row in tested.present.to_dict(orient="records")}
+    reversible = set(network.cpdag().reversible)
+    records = []
+    for parent, child in expert.edges:
+        row = found[parent, child]
+        if (parent, child) in network.edges:
+            of_network = "has this arrow"
+        elif (child, parent) in network.edges:
+            of_network = "has the arrow the other way"
+        else:
+            of_network = "has no arrow between them"
+        is_open = not reversible.isdisjoint([(parent, child), (child, parent)])
+        direction = "rows cannot tell the direction" if is_open else ""
+        records.append(
+            {
+                "parent": parent, "child": child, "verdict": VERDICTS[row["verdict"]], "p_value": row["p_value"],
+                "p_weak": row["p_weak"], "network": of_network, "direction": direction, "rows": tested.n_rows,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(records)

@@ -1,0 +1,381 @@
+"""The study of a table: its numbers next to pandas and brute force, its page, its errors."""
+
+import base64
+import hashlib
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import invoke, ok, refused
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from gomea_bn import BayesNetLearner, ExpertNetwork, GomeaBnError, read_table, study
+from gomea_bn.prediction.distributions import folds_of
+from gomea_bn.studies import page as page_module
+from gomea_bn.studies.left_out import OURS, LeftOut
+from gomea_bn.studies.outcome_study import VERDICTS
+from gomea_bn.studies.page import study_page
+from gomea_bn.studies.value_groups import groups_of, information
+
+UGLY = "<b>\"&'`</style><script>"
+
+
+def rows(n: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Return rows in which "sick" goes with x and with a level, and not with the other columns."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    level = rng.choice(["low", UGLY, "high"], n)
+    p = 1 / (1 + np.exp(-(1.5 * x + 1.5 * (level == "high") - 0.5)))
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            UGLY: level,
+            "chance": rng.normal(size=n),
+            "coin": rng.choice(["a", "b"], n),
+            "sick": (rng.random(n) < p).astype(int),
+            "stay": 3 + x + 0.5 * rng.normal(size=n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "chance"] = np.nan
+    return frame
+
+
+def learner() -> BayesNetLearner:
+    return BayesNetLearner(max_seconds=None, max_evaluations=30, n_jobs=1)
+
+
+@pytest.fixture(scope="module")
+def made():
+    frame = rows().drop(columns="stay")
+    expert = [("x", "sick"), ("coin", "sick"), (UGLY, "x")]
+    return study(frame, "sick", expert=expert, folds=2, learner=learner())
+
+
+def test_the_rows_figures_are_those_of_a_group_by(made):
+    frame = made.table.to_frame().astype({"sick": int, UGLY: str})
+    of_levels = made.groups[made.groups["column"] == UGLY].set_index("group")
+    means = frame.groupby(UGLY)["sick"].agg(["mean", "size"])
+    for level, row in means.iterrows():
+        assert of_levels.loc[level, "share"] == pytest.approx(row["mean"])
+        assert of_levels.loc[level, "rows"] == row["size"]
+        ends = stats.binomtest(round(row["mean"] * row["size"]), int(row["size"])).proportion_ci(
+            0.9, "wilson"
+        )
+        assert of_levels.loc[level, ["share_low", "share_high"]].tolist() == pytest.approx(
+            [ends.low, ends.high]
+        )
+    for name in ("x", "chance"):
+        of_column = made.groups[made.groups["column"] == name]
+        assert of_column["rows"].sum() == len(frame)
+        assert (of_column["rows"] * of_column["share"]).sum() == pytest.approx(frame["sick"].sum())
+    gaps = made.groups[(made.groups["column"] == "chance") & (made.groups["group"] == "not known")]
+    assert gaps["share"].item() == pytest.approx(frame.loc[frame["chance"].isna(), "sick"].mean())
+    assert made.outcome == "sick = 1"
+    assert made.base == pytest.approx(frame["sick"].mean())
+
+
+def test_the_networks_figures_are_the_means_of_its_answers(made):
+    frame = made.table.to_frame()
+    answers = made.network.predict_proba(frame, "sick")[1].groupby(frame[UGLY].to_numpy()).mean()
+    of_levels = made.groups[made.groups["column"] == UGLY].set_index("group")
+    assert of_levels.loc[answers.index, "network"].tolist() == pytest.approx(answers.tolist())
+    assert (of_levels["network_low"] <= of_levels["network"]).all()
+    assert (of_levels["network"] <= of_levels["network_high"]).all()
+
+
+def test_columns_are_sorted_by_what_they_tell(made):
+    joined = made.columns[made.columns["joined"]]
+    assert set(joined.index) >= {"x", UGLY}
+    assert joined["tells"].is_monotonic_decreasing
+    assert joined.index[0] == "x"
+    assert made.columns.loc["coin", "tells"] < 0.02 < made.columns.loc["x", "tells"]
+    counts = pd.crosstab(made.table.to_frame()["coin"], made.table.to_frame()["sick"])
+    expected = stats.chi2_contingency(counts, correction=False).pvalue
+    assert made.columns.loc["coin", "p_value"] == pytest.approx(expected)
+
+
+def test_every_row_is_predicted_by_a_network_that_has_not_seen_it(made):
+    folds = folds_of(made.table, "sick", 2, np.random.default_rng(0))
+    kept, held_out = (np.flatnonzero(folds == fold) for fold in (1, 0))
+    network = (
+        BayesNetLearner(
+            max_seconds=None, max_evaluations=30, target="sick", random_state=0, missing="available", n_jobs=1
+        )
+        .fit(made.table.take(kept))
+        .network_
+    )
+    frame = made.table.take(held_out).to_frame().drop(columns="sick")
+    expected = network.predict_proba(frame, "sick")[1].to_numpy()
+    assert made.left_out.predictions[OURS][held_out] == pytest.approx(expected)
+
+
+def judged(seed: int, n: int = 60) -> LeftOut:
+    rng = np.random.default_rng(seed)
+    predicted = rng.integers(1, 10, n) / 10
+    observed = (rng.random(n) < predicted).astype(float)
+    return LeftOut(observed, {OURS: predicted}, None, np.arange(n), 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_measures_equal_brute_force(seed):
+    of = judged(seed)
+    predicted, observed = of.predictions[OURS], of.observed
+    pairs = [
+        1.0 if a > b else 0.5 if a == b else 0.0
+        for a in predicted[observed == 1]
+        for b in predicted[observed == 0]
+    ]
+    quality = of.quality()
+    auc = quality.loc[(OURS, "auc")]
+    assert auc["value"] == pytest.approx(np.mean(pairs))
+    assert auc["low"] < auc["value"] < auc["high"]
+    assert quality.loc[(OURS, "brier"), "value"] == pytest.approx(np.mean((predicted - observed) ** 2))
+    benefit = of.net_benefit()
+    for chance in (0.2, 0.5):
+        above = predicted >= chance
+        expected = (above & (observed == 1)).mean() - chance / (1 - chance) * (above & (observed == 0)).mean()
+        assert benefit.loc[chance, OURS] == pytest.approx(expected)
+    calibration = of.calibration()
+    assert calibration["rows"].sum() == len(observed)
+    assert (calibration["rows"] * calibration["happened"]).sum() == pytest.approx(observed.sum())
+    assert calibration["said"].is_monotonic_increasing
+
+
+def test_an_auc_agrees_with_another_library():
+    metrics = pytest.importorskip("sklearn.metrics")
+    of = judged(7, 200)
+    expected = metrics.roc_auc_score(of.observed, of.predictions[OURS])
+    assert of.quality().loc[(OURS, "auc"), "value"] == pytest.approx(expected)
+
+
+def test_groups_of_rows_are_drawn_together():
+    of = judged(1, 40)
+    twice = LeftOut(
+        np.repeat(of.observed, 5),
+        {OURS: np.repeat(of.predictions[OURS], 5)},
+        None,
+        np.repeat(np.arange(40), 5),
+        2,
+    )
+    alone, together = (one.quality().loc[(OURS, "brier")] for one in (of, twice))
+    assert together.tolist() == pytest.approx(alone.tolist())
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.nan]) | st.floats(-5, 5), min_size=12, max_size=80)
+)
+def test_groups_hold_every_row_once_and_are_what_the_network_is_asked(values):
+    frame = pd.DataFrame({"v": values, "w": np.arange(len(values)) % 3})
+    if frame["v"].nunique() < 2:
+        return
+    with warnings.catch_warnings():
+        # of rows that repeat
+        warnings.simplefilter("ignore")
+        column = read_table(frame, missing="keep", kinds={"v": "continuous"}).columns[0]
+    groups = groups_of(column)
+    assert len(set(groups.labels)) == len(groups.labels)
+    for code, statement in enumerate(groups.statements):
+        low, high = statement if isinstance(statement, tuple) else (statement, statement)
+        assert ((groups.codes == code) == (column.values >= low) & (column.values <= high)).all()
+    assert ((groups.codes < 0) == np.isnan(column.values)).all()
+
+
+def test_rare_levels_share_a_group():
+    values = np.concatenate([np.repeat([f"v{k:02d}" for k in range(12)], 6), [f"rare{k}" for k in range(5)]])
+    groups = groups_of(read_table(pd.DataFrame({"v": values, "w": np.arange(len(values)) % 7})).columns[0])
+    assert groups.labels[-1] == "the other 6"
+    assert np.bincount(groups.codes).sum() == len(values)
+
+
+def test_chance_tells_nothing():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(4, size=5_000), rng.integers(3, size=5_000)
+    assert information(first, second) < 1e-3
+    assert information(first, first) == pytest.approx(2, abs=0.01)
+
+
+def test_an_experts_arrows_get_verdicts(made):
+    verdicts = made.expert.set_index(["parent", "child"])["verdict"]
+    assert verdicts["x", "sick"] == "the rows support it"
+    assert verdicts["coin", "sick"] != "the rows support it"
+    assert set(verdicts) <= set(VERDICTS.values())
+    many = rows(4_000, 3)[["x", "coin", "sick", "stay"]]
+    of_many = study(
+        many, "sick", expert=ExpertNetwork.from_edges([("coin", "sick")]), folds=0, learner=learner()
+    )
+    assert of_many.expert["verdict"].tolist() == ["the rows speak against it"]
+    assert "No edge found" in study_page(of_many)
+    assert "coin" in study_page(of_many).partition("No edge found")[2]
+
+
+class _Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_a_page_escapes_names_and_needs_nothing_else(made):
+    text = study_page(made, UGLY)
+    tags = _Tags(text)
+    assert not {"script", "b", "img", "link", "iframe"} & (set(tags.tags) - {"b"})
+    assert tags.tags.count("style") == text.count("</style>") == 1
+    # arrows of the expert alone are bold
+    assert tags.tags.count("b") == 3
+    assert any(UGLY in word for word in tags.words)
+    names = {name for name, _ in tags.attributes}
+    assert not {"style", "src", "onclick", "onload"} & names
+    assert all(value.startswith("#") for name, value in tags.attributes if name == "href")
+    style = re.search("<style>(.*)</style>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in text
+    assert not re.search(r"\bnats?\b|logit|free probabilit", " ".join(tags.words))
+
+
+def test_a_page_has_its_sections_in_order(made):
+    headings = re.findall("<h2.*?>(.*?)</h2>", study_page(made))
+    assert headings == [
+        "In one paragraph", "What drives it", "How good on new rows", "One case", "The picture",
+        "An expert&#x27;s arrows", "From which rows",
+    ]  # fmt: skip
+
+
+def test_the_same_rows_give_the_same_page(made):
+    frame = rows().drop(columns="stay")
+    expert = [("x", "sick"), ("coin", "sick"), (UGLY, "x")]
+    again = study(frame, "sick", expert=expert, folds=2, learner=learner())
+    assert study_page(again) == study_page(made)
+    assert "the same rows and options give the same page" in study_page(made)
+
+
+def test_a_case_ends_at_the_networks_answer(made):
+    assert len(made.cases) > 3
+    frame = made.table.to_frame().drop(columns="sick")
+    figures = [case.figure for case in made.cases]
+    assert figures == sorted(figures)
+    for case in made.cases:
+        answer = made.network.predict_proba(frame.iloc[[case.row]], "sick")[1].item()
+        assert case.figure == pytest.approx(answer)
+        assert case.observed == made.table.to_frame()["sick"].iloc[case.row]
+        if not len(case.next):
+            assert case.steps["figure"].iloc[-1] == pytest.approx(answer)
+
+
+def test_missing_cells_of_a_case_are_what_to_measure_next():
+    frame = rows(300, 5)[["x", "coin", "sick"]]
+    frame.loc[frame.index % 2 == 0, "x"] = np.nan
+    made = study(frame, "sick", folds=0, learner=learner())
+    unknown = [case for case in made.cases if len(case.next)]
+    assert unknown
+    for case in unknown:
+        row = case.next.loc["x"]
+        assert row["lowest"] < case.figure < row["highest"]
+    assert "What to measure next" in study_page(made)
+
+
+def test_a_continuous_outcome_is_studied_by_its_mean():
+    made = study(rows(300)[["x", "coin", "stay"]], "stay", folds=2, learner=learner())
+    assert made.state is None
+    assert made.outcome == "stay"
+    of_coin = made.groups[made.groups["column"] == "coin"].set_index("group")
+    means = made.table.to_frame().groupby("coin")["stay"].mean()
+    assert of_coin["share"].tolist() == pytest.approx(means.tolist())
+    quality = made.quality
+    predicted, observed = made.left_out.predictions[OURS], made.left_out.observed
+    assert quality.loc[(OURS, "mae"), "value"] == pytest.approx(np.abs(predicted - observed).mean())
+    assert quality.loc[(OURS, "r2"), "value"] > 0.5
+    assert 0.7 < quality.loc[(OURS, "coverage"), "value"] <= 1
+    text = study_page(made)
+    assert "variance explained" in text
+    assert "Net benefit" not in text
+
+
+def test_without_a_target_the_page_says_what_goes_together(tmp_path):
+    made = study(rows(200)[["x", "stay", "coin"]], learner=learner())
+    assert made.left_out is None
+    text = study_page(made)
+    headings = re.findall("<h2.*?>(.*?)</h2>", text)
+    assert headings == ["In one paragraph", "The picture", "From which rows"]
+    assert "stay" in text
+    made.write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == text
+    assert "What goes together" in made._repr_html_()
+
+
+def test_rows_without_the_outcome_are_left_out():
+    frame = rows(200)[["x", "coin", "sick"]].astype({"sick": float})
+    frame.loc[:19, "sick"] = np.nan
+    made = study(frame, "sick", folds=0, learner=learner())
+    assert made.n_without_outcome == 20
+    assert made.table.n_rows == 180
+    assert "20 rows without the outcome were left out." in study_page(made)
+
+
+@pytest.mark.parametrize(
+    ("target", "state", "message"),
+    [
+        ("sik", None, "must be a column of the table, got 'sik'.*sick"),
+        ("sick", 2, "'sick' has no level 2, only 0, 1"),
+        ("stay", 1, "'stay' is continuous and has no level 1"),
+        ("one", None, "must have several values, got 'one'"),
+        (3, None, "must be a column of the table, got 3"),
+    ],
+)
+def test_a_wrong_outcome_is_an_error(target, state, message):
+    frame = rows(100).assign(one="a")
+    with pytest.raises(GomeaBnError, match=message):
+        study(frame, target, state=state, learner=learner())
+
+
+def test_other_wrong_input_is_an_error():
+    frame = rows(100)[["x", "coin", "sick"]]
+    with pytest.raises(GomeaBnError, match="'y'"):
+        study(frame, "sick", expert=[("y", "sick")], learner=learner())
+    with pytest.raises(GomeaBnError, match="folds must be"):
+        study(frame, "sick", folds=1, learner=learner())
+    with pytest.raises(GomeaBnError, match="at least 50 rows with a value of 'sick', got 40"):
+        study(frame.head(40), "sick", learner=learner())
+    with pytest.raises(GomeaBnError, match="learner must be a BayesNetLearner"):
+        study(frame, "sick", learner=3)
+
+
+def test_the_outcome_is_1_or_yes_or_the_rarest_level():
+    for levels, expected in (([0, 1], 1), (["no", "yes"], "yes"), (["often", "rare"], "rare")):
+        frame = pd.DataFrame({"x": np.arange(100) % 7 + 0.5, "t": np.where(np.arange(100) % 4, *levels)})
+        made = study(frame, "t", folds=0, learner=learner())
+        assert made.network.levels["t"][made.state] == expected
+
+
+def test_the_command_writes_a_page(tmp_path):
+    rows(120).drop(columns=UGLY).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "edges.csv").write_text("parent,child\nx,sick\n")
+    out = tmp_path / "study.html"
+    common = ["study", tmp_path / "data.csv", "-o", out]
+    done = ok(*common, "--target", "sick=1", "--expert", tmp_path / "edges.csv", "--folds", 0)
+    assert "Learning from 120 rows" in done.stderr
+    assert "What goes with sick = 1" in out.read_text()
+    assert "sick = 0" in (ok(*common, "--target", "sick=0", "--folds", 0, "-q") and out.read_text())
+    assert "'sick' has no level '3', only 0, 1" in refused(2, *common, "--target", "sick=3")
+    assert "--target must be a column of the table, got 'sic'" in refused(2, *common, "--target", "sic")
+    assert invoke("study", tmp_path / "data.csv", "-o", tmp_path / "r.txt").exit_code == 2
+
+
+def test_a_pdf_without_a_browser_says_what_to_do(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(page_module.shutil, "which", lambda _name: None)
+    with pytest.raises(GomeaBnError, match="print it in any browser"):
+        made.write(tmp_path / "r.pdf")
+    assert not (tmp_path / "r.pdf").exists()
