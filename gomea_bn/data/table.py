@@ -30,6 +30,7 @@ from gomea_bn.data.columns import (
     Column as Column,
 )
 from gomea_bn.data.dates import with_dates
+from gomea_bn.data.event_times import Censoring, doubts_about_times
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.group_columns import doubts_about_groups, group_codes
@@ -104,6 +105,8 @@ class Table:
         Rows that a network of this table counts by their weights, where no row stands in it more than once.
     groups : RowGroups or None
         Groups whose rows belong together, as the option `groups` of `read_table` names them.
+    censoring : Censoring or None
+        What `BayesNetLearner(time=...)` has made of the times until an event.
     """
 
     columns: tuple[Column, ...]
@@ -115,6 +118,7 @@ class Table:
     weighted: bool = False
     all_rows: WeightedRows | None = None
     groups: RowGroups | None = None
+    censoring: Censoring | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -336,7 +340,8 @@ def read_table(
     UserWarning
         If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text
         become missing values, if rows of measurements occur repeatedly, if column names look like data, if discrete
-        columns have more free probabilities than rows, and if a column without `groups` looks as if it named them.
+        columns have more free probabilities than rows, if a column without `groups` looks as if it named them, and if
+        a column looks like the times until an event that some rows were not seen to have.
     """
     options = ReadingOptions.of(
         sep=sep,
@@ -387,7 +392,7 @@ def table_of(
         if loaded.groups not in overrides:
             frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
     frame, new_names, time_zones, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
-    wanted = {*overrides, *(options.columns or ()), *new_names.values()}
+    wanted = {*overrides, *(options.columns or ()), *new_names.values(), *filter(None, [loaded.time])}
     frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
@@ -415,8 +420,8 @@ def table_of(
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )
-    constant = _constants(columns)
-    for note in (*constant, *doubts_about(table)):
+    unused_times = doubts_about_times(columns) if loaded.time is None else []
+    for note in (*_constants(columns), *doubts_about(table), *unused_times):
         give_warning(note)
     return table
 
