@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.level_groups import MOST_LEVELS, level_groups
+from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.rows import draws_by_name, generator_of
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed, percent, shown_name
@@ -165,7 +165,6 @@ class ColumnEffects:
         """Return the groups of levels of a parent, such as "; 26 % at a, b; 13 % at the other 38"; "" without them."""
         if not effect.groups:
             return ""
-        largest = max(len(labels) for labels, _ in effect.groups)
         mean = np.average(effect.means, axis=0, weights=effect.rows)
         parts = []
         for labels, means in effect.groups:
@@ -176,10 +175,8 @@ class ColumnEffects:
             else:
                 most = int(np.abs(means - mean).argmax())
                 value = f"{shown_name(str(self.levels[most]))} {percent(float(means[most]))}"
-            is_rest = len(labels) == largest > _MOST_NAMED
-            where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), _MOST_NAMED)
-            parts.append(f"{value} at {where}")
-        return f"; {'; '.join(parts)}"
+            parts.append((labels, value))
+        return f"; {groups_in_words(parts)}"
 
     def to_frame(self, network: NetworkLike) -> pd.DataFrame:
         """Return the effects as `DiscretizedBayesNet.effects` does."""

@@ -21,7 +21,7 @@ from gomea_bn.network.inference.row_notes import farthest_figures
 from gomea_bn.network.recorded import checks_text, left_out_loss, recorded_edge_probabilities
 from gomea_bn.plots.density import plot_density
 from gomea_bn.plots.explanation import plot_explanation
-from gomea_bn.plots.html import effects_svg, network_svg, rows_html
+from gomea_bn.plots.html import effects_svg, figures_html, network_svg, rows_html
 from gomea_bn.runtime.files import write_bytes, write_text
 from gomea_bn.texts import counted, listed, percent
 
@@ -190,25 +190,14 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
 def _rows_of_drivers(network: DiscretizedBayesNet, explanation: Explanation) -> list[str]:
     """Return a table of what network and rows say where one column is known: drivers, and columns where they differ."""
     target = explanation.target
-    labels = network.bin_labels(target)
     columns = list(map(str, explanation.drivers.index))
     compared = farthest_figures(network, target, columns, explanation.state)
     figures = [f for f in compared if f.differs or f.column in columns[:_MOST_DRIVERS]]
     if not figures:
         return []
-    rows = [
-        (
-            f"{name_in_words(figure.column)} {network.bin_labels(figure.column)[figure.given]}",
-            f"{name_in_words(target)} {labels[figure.state]}",
-            f"{100 * figure.network:.1f} %",
-            f"{100 * figure.share:.1f} % of {figure.rows:,.0f}",
-            "differ by more than chance" if figure.differs else "",
-        )
-        for figure in figures
-    ]
     parts = [
         _paragraph("The network next to the rows, for each column where they are farthest apart:"),
-        rows_html(["given", "probability of", "network", "rows", ""], rows),
+        figures_html(network, target, figures),
     ]
     joined = {frozenset(edge) for edge in network.edges}
     apart = [f.column for f in figures if f.differs and frozenset((f.column, target)) not in joined]

@@ -1,5 +1,6 @@
 """Groups of levels that go with about the same values of a column."""
 
+import re
 from itertools import combinations, pairwise
 from math import lgamma
 
@@ -92,3 +93,33 @@ def test_the_summary_names_groups_of_many_levels():
     few = frame[frame["ward"].isin([f"w{k}" for k in range(8)])]
     network = DiscretizedBayesNet.from_table(few, [("ward", "ill")], {})
     assert network.column_effects("ill").effects[0].groups == ()
+
+
+def test_an_explanation_names_groups_of_many_levels():
+    rng = np.random.default_rng(2)
+    ward = rng.integers(0, 20, 6000)
+    is_high = np.isin(ward, [3, 17])
+    frame = pd.DataFrame(
+        {
+            "floor": [f"w{number:02}" for number in ward],
+            "ill": np.where(rng.random(6000) < np.where(is_high, 0.4, 0.1), "yes", "no"),
+            "days": rng.normal(size=6000) + 5 * is_high,
+        }
+    )
+    edges, cuts = [("floor", "ill"), ("floor", "days")], {"days": [-1.0, 0.0, 1.0, 2.0, 4.0, 5.0, 6.0]}
+    network = DiscretizedBayesNet.from_table(frame, edges, cuts)
+    of_level, of_mean = network.explain("ill", state="yes"), network.explain("days")
+    direction = of_level.drivers.loc["floor", "direction"]
+    said = re.fullmatch(r"is (\d+) % at w03, w17; (\d+) % at the other 18", direction)
+    assert said is not None
+    rates = [100 * (frame["ill"][mask] == "yes").mean() for mask in (is_high, ~is_high)]
+    assert [float(text) for text in said.groups()] == pytest.approx(rates, abs=2)
+    assert f"; it {direction}." in "\n".join(of_level.sentences)
+    direction = of_mean.drivers.loc["floor", "direction"]
+    assert direction.startswith("is ")
+    assert " at w03, w17; " in direction
+    assert direction.endswith(" at the other 18")
+    # levels that are alike, and few levels, have no groups
+    alike = DiscretizedBayesNet.from_table(frame, [], cuts).explain("ill", state="yes")
+    assert alike.drivers.loc["floor", "direction"] == "stays"
+    assert network.explain("days").drivers.loc["ill", "direction"].startswith("is highest at")
