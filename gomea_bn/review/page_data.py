@@ -20,7 +20,7 @@ from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.compilation import new_record
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.network.effects import shows_effects
+from gomea_bn.network.effects import known_words, shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
@@ -29,7 +29,6 @@ from gomea_bn.network.recorded import (
     STABILITY_WORDS,
     checks_text,
     columns_of_expert_fit,
-    known_text,
     left_out_loss,
     recorded_misfits,
     recorded_stability,
@@ -152,7 +151,7 @@ def network_data(
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
-        "known": [known_text(network, name) for name in network.names],
+        "known": [known_words(network, name) for name in network.names],
         "effects": [_effects(network, name) for name in network.names],
         "averaged": None
         if network.conditionals is None

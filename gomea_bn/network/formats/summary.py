@@ -12,8 +12,8 @@ from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real, ma
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.effects import shows_effects
-from gomea_bn.network.recorded import TARGET, checks_text, cut_short_text, known_text, ordered_parents
+from gomea_bn.network.effects import known_words, shows_effects
+from gomea_bn.network.recorded import TARGET, checks_text, cut_short_text, ordered_parents
 from gomea_bn.network.tables import MOST_SHOWN_CELLS, value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
 
@@ -72,7 +72,7 @@ def to_text(
             details.append(stack.words)
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
             has_effects = shows_effects(network, name, max_table_cells)
-            known = network.column_effects(name).sentence if has_effects else known_text(network, name)
+            known = network.column_effects(name).sentence if has_effects else known_words(network, name)
             details += [f"given {listed(parents)}", known, _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
