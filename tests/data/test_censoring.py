@@ -124,6 +124,13 @@ def test_a_horizon_is_chosen_and_said() -> None:
     )
 
 
+def test_a_tenth_of_the_rows_is_observed_beyond_the_horizon() -> None:
+    frame = censored_rows(500, 3, digits=4).assign(event=1)
+    done = outcome_of(frame).censoring
+    assert done is not None
+    assert (frame["time"] > done.horizon).sum() == 50
+
+
 def test_rows_that_nobody_lost_have_no_weights() -> None:
     frame = censored_rows(300, 2)
     frame.loc[(frame["event"] == 0) & (frame["time"] < 4), "time"] = 4.0
