@@ -257,7 +257,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     whose widths are those under which left-out rows lose least, to first order (Rad & Maleki, "A scalable estimate of
     the out-of-sample error", 2020). Parents leave one after another, always the one that is needed least; of 20 or more
     a tenth leaves at a time. The set of least loss stays. A target of levels follows their logit, multinomial for more
-    than two levels; a number follows what a column with these parents does. An explicit `max_indegree` limits the
+    than two levels, in which at most five pairs of parents may have products of their lines and amounts: one after
+    another, each with a gain for left-out rows above that of the best of all pairs by chance. A number follows what a column with these parents does. An explicit `max_indegree` limits the
     parents, "auto" does not. The choice follows the search, as densities do. ``network_.metadata`` has the "target",
     and in "parents" what each of them adds for left-out rows, in nats. `score_` is that of the search.
 
