@@ -68,6 +68,7 @@ offer(
     {
         "drift": "gomea_bn.network.drift",
         "updated_network": "gomea_bn.network.updates",
+        "explanation_html": "gomea_bn.plots.html",
         "edge_probabilities": "gomea_bn.certainty.edge_posterior",
         "network_html": "gomea_bn.plots.html",
         "node_boxes": "gomea_bn.plots.network_layout",

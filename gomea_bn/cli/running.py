@@ -44,18 +44,24 @@ def read_data(
     reading: ReadingOptions,
     weight: str | None = None,
     groups: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    horizon: float | None = None,
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
 
-    The column `weight` has the weight of every row, and `groups` names its group.
+    The column `weight` has the weight of every row, and `groups` names its group. With a `time` the target is the event
+    within the horizon.
     """
+    from gomea_bn.data.censoring import with_outcome
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.data.weights import weighted_table
 
-    if weight is not None and groups is not None:
-        raise GomeaBnError("--weight and --group both decide how rows count; leave one of them out.")
-    loaded = loaded_data(data, reading, weight, groups)
+    deciding = {"--weight": weight, "--group": groups, "--time": time}
+    if len(given := [option for option, name in deciding.items() if name is not None]) > 1:
+        raise GomeaBnError(f"{' and '.join(given)} both decide how rows count; leave one of them out.")
+    loaded = loaded_data(data, reading, weight, groups, time)
     names = list(map(str, loaded.frame.columns))
     for name in kinds:
         if name == weight:
@@ -64,22 +70,27 @@ def read_data(
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
     with failing(UNUSABLE_DATA), printed_warnings():
         table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
-        if loaded.weights is None:
-            return table
-        weights = loaded.weights.to_numpy(copy=True)
-        # dropped rows may have none
-        weights[list(table.dropped_rows)] = 0
-        return weighted_table(table, weights)
+        if loaded.weights is not None:
+            weights = loaded.weights.to_numpy(copy=True)
+            # dropped rows may have none
+            weights[list(table.dropped_rows)] = 0
+            table = weighted_table(table, weights)
+    with failing(UNUSABLE_DATA, of_options=WRONG_USE):
+        return with_outcome(table, target, time, horizon)
 
 
 def loaded_data(
-    data: Path, reading: ReadingOptions, weight: str | None = None, groups: str | None = None
+    data: Path,
+    reading: ReadingOptions,
+    weight: str | None = None,
+    groups: str | None = None,
+    time: str | None = None,
 ) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-        return load(data, reading, weight, groups)
+        return load(data, reading, weight, groups, time)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gomea_bn.data.files.table_files import read_frame
+from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.data.files.table_files import load, read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.group_columns import group_codes
-from gomea_bn.data.table import RowGroups, Table, read_table
+from gomea_bn.data.table import RowGroups, Table, table_of
 from gomea_bn.errors import (
     GomeaBnError,
     Option,
@@ -55,18 +56,20 @@ def source_table(
     missing: str,
     max_levels: int,
     groups: str | None = None,
+    time: str | None = None,
 ) -> Table:
-    """Return the table of any source; all sources but a `Table` are read by `read_table`.
+    """Return the table of any source; all sources but a `Table` are read as by `read_table`.
 
     A `Table` must have the kinds that `kinds` names, and the groups or a column that `groups` names. `missing` is one
-    of `MISSING_CHOICES`; other options are those of `read_table`.
+    of `MISSING_CHOICES`, and `time` the column of times until an event; other options are those of `read_table`.
     """
     check_choice("missing", missing, MISSING_CHOICES)
-    if groups is not None and not isinstance(groups, str):
-        raise wrong_option("groups", f"must be the name of a column or None, got {groups!r:.80}.")
+    for option, name in (("groups", groups), ("time", time)):
+        if name is not None and not isinstance(name, str):
+            raise wrong_option(option, f"must be the name of a column or None, got {name!r:.80}.")
     if not isinstance(source, Table):
-        reading = treatment_in_reading(missing)
-        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels, groups=groups)
+        loaded = load(source, ReadingOptions(), groups=groups, time=time)
+        return table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
     check_kinds(source, kinds)
     if groups is not None:
         source = _in_groups(source, groups, kinds or {})

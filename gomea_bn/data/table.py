@@ -30,6 +30,7 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.columns import (
     Column as Column,
 )
+from gomea_bn.data.event_times import Censoring, doubts_about_times
 from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
 from gomea_bn.data.files.separated import names_that_are_data
 from gomea_bn.data.files.table_files import Loaded, load
@@ -107,6 +108,8 @@ class Table:
         Rows that a network of this table counts by their weights, where no row stands in it more than once.
     groups : RowGroups or None
         Groups whose rows belong together, as the option `groups` of `read_table` names them.
+    censoring : Censoring or None
+        What `BayesNetLearner(time=...)` has made of the times until an event.
     """
 
     columns: tuple[Column, ...]
@@ -118,6 +121,7 @@ class Table:
     weighted: bool = False
     all_rows: WeightedRows | None = None
     groups: RowGroups | None = None
+    censoring: Censoring | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -352,7 +356,8 @@ def read_table(
     UserWarning
         If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text
         become missing values, if rows of measurements occur repeatedly, if column names look like data, if discrete
-        columns have more free probabilities than rows, and if a column without `groups` looks as if it named them.
+        columns have more free probabilities than rows, if a column without `groups` looks as if it named them, and if
+        a column looks like the times until an event that some rows were not seen to have.
     """
     options = ReadingOptions.of(
         sep=sep,
@@ -423,7 +428,13 @@ def table_of(
     formed = with_forms(
         frame, overrides, options.forms, dates=options.dates, decimal=loaded.form.decimal, few=FEW_VALUES
     )
-    wanted = {*overrides, *options.forms, *(options.columns or ()), *formed.names.values()}
+    wanted = {
+        *overrides,
+        *options.forms,
+        *(options.columns or ()),
+        *formed.names.values(),
+        *filter(None, [loaded.time]),
+    }
     frame, left_out, doubts = without_identifiers(formed.frame, wanted, max_levels)
     overrides = {formed.names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
@@ -454,8 +465,8 @@ def table_of(
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )
-    constant = _constants(columns)
-    for note in (*constant, *doubts_about(table)):
+    unused_times = doubts_about_times(columns) if loaded.time is None else []
+    for note in (*_constants(columns), *doubts_about(table), *unused_times):
         give_warning(note)
     return table
 

@@ -35,6 +35,7 @@ from gomea_bn.learning.options import (
     columns_of_search,
     learner_section,
     limits_of,
+    refuse_times,
     rows_of_search,
     seed_of,
     table_to_learn,
@@ -181,6 +182,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         options = self._options()
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
+        refuse_times(options, "an ensemble")
         table = table_to_learn(
             X,
             kinds=options["kinds"],

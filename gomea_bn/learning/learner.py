@@ -128,6 +128,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         Column that the network is to predict, of at most twelve levels, or a number. Its parents are those under which
         left-out rows lose least, and all other columns follow the score; see Notes. It needs the density "averaged" and
         a table that is searched as a whole.
+    time : str, optional
+        Column of the times until the event that `target` names, which is 1 where the event came and 0 where the time
+        was censored. The target is then the event within `horizon`, and rows count by the inverse probability of not
+        being censored before; see Notes. The column is no variable of the network.
+    horizon : float, optional
+        Time up to which events count. By default the latest time of an event before which at most half of the rows
+        would be censored if there were no events, and after which at least a tenth of the rows is observed.
     density : {"averaged", "bins"} or Averaged
         Conditional densities of the network. "averaged": a column follows tables over one or several sets of cuts, a
         sum of effects of its parents, or a mixture of lines, see `gomea_bn.average_families`. `Averaged` can leave out
@@ -250,9 +257,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     whose widths are those under which left-out rows lose least, to first order (Rad & Maleki, "A scalable estimate of
     the out-of-sample error", 2020). Parents leave one after another, always the one that is needed least; of 20 or more
     a tenth leaves at a time. The set of least loss stays. A target of levels follows their logit, multinomial for more
-    than two levels; a number follows what a column with these parents does. An explicit `max_indegree` limits the
-    parents, "auto" does not. The choice follows the search, as densities do. ``network_.metadata`` has the "target",
-    and in "parents" what each of them adds for left-out rows, in nats. `score_` is that of the search.
+    than two levels, in which at most five pairs of parents may have products of their lines and amounts: one after
+    another, each with a gain for left-out rows above that of the best of all pairs by chance. A number follows what a
+    column with these parents does. An explicit `max_indegree` limits the parents, "auto" does not. The choice follows
+    the search, as densities do. ``network_.metadata`` has the "target", and in "parents" what each of them adds for
+    left-out rows, in nats. `score_` is that of the search.
+
+    With a `time`, rows that were censored before `horizon` are left out, since nobody knows their outcome. Others have
+    weights, 1 / G(t), where G(t) is the Kaplan-Meier estimate of the probability not to be censored before t, the time
+    of the event or else the horizon (Robins & Rotnitzky, "Recovery of information and adjustment for dependent
+    censoring using surrogate markers", 1992). The share of events by weight is then one minus the Kaplan-Meier
+    estimate of the survival. That holds if censoring does not depend on what the columns say of the event. The weights
+    are importances, as above, and the time itself is left out. ``network_.metadata["censoring"]`` has the horizon, the
+    numbers of rows, of events and of rows that were left out, and the largest weight.
 
     Last, the network is compared with the rows, of a table in pieces with those of the sample: the probabilities of all
     pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
@@ -395,6 +412,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     "repeat the rows of the pieces",
                 ),
                 ("groups", self.groups, "pieces are counted where they lie", "give one table"),
+                ("time", self.time, "it decides how rows count", "give one table"),
             ):
                 if value is not None:
                     raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
@@ -409,6 +427,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             missing=self.missing,
             max_levels=self.max_levels,
             groups=self.groups,
+            target=self.target,
+            time=self.time,
+            horizon=self.horizon,
         )
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
@@ -458,6 +479,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             warn_of_many_probabilities(self.network_, table.n_rows)
         if table.groups is not None:
             self.network_ = self.network_.with_metadata(groups=record_of_groups(table))
+        if table.censoring is not None:
+            self.network_ = self.network_.with_metadata(censoring=table.censoring._asdict())
         if (given := table.all_rows) is not None:
             sizes = {"rows": given.table.n_rows, "searched": self.network_.metadata["n_rows"]}
             from gomea_bn.network.updates import network_of_all_rows

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.data.censoring import with_outcome
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
@@ -161,6 +162,13 @@ class LearningOptions:
         return self.discretizer not in (self.family, OPTIMAL)
 
 
+def refuse_times(options: Mapping[str, Any], what: str) -> None:
+    """Raise `GomeaBnError` if the options of a learner name times until an event, for which something has no place."""
+    if options["time"] is not None:
+        text = f" is an option of `BayesNetLearner.fit` alone: {what} would take censored rows as they are."
+        raise GomeaBnError([Option("time"), text], ["leave it out"])
+
+
 def table_to_learn(
     source: Any,
     sample_weight: ArrayLike | None = None,
@@ -169,8 +177,11 @@ def table_to_learn(
     missing: str,
     max_levels: int,
     groups: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    horizon: float | None = None,
 ) -> Table:
-    """Return the table of `source_table`.
+    """Return the table of `source_table`, in which a target with a time is the event within the horizon.
 
     Of one with weights or groups these are the rows to search, with the point masses of all rows.
     """
@@ -179,7 +190,9 @@ def table_to_learn(
             "Fronts and ensembles take no table in pieces, since they judge networks by rows in memory.",
             ["give one table, such as pandas.concat(frames) or pandas.read_parquet(folder)"],
         )
-    table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups)
+    table = source_table(
+        source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups, time=time
+    )
     if sample_weight is not None:
         from gomea_bn.data.weights import weighted_table
 
@@ -189,7 +202,7 @@ def table_to_learn(
                 ["leave one of them out"],
             )
         table = weighted_table(table, sample_weight)
-    table = rows_to_search_in_groups(table)
+    table = rows_to_search_in_groups(with_outcome(table, target, time, horizon))
     if table.all_rows is None:
         return table
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)

@@ -103,7 +103,7 @@ def run_record(
             "n_rows": table.n_rows,
             **{
                 key: learner.network_.metadata[key]
-                for key in ("weights", "copies", "groups")
+                for key in ("weights", "copies", "groups", "censoring")
                 if key in learner.network_.metadata
             },
             "dropped_rows": list(table.dropped_rows),

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.level_groups import MOST_LEVELS, level_groups
+from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
+from gomea_bn.network.recorded import known_text
 from gomea_bn.network.rows import draws_by_name, generator_by_name
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed, percent, shown_name
@@ -129,6 +130,9 @@ class ColumnEffects:
         Share of the variance of the column, or of the indicators of its levels, that all parents together explain.
     additive : float
         Share of it that the sum of the effects explains; the rest is what parents do only together.
+    own_groups : tuple of (labels, text)
+        Of a column with more than eight levels: those that go with about the same values of the first parent, and
+        the mean of the parent, or its most unusual level, at them. Empty for other columns, and if no level stands out.
     """
 
     name: str
@@ -136,6 +140,7 @@ class ColumnEffects:
     effects: tuple[ParentEffect, ...]
     explained: float
     additive: float
+    own_groups: tuple[tuple[tuple[str, ...], str], ...] = ()
 
     @property
     def shown_outcomes(self) -> tuple[int, ...]:
@@ -159,13 +164,21 @@ class ColumnEffects:
         rest = ""
         if self.additive < _LEAST_SUM:
             rest = f"; {percent(1 - self.additive)} of this they explain only together"
+        if self.own_groups:
+            rest += f"; {self.own_text}"
         return f"parents explain {percent(self.explained)} of its {what}: {verb} {listed(parts, _MOST_NAMED)}{rest}"
+
+    @property
+    def own_text(self) -> str:
+        """The groups of the levels of the column, such as "age is 71 at a, b; 54 at the other 33"; "" without them."""
+        if not self.own_groups:
+            return ""
+        return f"{shown_name(self.effects[0].parent)} is {groups_in_words(self.own_groups)}"
 
     def groups_text(self, effect: ParentEffect) -> str:
         """Return the groups of levels of a parent, such as "; 26 % at a, b; 13 % at the other 38"; "" without them."""
         if not effect.groups:
             return ""
-        largest = max(len(labels) for labels, _ in effect.groups)
         mean = np.average(effect.means, axis=0, weights=effect.rows)
         parts = []
         for labels, means in effect.groups:
@@ -176,10 +189,8 @@ class ColumnEffects:
             else:
                 most = int(np.abs(means - mean).argmax())
                 value = f"{shown_name(str(self.levels[most]))} {percent(float(means[most]))}"
-            is_rest = len(labels) == largest > _MOST_NAMED
-            where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), _MOST_NAMED)
-            parts.append(f"{value} at {where}")
-        return f"; {'; '.join(parts)}"
+            parts.append((labels, value))
+        return f"; {groups_in_words(parts)}"
 
     def to_frame(self, network: NetworkLike) -> pd.DataFrame:
         """Return the effects as `DiscretizedBayesNet.effects` does."""
@@ -258,7 +269,47 @@ class EffectsOfNetwork:
             tuple(effects),
             explained,
             1.0 if len(parents) == 1 else additive,
+            self._own_groups(name, effects[0]),
         )
+
+    def _own_groups(self, name: str, effect: ParentEffect) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Return the groups of the levels of a column, see `ColumnEffects`."""
+        network = self._network
+        if len(network.levels.get(name, ())) <= MOST_LEVELS:
+            return ()
+        joint = effect.rows[:, None] * effect.means
+        shares = np.maximum(joint.sum(axis=0), np.finfo(np.float64).tiny)
+        given = joint / shares
+        variance = None
+        if effect.is_continuous:
+            means = (effect.values @ given)[:, None]
+            spreads = effect.values**2 @ given - means[:, 0] ** 2
+            variance = max(float(np.average(spreads, weights=shares)), np.finfo(np.float64).tiny ** 0.5)
+        else:
+            means = given.T
+        counts = self._n_rows * np.maximum(shares, 0.5 / _N_ROWS)
+        found = level_groups(means, counts, variance)
+        if len(found) == 1:
+            return ()
+        labels, of_parent = network.bin_labels(name), network.bin_labels(effect.parent)
+        centre = np.average(means, axis=0, weights=counts)
+        groups = []
+        for group in found:
+            of_group = np.average(means[group], axis=0, weights=counts[group])
+            text = f"{of_group[0]:.3g}"
+            if not effect.is_continuous:
+                # of two levels the second one
+                most = 1 if len(of_group) == 2 else int(np.abs(of_group - centre).argmax())
+                text = f"{shown_name(of_parent[most])} {percent(float(of_group[most]))}"
+            groups.append((tuple(labels[level] for level in group), text))
+        return tuple(groups)
+
+    @property
+    def _n_rows(self) -> float:
+        """Number of rows behind the network, that of the drawn ones where it is not known."""
+        known = self._network.conditionals
+        recorded: Any = self._network.metadata.get("n_rows")
+        return float(known.n_rows if known is not None else recorded if is_integer(recorded) else _N_ROWS)
 
     def _outcomes(self, name: str, values: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Return drawn values, or probabilities of levels, given parents, float64 (n_rows, n_outcomes)."""
@@ -308,9 +359,6 @@ class EffectsOfNetwork:
         network = self._network
         if parent not in network.levels or len(values) <= MOST_LEVELS:
             return ()
-        known = network.conditionals
-        recorded: Any = network.metadata.get("n_rows")
-        n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else _N_ROWS
         # levels without drawn rows have few
         shares = np.maximum(shares, 0.5 / _N_ROWS)
         variance = None
@@ -318,7 +366,7 @@ class EffectsOfNetwork:
             # the band of a normal distribution
             width = float(np.average((highs - lows)[:, 0], weights=shares))
             variance = max(width / _BAND_WIDTH, np.finfo(np.float64).tiny ** 0.25) ** 2
-        counts = n_rows * shares / shares.sum()
+        counts = self._n_rows * shares / shares.sum()
         found = level_groups(means, counts, variance)
         if len(found) == 1:
             return ()
@@ -372,6 +420,14 @@ class EffectsOfNetwork:
         covariance = float(((means - means.mean(axis=0)) * sums).mean(axis=0).sum())
         additive = max(covariance, 0.0) ** 2 / (of_sums * between) if of_sums > 0 else 0.0
         return min(between / total, 1.0), min(additive, 1.0)
+
+
+def known_words(network: NetworkLike, name: str) -> str:
+    """Return which parents carry what is known of a column, and the groups of its levels where a table is shown."""
+    is_shown = network.parents(name) and network.families[name].stack.fixed_value is None
+    has_groups = len(network.levels.get(name, ())) > MOST_LEVELS and not shows_effects(network, name)
+    groups = network.column_effects(name).own_text if is_shown and has_groups else ""
+    return "; ".join(filter(None, (known_text(network, name), groups)))
 
 
 def shows_effects(network: NetworkLike, name: str, max_table_cells: int = MOST_SHOWN_CELLS) -> bool:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
+from gomea_bn.lazy import offered
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
@@ -29,6 +30,7 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
+from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import amount, counted, percent, shown_name
 
@@ -42,6 +44,8 @@ _MOST_PARAMETERS = 20
 # smaller effects of probabilities, and smaller changes of distributions, are rounding errors
 _LEAST_SIZE = 1e-12
 _INTERVAL = ("low", "high")
+# rows of a network that does not know their number
+_USUAL_ROWS = 10_000
 # columns of tables that hold answers
 _ANSWERS = [
     "without", *_INTERVAL, *(f"{end}{of}" for end in ("lowest", "highest") for of in ("", "_low", "_high")),
@@ -82,7 +86,8 @@ class Explanation:
     drivers : DataFrame
         By column, largest `bits` first: how the answer depends on it without any findings. "bits" is their mutual
         information over the shown bins. "lowest" and "highest" are the answers at the values "lowest_at" and
-        "highest_at", with their intervals, such as "lowest_low" and "lowest_high". "direction" is in words.
+        "highest_at", with their intervals, such as "lowest_low" and "lowest_high". "direction" is in words: those of
+        groups of levels that behave alike for a column of more than eight.
     measure_next : DataFrame
         The same for the unknown columns given the findings.
     pushes : DataFrame
@@ -191,6 +196,10 @@ class Explanation:
             for column in frame.columns.intersection(_ANSWERS):
                 frame[column] = [self.in_words(value) for value in frame[column]]
         return frame.to_string(float_format="{:.4g}".format)
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        return str(offered("explanation_html")(self))
 
     def __str__(self) -> str:
         titles = {
@@ -405,17 +414,18 @@ class _Question:
             if is_separated or np.ptp(values) <= self._rounding(float(np.abs(values).max())):
                 values = np.full_like(values, values[0])
             bits = 0.0 if is_separated else _bits(self._in_bins(self.target, joint, 0))
-            columns.append((v, name, states, values, bits))
+            groups = self._groups(name, states, values, given, shares[states])
+            columns.append((v, name, states, values, bits, groups))
         chosen = [
             (v, int(states[end]))
-            for v, _, states, values, _ in columns
+            for v, _, states, values, *_ in columns
             for end in (values.argmin(), values.argmax())
         ]
         errors = (
             self.errors(self._with_states(evidence, chosen)).reshape(-1, 2) if chosen else np.empty((0, 2))
         )
         rows = []
-        for (_, name, states, values, bits), of_ends in zip(columns, errors, strict=True):
+        for (_, name, states, values, bits, groups), of_ends in zip(columns, errors, strict=True):
             labels = network.bin_labels(name)
             record: dict[str, Any] = {"bits": bits}
             places = int(values.argmin()), int(values.argmax())
@@ -427,10 +437,52 @@ class _Question:
                     f"{end}_low": low,
                     f"{end}_high": high,
                 }
-            record["direction"] = _direction(values, name in network.cut_points, labels[states[places[1]]])
+            record["direction"] = groups or _direction(
+                values, name in network.cut_points, labels[states[places[1]]]
+            )
             rows.append(pd.Series(record, name=name_in_words(name)))
         frame = pd.DataFrame(rows).infer_objects()
         return frame.sort_values("bits", ascending=False, kind="stable") if len(frame) else frame
+
+    def _groups(
+        self,
+        name: str,
+        states: NDArray[np.int64],
+        values: NDArray[np.float64],
+        given: NDArray[np.float64],
+        shares: NDArray[np.float64],
+    ) -> str:
+        """Return what the answer is in the groups of the levels of a column with many; "" for other columns.
+
+        `values` (n,) are the answers at levels, of which a share of all rows has each, and `given` the distributions of
+        the target.
+        """
+        if name not in self.network.levels or len(states) <= MOST_LEVELS or np.ptp(values) == 0:
+            return ""
+        variance = None
+        outcomes = np.column_stack([1 - values, values])
+        if self._code < 0:
+            tables = self._in_bins(self.target, given, 1)
+            spread = tables @ self._gains**2 - (tables @ self._gains) ** 2
+            variance = max(float(shares @ spread / shares.sum()), np.finfo(np.float64).tiny ** 0.5)
+            outcomes = values[:, None]
+        recorded: Any = self.network.metadata.get("n_rows")
+        known = self.network.conditionals
+        n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else _USUAL_ROWS
+        counts = n_rows * shares
+        found = level_groups(outcomes, counts, variance)
+        if len(found) == 1:
+            return ""
+        labels = self.network.bin_labels(name)
+        in_words = percent if self._code >= 0 else "{:.3g}".format
+        of_groups = [
+            (
+                [labels[states[level]] for level in group],
+                in_words(float(np.average(values[group], weights=counts[group]))),
+            )
+            for group in found
+        ]
+        return f"is {groups_in_words(of_groups)}"
 
     def _with_states(self, evidence: Evidence, states: Sequence[tuple[int, int]]) -> Evidence:
         """Return one row of evidence for each (variable, shown bin or level) that is known on top, for shown bins."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.texts import listed, shown_name
+
 MOST_LEVELS = 8
 """Most levels that a sentence names each; more of them have groups."""
 
 MOST_GROUPS = 4
+# levels of a group that are named
+_MOST_NAMED = 6
 
 
 def level_groups(
@@ -67,6 +71,17 @@ def level_groups(
         groups.append(np.sort(order[start:end]))
         end = start
     return groups
+
+
+def groups_in_words(groups: Sequence[tuple[Sequence[str], str]]) -> str:
+    """Return groups of levels, as their labels with a value, in words such as "26 % at a, b; 13 % at the other 38"."""
+    largest = max(len(labels) for labels, _ in groups)
+    parts = []
+    for labels, value in groups:
+        is_rest = len(labels) == largest > _MOST_NAMED
+        where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), _MOST_NAMED)
+        parts.append(f"{value} at {where}")
+    return "; ".join(parts)
 
 
 _Score = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]

@@ -293,11 +293,13 @@ def record_of_counts(
     }
 
 
-def counted_sets(adjacency: NDArray[np.int8], cards: Sequence[int], n_rows: int) -> list[tuple[int, ...]]:
+def counted_sets(
+    adjacency: NDArray[np.int8], cards: Sequence[int], n_rows: int, most_cells: int | None = None
+) -> list[tuple[int, ...]]:
     """Return the sets of columns whose rows are counted, as positions: single ones, pairs, and triples of near columns.
 
     Pairs with an edge come before those with common neighbours. All tables together have at most as many numbers as
-    the rows have cells, and counting takes a second or two.
+    the rows have cells, or as `most_cells` says, and counting takes a second or two.
     """
     varying = [v for v, card in enumerate(cards) if card > 1]
     joined = (adjacency + adjacency.T).astype(np.float64)
@@ -311,7 +313,7 @@ def counted_sets(adjacency: NDArray[np.int8], cards: Sequence[int], n_rows: int)
         others = [w for w in varying if w != v]
         nearest = [others[k] for k in np.argsort(-nearness[v, others], kind="stable")[:_NEAREST].tolist()]
         triples |= {tuple(sorted((v, *pair))) for pair in combinations(nearest, 2)}
-    room = min(_MOST_CELLS, n_rows * len(cards))
+    room = min(_MOST_CELLS, n_rows * len(cards), _MOST_CELLS if most_cells is None else most_cells)
     most = max(_MOST_COUNTED // max(n_rows, 1), _LEAST_SETS * len(cards))
     chosen: list[tuple[int, ...]] = []
     for members in [

@@ -14,8 +14,10 @@ from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.table import Column, Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.effects import ColumnEffects, ParentEffect, shows_effects
+from gomea_bn.network.explanations import Explanation
 from gomea_bn.network.formats.summary import counts_text
-from gomea_bn.network.recorded import checks_text, ordered_parents
+from gomea_bn.network.inference.row_notes import RowFigure, farthest_figures
+from gomea_bn.network.recorded import checks_text, ordered_parents, recorded_target
 from gomea_bn.network.tables import edge_texts, value_texts
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, percent, text_width
@@ -24,6 +26,8 @@ _MOST_NODES = 60
 _MOST_ROWS = 60
 _MOST_LABELS = 8
 _MOST_LETTERS = 40
+# columns with figures of the rows
+_MOST_NEAR = 10
 _MOST_PANELS, _MOST_ABREAST, _MOST_OUTCOMES = 12, 4, 6
 # pixels of a panel of an effect: its width, the height of its drawing, and the room above, below and at its left
 _PANEL, _TALL, _ABOVE, _BELOW, _LEFT = 150, 92, 18, 20, 44
@@ -114,7 +118,45 @@ def network_html(network: DiscretizedBayesNet) -> str:
     drawing = network_svg(network.names, network.edges)
     checks = f"<p>{escape(text)}</p>" if (text := checks_text(network)) else ""
     variables = f"<details><summary>Variables</summary>{table}</details>"
-    return page_part(type(network).__name__, counts, drawing, checks, variables, effects_html(network))
+    further = (variables, effects_html(network), _rows_next_to_target(network))
+    return page_part(type(network).__name__, counts, drawing, checks, *further)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return what an answer rests on as HTML: its sentences, with what the rows say, and what it depends on, folded."""
+    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
+    tables = f"<details><summary>Tables</summary><pre>{escape(str(explanation))}</pre></details>"
+    return page_part(f"Explanation of {name_in_words(explanation.target)}", "", sentences, tables)
+
+
+def figures_html(network: DiscretizedBayesNet, target: str, figures: Iterable[RowFigure]) -> str:
+    """Return figures of a network about a target next to those of its rows as a table."""
+    labels = network.bin_labels(target)
+    rows = [
+        (
+            f"{name_in_words(figure.column)} {network.bin_labels(figure.column)[figure.given]}",
+            f"{name_in_words(target)} {labels[figure.state]}",
+            f"{100 * figure.network:.1f} %",
+            f"{100 * figure.share:.1f} % of {figure.rows:,.0f}",
+            "differ by more than chance" if figure.differs else "",
+        )
+        for figure in figures
+    ]
+    return rows_html(["given", "probability of", "network", "rows", ""], rows)
+
+
+def _rows_next_to_target(network: DiscretizedBayesNet) -> str:
+    """Return what network and rows say about the target given each of its neighbours, folded; "" without either."""
+    target = recorded_target(network)
+    if target is None or network.row_source is None:
+        return ""
+    near = [*ordered_parents(network, target), *network.children(target)][:_MOST_NEAR]
+    state = 1 if len(network.levels.get(target, ())) == 2 else None
+    figures = farthest_figures(network, target, near, state)
+    if not figures:
+        return ""
+    title = f"{escape(name_in_words(target))} next to the rows, where they are farthest apart"
+    return f"<details><summary>{title}</summary>{figures_html(network, target, figures)}</details>"
 
 
 def effects_html(network: DiscretizedBayesNet) -> str:

@@ -26,7 +26,7 @@ from gomea_bn.errors import (
     wrong_option,
 )
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.options import refuse_times, seed_of
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -121,6 +121,7 @@ def cross_validate(
     if not isinstance(learner, BayesNetLearner):
         raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
     options = learner.get_params(deep=False)
+    refuse_times(options, "cross-validation")
     table = source_table(
         data,
         kinds=kinds or options["kinds"],

@@ -28,7 +28,7 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import rows_to_search, seed_of, table_to_learn
+from gomea_bn.learning.options import refuse_times, rows_to_search, seed_of, table_to_learn
 from gomea_bn.learning.parameters import learner_of_options, plain_options
 from gomea_bn.learning.target import why_no_target
 from gomea_bn.learning.warm_up import compile_kernels
@@ -156,6 +156,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         options = plain_options(self.learner or BayesNetLearner())
         if options["groups"] == target:
             raise wrong_option("groups", f"must be a column of X, got the target '{target}'.")
+        refuse_times(options, "an estimator")
         options["kinds"] = {**(options["kinds"] or {}), target: self._kind}
         options["random_state"] = seed
         table = table_to_learn(

@@ -20,7 +20,7 @@ from gomea_bn.lazy import offered
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.compilation import new_record
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.network.effects import shows_effects
+from gomea_bn.network.effects import known_words, shows_effects
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.inference.answers import states_of
 from gomea_bn.network.marginals import marginal_density
@@ -29,14 +29,14 @@ from gomea_bn.network.recorded import (
     STABILITY_WORDS,
     checks_text,
     columns_of_expert_fit,
-    known_text,
     left_out_loss,
+    recorded_misfits,
     recorded_stability,
     recorded_target,
 )
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
-from gomea_bn.review.page_rows import page_rows
+from gomea_bn.review.page_rows import page_rows, rows_of_front
 from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
@@ -69,6 +69,7 @@ def front_data(
     frame = shown.to_frame()
     pools = Pools(names, shown.table)
     recommendation = front.recommended()
+    landmarks = _landmarks(front, recommendation.candidate.index)
     question = question_data(front, ids)
     data: dict[str, Any] = {
         "kind": "front",
@@ -83,7 +84,7 @@ def front_data(
         **_kept(networks),
         # the sliders choose among these networks only
         "competing": np.isin(range(len(shown)), nondominated_rows(shown.values)).tolist(),
-        "landmarks": _landmarks(front, recommendation.candidate.index),
+        "landmarks": landmarks,
         "reason": [recommendation.reason, recommendation.detail],
         "ids": [int(position) for position in ids],
         "networks": [pools.add(network) for network in networks],
@@ -91,8 +92,7 @@ def front_data(
         "facts": _facts(record),
         "tested": _tested(shown.expert, shown.table, names) if test_graph else None,
         "question": question,
-        # bins differ from network to network
-        "rows": None,
+        "rows": rows_of_front(networks, shown.table, [ids.index(landmark["id"]) for landmark in landmarks]),
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
@@ -121,7 +121,7 @@ def network_data(
     """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
     tables = network.compiled(MOST_CELLS_OF_NETWORK)
-    target = recorded_target(network)
+    target, misfits = recorded_target(network), recorded_misfits(network)
     of_variables = f"One network of {counted(len(network.names), 'variable')}"
     data: dict[str, Any] = {
         "kind": "network",
@@ -147,16 +147,17 @@ def network_data(
         "landmarks": [],
         "ids": [0],
         "networks": [pools.add(tables)],
-        "rows": page_rows(network, tables, table),
+        "rows": [page_rows(network, tables, table)],
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
-        "known": [known_text(network, name) for name in network.names],
+        "known": [known_words(network, name) for name in network.names],
         "effects": [_effects(network, name) for name in network.names],
         "averaged": None
         if network.conditionals is None
         else [_average(network, network.conditionals, name) for name in network.names],
         "coarseness": _coarseness(network),
+        "misfits": [misfits.get(name) for name in network.names],
         "tested": _tested(network, table, network.names) if test_graph else None,
         "question": None,
         "target": None if target is None else network.names.index(target),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,39 @@ from gomea_bn.network.rows import rows_for
 
 # numbers of figures with a limit, as powers of 2
 _POWERS = 18
+# networks of a front whose rows are counted, apart from those with a button, and numbers that all of them have
+_FEW_NETWORKS = 8
+_NUMBERS_OF_FRONT = 2**16
+
+
+def rows_of_front(
+    networks: Sequence[DiscretizedBayesNet], table: Table | None, landmarks: Collection[int]
+) -> list[dict[str, Any] | None] | None:
+    """Return what `page_rows` returns for the networks of a page; None if the rows are not known.
+
+    Bins differ from network to network. Of more than a few networks those at the positions `landmarks` have rows alone,
+    so that the page stays small.
+    """
+    if table is None:
+        return None
+    counted = range(len(networks)) if len(networks) <= _FEW_NETWORKS else landmarks
+    most = _NUMBERS_OF_FRONT // max(len(counted), 1)
+    return [
+        page_rows(network, network, table, most) if position in counted else None
+        for position, network in enumerate(networks)
+    ]
 
 
 def page_rows(
-    network: DiscretizedBayesNet, tables: DiscretizedBayesNet, table: Table | None
+    network: DiscretizedBayesNet, tables: DiscretizedBayesNet, table: Table | None, most: int | None = None
 ) -> dict[str, Any] | None:
     """Return numbers of rows by the bins of the tables of a page; None if the rows are not known.
 
     They are those that the network knows, or else those of the table. "counts" has for every set of columns, as a text
     such as "0,3,5", the weights of rows, of which the last column varies fastest. A row of weight 1 is "evidence" like
     so many rows; fewer than "least" are not compared, nor those of columns with "gaps", by their positions. "limits"
-    are the standard errors that chance exceeds in none of 1, 2, 4, ... figures.
+    are the standard errors that chance exceeds in none of 1, 2, 4, ... figures. All sets together have at most as many
+    numbers as `most` says, if it is given.
     """
     source: RowSource | None = network.row_source
     if source is None and table is not None:
@@ -35,7 +58,7 @@ def page_rows(
     firsts = [_first_bins(network, tables, name) for name in names]
     counts: dict[str, list[float] | list[int]] = {}
     cards = [network.cardinality(name) for name in names]
-    for members in counted_sets(network.adjacency_matrix, cards, source.n_rows):
+    for members in counted_sets(network.adjacency_matrix, cards, source.n_rows, most):
         crossed = source.crossed([names[v] for v in members])
         of_members = [first for v in members if (first := firsts[v]) is not None]
         if crossed is None or len(of_members) < len(members):

@@ -1,5 +1,6 @@
 """Groups of levels that go with about the same values of a column."""
 
+import re
 from itertools import combinations, pairwise
 from math import lgamma
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, network_report
 from gomea_bn.network.level_groups import MOST_GROUPS, level_groups
 
 
@@ -92,3 +93,57 @@ def test_the_summary_names_groups_of_many_levels():
     few = frame[frame["ward"].isin([f"w{k}" for k in range(8)])]
     network = DiscretizedBayesNet.from_table(few, [("ward", "ill")], {})
     assert network.column_effects("ill").effects[0].groups == ()
+
+
+def test_an_explanation_names_groups_of_many_levels():
+    rng = np.random.default_rng(2)
+    ward = rng.integers(0, 20, 6000)
+    is_high = np.isin(ward, [3, 17])
+    frame = pd.DataFrame(
+        {
+            "floor": [f"w{number:02}" for number in ward],
+            "ill": np.where(rng.random(6000) < np.where(is_high, 0.4, 0.1), "yes", "no"),
+            "days": rng.normal(size=6000) + 5 * is_high,
+        }
+    )
+    edges, cuts = [("floor", "ill"), ("floor", "days")], {"days": [-1.0, 0.0, 1.0, 2.0, 4.0, 5.0, 6.0]}
+    network = DiscretizedBayesNet.from_table(frame, edges, cuts)
+    of_level, of_mean = network.explain("ill", state="yes"), network.explain("days")
+    direction = of_level.drivers.loc["floor", "direction"]
+    said = re.fullmatch(r"is (\d+) % at w03, w17; (\d+) % at the other 18", direction)
+    assert said is not None
+    rates = [100 * (frame["ill"][mask] == "yes").mean() for mask in (is_high, ~is_high)]
+    assert [float(text) for text in said.groups()] == pytest.approx(rates, abs=2)
+    assert f"; it {direction}." in "\n".join(of_level.sentences)
+    direction = of_mean.drivers.loc["floor", "direction"]
+    assert direction.startswith("is ")
+    assert " at w03, w17; " in direction
+    assert direction.endswith(" at the other 18")
+    # levels that are alike, and few levels, have no groups
+    alike = DiscretizedBayesNet.from_table(frame, [], cuts).explain("ill", state="yes")
+    assert alike.drivers.loc["floor", "direction"] == "stays"
+    assert network.explain("days").drivers.loc["ill", "direction"].startswith("is highest at")
+
+
+def test_the_levels_of_a_column_have_groups_by_its_first_parent():
+    rng = np.random.default_rng(4)
+    is_old = rng.random(4000) < 0.3
+    age = np.where(is_old, rng.normal(75, 5, 4000), rng.normal(50, 5, 4000))
+    ward = np.where(
+        is_old, rng.choice([2, 9], 4000), rng.choice([k for k in range(12) if k not in (2, 9)], 4000)
+    )
+    frame = pd.DataFrame({"age": age, "floor": [f"w{number:02}" for number in ward]})
+    network = DiscretizedBayesNet.from_table(frame, [("age", "floor")], {"age": [55.0, 65.0]})
+    said = re.search(r"age is ([\d.]+) at w02, w09; ([\d.]+) at the other 10", network.summary())
+    assert said is not None
+    # values are even inside the bins
+    assert [float(text) for text in said.groups()] == pytest.approx([75, 50], abs=5)
+    coarse = frame.assign(age=np.where(age > 62, "old", "young"))
+    of_levels = DiscretizedBayesNet.from_table(coarse, [("age", "floor")], {})
+    # the page has the words of the summary
+    for text in (of_levels.summary(), network_report(of_levels)):
+        assert re.search(r"age is young 9\d % at the other 10; young 0\.\d % at w02, w09", text)
+    independent = frame.assign(floor=rng.permutation(frame["floor"]))
+    alike = DiscretizedBayesNet.from_table(independent, [("age", "floor")], {"age": [55.0, 65.0]})
+    assert "at the other" not in alike.summary()
+    assert "age is" not in alike.summary()

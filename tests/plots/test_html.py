@@ -164,3 +164,29 @@ def test_the_page_is_small(n):
     names = [f"variable {k}" for k in range(n)]
     edges = [(names[k // 2], names[k]) for k in range(1, n)]
     assert len(network_svg(names, edges)) < 1000 + 600 * n
+
+
+def test_an_explanation_shows_its_sentences_and_what_the_rows_say():
+    known = network().with_rows(read_table(frame()))
+    explanation = known.explain("g", {"y": pd.Interval(0.5, 9)}, state=WICKED)
+    text = "".join(parsed(explanation._repr_html_()).itertext())
+    assert all(sentence in text for sentence in explanation.sentences)
+    assert explanation.rows.words in text
+    assert "Sensitivity" in text
+
+
+def test_a_network_with_a_target_shows_its_rows():
+    n = 400
+    rng = np.random.default_rng(3)
+    x = rng.choice(["a", "b"], n)
+    y = np.where(rng.random(n) < np.where(x == "a", 0.8, 0.3), "yes", WICKED)
+    table = read_table(pd.DataFrame({"x": x, "y": y}))
+    known = DiscretizedBayesNet.from_table(table, [("x", "y")], {}).with_metadata(target="y").with_rows(table)
+    rows = cells(parsed(known._repr_html_()))
+    share, count = (y[x == "a"] == "yes").mean(), (x == "a").sum()
+    figures = [row for row in rows if row[:2] == ["x a", "y yes"] or row[:2] == ["x b", "y yes"]]
+    assert len(figures) == 1
+    if figures[0][0] == "x a":
+        assert figures[0][3] == f"{100 * share:.1f} % of {count:,}"
+    assert "next to the rows" not in known.with_metadata(target=None)._repr_html_()
+    assert "next to the rows" not in DiscretizedBayesNet.from_table(table, [], {})._repr_html_()

@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, network_report, review_page
+from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, network_report, read_table, review_page
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.review import pools
 from gomea_bn.simulation import random_network
@@ -407,6 +408,27 @@ def test_rows_stand_next_to_answers(shown):
             "#answer-words"
         )
         assert rows_of("z") == [""] * 2
+
+
+def test_rows_stand_next_to_the_answers_of_a_front(shown):
+    network, frame = told_network()
+    other = DiscretizedBayesNet.from_table(frame, [("x", "z")], {"x": [0.0]})
+    table = read_table(frame)
+    values = [[0.0, 1.0], [1.0, 0.0]]
+    front = Front([COMPLEXITY, MISFIT], values, [network, other], table=table)
+    for position, cuts in enumerate(([-0.5, 0.5], [0.0])):
+        with shown(front, f"#network={position}&shows=answers") as page:
+            page.click("#show-answers")
+            page.click(f'.card[aria-label="x"] .state[data-code="{len(cuts)}"]')
+            page.wait_for_selector("body[data-answered]:not([data-answered=''])")
+            fits = np.searchsorted(cuts, frame["x"]) == len(cuts)
+            expected = [
+                f"{100 * (frame['z'][fits] == level).mean():.1f}\u00a0%" for level in network.levels["z"]
+            ]
+            found = page.locator('.card[aria-label="z"] .rows').all_inner_texts()
+            assert [text.replace("≠ ", "") for text in found] == expected
+            # the network without the edge is off
+            assert (page.locator('.card[aria-label="z"] .rows.off').count() > 0) == (position == 0)
 
 
 def test_a_page_says_nothing_of_rows_that_it_does_not_know(shown):

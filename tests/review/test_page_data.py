@@ -410,3 +410,15 @@ def test_numbers_of_rows_are_those_of_merged_bins():
         "2",
         "1,2",
     }
+
+
+def test_a_large_front_has_rows_of_networks_with_a_button():
+    front = example_front(n_networks=14)
+    data = page_data(review_page(front))
+    with_button = {entry["id"] for entry in data["landmarks"]}
+    assert {position for position, rows in enumerate(data["rows"]) if rows} == with_button
+    few = page_data(review_page(example_front(n_networks=3)))
+    assert all(few["rows"])
+    numbers = [sum(map(len, rows["counts"].values())) for rows in data["rows"] if rows]
+    assert sum(numbers) <= 2**16
+    assert page_data(review_page(example_front(keep_table=False)))["rows"] is None

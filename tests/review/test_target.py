@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn import DiscretizedBayesNet, average_families, read_table
+from gomea_bn.learning.checks import checked_network
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.simulation import random_network
 
@@ -185,9 +186,34 @@ def test_the_interval_is_that_of_the_rows_behind_the_tables(shown):
             float(text) / 100 for text in re.search(r"interval ([\d.]+)\s% to ([\d.]+)\s%", words).groups()
         ]
         # the Beta distribution with a weight of the rows plus 1 is nearly normal
-        half = 1.96 * np.sqrt(share * (1 - share) / (n_rows + 2))
+        half = 1.645 * np.sqrt(share * (1 - share) / (n_rows + 2))
         assert (high - low) / 2 == pytest.approx(half, rel=0.2)
-        assert (high + low) / 2 == pytest.approx(share, abs=0.35 * half)
+        assert (high + low) / 2 == pytest.approx(share, abs=0.002)
+
+
+@pytest.mark.long
+def test_the_interval_is_that_of_explain(shown):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=2_000)
+    y = np.where(x + rng.normal(size=2_000) > 0, "yes", "no")
+    frame = pd.DataFrame({"x": x, "y": y, "z": rng.choice(["a", "b"], 2_000)})
+    network = average_families(DiscretizedBayesNet.from_table(frame, [("x", "y")], {"x": [0.0]}), frame)
+    network = checked_network(network, read_table(frame), 0)
+    assert network.metadata["checks"]["misfits"]["y"] > 0
+    network = network.with_metadata(checks={**network.metadata["checks"], "misfits": {"y": 0.08}})
+    expected = network.explain("y", {"x": pd.Interval(0, x.max(), closed="right")}, state="yes").interval
+    with shown(network, "#shows=target&target=1&quantity=1", table=read_table(frame)) as page:
+        page.click("#show-answers")
+        press(page, 0, 1)
+        page.click("#show-target")
+        wait(page)
+        words = page.locator("#target-words").inner_text()
+        notes = page.locator("#target-parts").inner_text()
+    found = [float(text) / 100 for text in re.search(r"interval ([\d.]+)\s% to ([\d.]+)\s%", words).groups()]
+    assert found == pytest.approx(expected, abs=0.006)
+    # the rows alone make it less than half as wide
+    assert found[1] - found[0] > 0.08
+    assert "by how much arrows and bins were off the rows of the fit" in notes
 
 
 @pytest.mark.long

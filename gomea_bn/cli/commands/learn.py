@@ -183,6 +183,9 @@ def _read_source(
         reading=reading,
         weight=weight,
         groups=learner.groups,
+        target=learner.target,
+        time=learner.time,
+        horizon=learner.horizon,
     )
     digest = file_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))

@@ -363,8 +363,9 @@ class Loaded:
     """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
-    the column that has the weights of the rows, which is no variable, and `groups` a column of the frame whose values
-    name the groups of the rows. `form` is that of a text file, and the usual one of other sources.
+    the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
+    the groups of the rows, and `time` one of times until an event. `form` is that of a text file, and the usual one of
+    other sources.
     """
 
     frame: pd.DataFrame
@@ -373,17 +374,23 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
+    time: str | None = None
     form: TextForm = USUAL_FORM
 
 
 def load(
-    source: Any, options: ReadingOptions, weight: str | None = None, groups: str | None = None
+    source: Any,
+    options: ReadingOptions,
+    weight: str | None = None,
+    groups: str | None = None,
+    time: str | None = None,
 ) -> Loaded:
     """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
 
-    The column `weight` has the weights of the rows, and `groups` names their groups, whatever the options say.
+    The column `weight` has the weights of the rows, `groups` names their groups, and `time` has times until an event,
+    whatever the options say.
     """
-    named = {"sample_weight": weight, "groups": groups}
+    named = {"sample_weight": weight, "groups": groups, "time": time}
     apart = {option: name for option, name in named.items() if name is not None}
     if weight is not None and weight == groups:
         raise GomeaBnError(
@@ -407,4 +414,4 @@ def load(
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, form)
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, time, form)

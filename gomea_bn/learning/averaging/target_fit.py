@@ -7,9 +7,10 @@ parents leave one after another, always the one whose effect is least sure, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -26,14 +27,17 @@ from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock
 
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
-# kinds of functions, which have a width each: lines and the amounts of two levels, curves, amounts of more levels
-_LINE, _CURVE, _AMOUNT = range(3)
+# kinds of functions, which have a width each: lines and the amounts of two levels, curves, amounts of more levels, and
+# products of lines and amounts of two parents
+_LINE, _CURVE, _AMOUNT, _PRODUCT = range(4)
 # prior precisions, in rows; under the last one there are no such functions
 _PRECISIONS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, np.inf])
-_FIRST, _STEPS = (4, len(_PRECISIONS) - 1, 5), (1, -1, 3, -3)
+_FIRST, _STEPS = (4, len(_PRECISIONS) - 1, 5, 4), (1, -1, 3, -3)
 _LEAST_GAIN = 0.05
 # loss of all left-out rows, in nats, that curves must be worth
 _PRICE_OF_CURVES = 1.0
+# parents of which each two may have products, the most needed ones; the most such pairs, and functions of a pair
+_MOST_IN_PRODUCTS, _MOST_PAIRS, _LARGEST_PRODUCT = 20, 5, 24
 # of many parents this part leaves at a time
 _PART = 10
 # precision of constants, which may move together, in rows
@@ -55,10 +59,11 @@ Widths = tuple[int, ...]
 class _Terms:
     """The functions of a column in the rows: minus their means, float64 (n_rows, n), and 0 where the column is missing.
 
-    `kinds`, int64 (n,), and `roughness` (n,) say which prior they have.
+    They are those of one column, or products of the functions of two. `kinds`, int64 (n,), and `roughness` (n,) say
+    which prior they have.
     """
 
-    functions: Functions
+    factors: tuple[Functions, ...]
     rows: NDArray[np.float64]
     means: NDArray[np.float64]
     kinds: NDArray[np.int64]
@@ -102,7 +107,23 @@ def _terms_of(
     if not rows.shape[1]:
         return None
     means = rows[known].mean(axis=0)
-    return _Terms(functions, np.where(known[:, None], rows - means, 0.0), means, kinds, roughness)
+    return _Terms((functions,), np.where(known[:, None], rows - means, 0.0), means, kinds, roughness)
+
+
+def _product_of(first: _Terms, second: _Terms) -> _Terms | None:
+    """Return products of the lines and amounts of two columns; None if they are many."""
+    parts = [of.rows[:, of.kinds != _CURVE] for of in (first, second)]
+    n_products = parts[0].shape[1] * parts[1].shape[1]
+    if not 0 < n_products <= _LARGEST_PRODUCT:
+        return None
+    factors = []
+    for of, part in zip((first, second), parts, strict=True):
+        plain, heights = _plain(of.factors[0], np.arange(part.shape[1]))
+        # B-splines and indicators add up to 1
+        factors.append(plain.combined(heights - of.means[: part.shape[1]]))
+    rows = (parts[0][:, :, None] * parts[1][:, None, :]).reshape(len(parts[0]), -1)
+    means = rows.mean(axis=0)
+    return _Terms(tuple(factors), rows - means, means, np.full(n_products, _PRODUCT), np.ones(n_products))
 
 
 @dataclass(frozen=True)
@@ -188,6 +209,32 @@ class _OfLevels:
         covariance = scipy.linalg.cho_solve(factor, np.eye(len(prior)), check_finite=False)
         return parameters, covariance, logs
 
+    def promises(
+        self,
+        design: NDArray[np.float64],
+        precisions: NDArray[np.float64],
+        logs: NDArray[np.float64],
+        further: Mapping[str, _Terms],
+    ) -> Iterator[tuple[str, float]]:
+        """Yield about how many nats further terms would gain: half their score statistic, less their number."""
+        full = np.column_stack([np.ones(len(design)), design])
+        p = np.exp(logs)
+        prior = np.concatenate([[_CONSTANT_PRECISION * len(design)], self._unit * precisions])
+        # two levels mirror each other
+        levels = range(1, 2) if len(self.positions) == 1 else range(self.targets.shape[1])
+        for key, terms in further.items():
+            total = 0.0
+            for level in levels:
+                weights = p[:, level] * (1 - p[:, level])
+                weighted = weights[:, None] * full
+                score = terms.rows.T @ (self.targets[:, level] - p[:, level])
+                crossed = weighted.T @ terms.rows
+                information = full.T @ weighted + np.diag(prior)
+                left = terms.rows.T @ (weights[:, None] * terms.rows)
+                left -= crossed.T @ np.linalg.solve(information, crossed)
+                total += float(score @ np.linalg.pinv(left, hermitian=True) @ score)
+            yield key, total / 2 - terms.rows.shape[1] * len(self.positions)
+
     def left_out(
         self, design: NDArray[np.float64], covariance: NDArray[np.float64], logs: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -271,7 +318,7 @@ class _Choice:
         return self._fits[key]
 
     def widths(
-        self, names: Sequence[str], first: Widths, steps: Sequence[int], fewest: Widths = (0, 0, 0)
+        self, names: Sequence[str], first: Widths, steps: Sequence[int], fewest: Widths = (0, 0, 0, 0)
     ) -> Widths:
         """Return the widths near the first ones under which left-out rows lose least."""
         widths, kinds = first, sorted({int(kind) for name in names for kind in self._terms[name].kinds})
@@ -304,7 +351,7 @@ class _Choice:
         names, kept = list(self._terms), set(required)
         widths = self.widths(names, _FIRST, _STEPS)
         # sums of fewer lines may be surer by chance, and sums with fewer amounts of levels are wider
-        fewest = (widths[_LINE], widths[_CURVE], 0)
+        fewest = (widths[_LINE], widths[_CURVE], 0, 0)
         found = [(names, self.fit(names, widths).loss)]
         while set(names) - kept:
             fit, (_, precisions, owners) = self.fit(names, widths), self.design(names, widths)
@@ -420,12 +467,12 @@ def fitted_target(
     if not terms:
         return None
     followed = _OfLevels(np.asarray(columns[target], np.int64), n_levels[target])
-    choice, names = _Choice(followed, terms), list(terms)
-    widths = choice.widths(names, _FIRST, _STEPS)
-    rows, precisions, _ = choice.design(names, widths)
+    widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS)
+    terms, widths = _with_products(followed, terms, widths)
+    rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
     parameters, covariance, logs = followed.posterior(rows, precisions)
     constants, slopes = np.split(parameters, [n_levels[target]])
-    functions, heights, place = [], [], 0
+    functions, factors, heights, place = [], [], [], 0
     intercepts = np.zeros(len(followed.positions))
     for of in terms.values():
         used = np.flatnonzero(np.isfinite(of.precisions(widths)))
@@ -434,19 +481,58 @@ def fitted_target(
         of_terms = slopes.reshape(len(followed.positions), -1)[:, place : place + len(used)].T
         place += len(used)
         intercepts -= of.means[used] @ of_terms
-        plain, of_plain = _plain(of.functions, used)
+        if len(of.factors) > 1:
+            factors += of.factors
+            heights.append(of_terms)
+            continue
+        plain, of_plain = _plain(of.factors[0], used)
         functions.append(plain)
         heights.append(of_plain @ of_terms)
+    pairs = tuple((2 * number, 2 * number + 1) for number in range(len(factors) // 2))
     of_parents = {name for of in functions for name in of.of}
     fitted = FamilyLogit(
         tuple(name for name in parents if name in of_parents and name not in n_levels),
         tuple(name for name in parents if name in of_parents and name in n_levels),
-        Terms(tuple(functions)),
+        Terms(tuple(functions), tuple(factors), pairs),
         np.concatenate([intercepts[None], *heights]).T,
         constants,
         followed.positions,
     )
     return Member(fitted, followed.left_out(rows, covariance, logs))
+
+
+def _with_products(
+    followed: _OfLevels, terms: Mapping[str, _Terms], widths: Widths
+) -> tuple[dict[str, _Terms], Widths]:
+    """Return the terms of parents with products of pairs of them under which left-out rows lose less, and the widths.
+
+    Pairs enter one after another, always the one with the largest score statistic (Rao, "Large sample tests of
+    statistical hypotheses concerning several parameters", 1948). Each must gain more than the best of as many pairs
+    without an effect would by chance, ln n nats.
+    """
+    found = dict(terms)
+    pairs: dict[str, _Terms] = {}
+    for first, second in combinations(list(terms)[:_MOST_IN_PRODUCTS], 2):
+        # no names of columns
+        if (product := _product_of(terms[first], terms[second])) is not None:
+            pairs[f"{first}\0{second}"] = product
+    price = np.log(max(len(pairs), 1))
+    loss = _Choice(followed, found).fit(list(found), widths).loss
+    while pairs and len(found) - len(terms) < _MOST_PAIRS:
+        design, precisions, _ = _Choice(followed, found).design(list(found), widths)
+        _, _, logs = followed.posterior(design, precisions)
+        promises = dict(followed.promises(design, precisions, logs, pairs))
+        best = max(promises, key=lambda key: promises[key])
+        if promises[best] < price:
+            break
+        wider = {**found, best: pairs.pop(best)}
+        choice = _Choice(followed, wider)
+        moved = choice.widths(list(wider), widths, (1, -1), (*widths[:_PRODUCT], 0))
+        moved_loss = choice.fit(list(wider), moved).loss
+        if loss - moved_loss < price:
+            break
+        found, widths, loss = wider, moved, moved_loss
+    return found, widths
 
 
 def _plain(functions: Functions, used: NDArray[np.int64]) -> tuple[Functions, NDArray[np.float64]]:

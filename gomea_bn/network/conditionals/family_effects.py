@@ -17,7 +17,15 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
+from gomea_bn.network.conditionals.kind import (
+    ColumnFacts,
+    Density,
+    Fitted,
+    FurtherRows,
+    ScaledDensity,
+    check_fields,
+    check_names_of,
+)
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScale, PointEnds, TransformedScale
 from gomea_bn.network.conditionals.student import (
     below_student,
@@ -359,15 +367,9 @@ def effect_parts(content: Any, what: str, further: Sequence[str]) -> dict[str, A
 
     Raises `GomeaBnError` for values of other types.
     """
-    required = ("parents", "groups", "functions", *further)
-    if not isinstance(content, Mapping) or any(field not in content for field in required):
-        raise GomeaBnError(
-            f"{what[0].upper()}{what[1:]} must be an object with the fields {', '.join(required)}."
-        )
+    check_fields(content, ("parents", "groups", "functions", *further), what)
     for field in ("parents", "groups"):
-        names = content[field]
-        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-            raise GomeaBnError(f"The {field} of {what} must be a list of names, got {names!r:.80}.")
+        check_names_of(content, field, what)
     return {
         "parents": tuple(content["parents"]),
         "groups": tuple(content["groups"]),

@@ -59,16 +59,12 @@ class Parts:
     def parts_of(cls, content: Any) -> dict[str, Any]:
         """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
         what = cls.what
-        if not isinstance(content, Mapping) or any(field not in content for field in cls.required):
-            listed = ", ".join(cls.required)
-            raise GomeaBnError(f"{what[0].upper()}{what[1:]} must be an object with the fields {listed}.")
+        check_fields(content, cls.required, what)
         parts: dict[str, Any] = {}
         for name in [part.name for part in fields(cls) if part.name in content]:  # type: ignore[arg-type]
             value = content[name]
-            if name in _NAMES and not (
-                isinstance(value, list) and all(isinstance(one, str) for one in value)
-            ):
-                raise GomeaBnError(f"The {name} of {what} must be a list of names, got {value!r:.80}.")
+            if name in _NAMES:
+                check_names_of(content, name, what)
             if name in _FLAGS and not isinstance(value, bool):
                 raise GomeaBnError(f"{name} of {what} must be true or false, got {value!r:.80}.")
             try:
@@ -110,6 +106,21 @@ class ColumnFacts:
     shapes: Mapping[str, Shape]
     n_levels: Mapping[str, int]
     scales: Mapping[bool, Mapping[str, LineScale]]
+
+
+def check_fields(content: Any, required: Sequence[str], what: str) -> None:
+    """Raise `GomeaBnError` unless JSON values are an object with some fields."""
+    if not isinstance(content, Mapping) or any(field not in content for field in required):
+        raise GomeaBnError(
+            f"{what[0].upper()}{what[1:]} must be an object with the fields {', '.join(required)}."
+        )
+
+
+def check_names_of(content: Mapping[str, Any], field: str, what: str) -> None:
+    """Raise `GomeaBnError` unless a field of JSON values is a list of names."""
+    names = content[field]
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise GomeaBnError(f"The {field} of {what} must be a list of names, got {names!r:.80}.")
 
 
 def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:

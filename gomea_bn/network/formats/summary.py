@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gomea_bn.data.event_times import Censoring, done_text, recorded_censoring
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real, mapping_in
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
 from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.effects import shows_effects
-from gomea_bn.network.recorded import checks_text, cut_short_text, known_text, ordered_parents
+from gomea_bn.network.effects import known_words, shows_effects
+from gomea_bn.network.recorded import TARGET, checks_text, cut_short_text, ordered_parents
 from gomea_bn.network.tables import MOST_SHOWN_CELLS, value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
 
@@ -73,7 +74,7 @@ def to_text(
             details.append(stack.words)
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
             has_effects = shows_effects(network, name, max_table_cells)
-            known = network.column_effects(name).sentence if has_effects else known_text(network, name)
+            known = network.column_effects(name).sentence if has_effects else known_words(network, name)
             details += [f"given {listed(parents)}", known, _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
@@ -146,6 +147,12 @@ def evidence_text(network: NetworkLike) -> str:
     return ""
 
 
+def _outcome_text(network: NetworkLike) -> str:
+    """Return the sentence on the times until an event that the target of a network comes from; "" if there are none."""
+    record = recorded_censoring(network.metadata.get("censoring"))
+    return "" if record is None else done_text(str(network.metadata.get(TARGET)), Censoring(**record))
+
+
 def _left_out(network: NetworkLike) -> list[str]:
     """Return lines on the edges that the learner has left out, and on rows that were no evidence for it."""
     lines = []
@@ -161,7 +168,9 @@ def _left_out(network: NetworkLike) -> list[str]:
             f"{'it' if len(edges) == 1 else 'them'}; left-out rows {verb} {amount(abs(record['nats']))} nats a row, "
             f"with a standard error of {amount(record['error'])}.",
         ]
-    for text in filter(None, (evidence_text(network), cut_short_text(network), checks_text(network))):
+    for text in filter(
+        None, (_outcome_text(network), evidence_text(network), cut_short_text(network), checks_text(network))
+    ):
         lines += ["", text]
     return lines
 

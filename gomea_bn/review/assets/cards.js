@@ -5,7 +5,7 @@ const finePercent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
 function buildCards() {
   byId("cards").replaceChildren(...model.data.variables.map(cardOf));
-  byId("cards").classList.toggle("with-rows", Boolean(model.data.rows));
+  byId("cards").classList.toggle("with-rows", Boolean(countedRows()));
   byId("cards").dataset.network = view.selected;
   renderCards();
 }
@@ -31,7 +31,7 @@ function cardOf({ name }, variable) {
       make("span", { class: "label", title: text }, named(text)),
       make("span", { class: "track" }, make("i", { class: "mass" }), make("i", { class: "before" })),
       make("span", { class: "number" }),
-      ...(model.data.rows ? [make("span", { class: "number rows" })] : []),
+      ...(countedRows() ? [make("span", { class: "number rows" })] : []),
     ),
   );
   return make(

@@ -1,6 +1,9 @@
 // What the rows say next to an answer: the shares of those that have the findings, how many they are, and whether more
 // than chance is between them and the network. The page has counts of pairs and triples of columns.
 
+/** The counts of rows for the network that is shown; null if the page lacks them. */
+const countedRows = () => model.data.rows?.[view.selected] ?? null;
+
 /** The bins or levels of the findings by column; null if one is a likelihood, which no row can have. */
 function allowedCodes(findings) {
   const entries = [...findings];
@@ -12,7 +15,7 @@ function allowedCodes(findings) {
 function matchedRows(variable, allowed) {
   if (!allowed || allowed.has(variable)) return null;
   const members = [variable, ...allowed.keys()].sort((a, b) => a - b);
-  const table = model.data.rows?.counts[members.join(",")];
+  const table = countedRows()?.counts[members.join(",")];
   if (!table) return null;
   const cards = members.map((member) => binCount(network(), member));
   const counts = new Array(binCount(network(), variable)).fill(0);
@@ -40,17 +43,17 @@ function errorsApart(probability, share, n) {
 const freeFigures = (card) => (card === 2 ? 1 : card);
 
 /** The standard errors that chance alone exceeds in none of some figures. */
-const limitOf = (figures) =>
-  model.data.rows.limits[
-    Math.min(Math.ceil(Math.log2(Math.max(1, figures))), model.data.rows.limits.length - 1)
-  ];
+function limitOf(figures) {
+  const { limits } = countedRows();
+  return limits[Math.min(Math.ceil(Math.log2(Math.max(1, figures))), limits.length - 1)];
+}
 
 /**
  * The rows next to the answers about some columns: by column the number `n` of rows and their `shares`, and the figures
- * that are off by more than chance, the farthest first. Null for fronts, and where the rows are unknown.
+ * that are off by more than chance, the farthest first. Null where the rows are unknown.
  */
 function rowsNextTo(variables, marginals, findings) {
-  const { rows } = model.data;
+  const rows = countedRows();
   if (!rows || !marginals) return null;
   const allowed = allowedCodes(findings);
   const columns = new Map();
@@ -118,7 +121,11 @@ function offText(variable, findings) {
 
 /** The rows next to the answers about some columns, in words. */
 function rowsWords(next, findings) {
-  if (!next) return "";
+  // of a large front these alone have counts
+  if (!next)
+    return model.data.rows && !countedRows()
+      ? "Rows stand next to the answers of the networks that have a button."
+      : "";
   if (!next.columns.size) {
     const many = findings.size > 2 ? "more than two findings" : "these findings";
     return `The page has no counts of rows with ${many}; query in Python and gomea-bn query --data have.`;

@@ -14,6 +14,8 @@ const target = {
   note: "",
 };
 const N_DRAWS = 200;
+// the half-width of a central interval of 90 %, in standard errors
+const NORMAL_90 = 1.6449;
 // limit of the time for the draws, in cells of trees
 const MOST_DRAWN = 2e8;
 
@@ -203,11 +205,29 @@ function targetRows(share) {
   return `${figureText({ variable: column, code, probability: share[code], share: rows.shares[code], n: rows.n })}.`;
 }
 
-/** The interval that 90 % of the draws lie in, in words. */
+/** The misfit of the column that is asked about, 0 where the network has no record of one. */
+const misfitOfTarget = () => model.data.misfits?.[targetColumn()] ?? 0;
+
+/** The variance of the quantity in one case, given the findings. */
+function varianceOf(share) {
+  const key = quantity();
+  const means = key === "mean" ? binMeans(targetColumn()) : share.map((_, code) => Number(code === key));
+  const squares = share.reduce((sum, part, code) => sum + part * means[code] ** 2, 0);
+  return Math.max(0, squares - quantityOf(share) ** 2);
+}
+
+/** The 90 % interval of the answer, as of `explain`: from the draws, and from what arrows and bins do not know. */
 function intervalText() {
   if (!target.draws) return "";
-  const values = target.draws.map(quantityOf).sort((a, b) => a - b);
-  const [low, high] = [0.05, 0.95].map((level) => values[Math.round(level * (values.length - 1))]);
+  const { share } = target.insight;
+  const value = quantityOf(share);
+  const values = target.draws.map(quantityOf);
+  const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
+  const ofTables = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / values.length;
+  const ofMisfit = misfitOfTarget() ** 2 * fitting().size * varianceOf(share);
+  const half = NORMAL_90 * Math.sqrt(ofTables + ofMisfit);
+  const [least, most] = quantity() === "mean" ? [-Infinity, Infinity] : [0, 1];
+  const [low, high] = [Math.max(least, value - half), Math.min(most, value + half)];
   return ` (90 % interval ${valueText(low)} to ${valueText(high)})`;
 }
 
@@ -342,12 +362,25 @@ function noteParts() {
       "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
     ],
   ];
-  if (target.draws)
-    notes.push([
-      "The interval shows how sure the answer is given the number of rows. It takes the arrows and the bins as given.",
-      `It holds 90 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions around the ` +
-        "probability tables, where each row has the weight of its rows of data plus 1",
-    ]);
+  if (target.draws) {
+    const misfit = misfitOfTarget();
+    const draws =
+      `The variance of ${target.draws.length} answers under tables drawn from Dirichlet distributions around the ` +
+      "probability tables, where each row has the weight of its rows of data plus 1";
+    notes.push(
+      misfit
+        ? [
+            "The interval shows how sure the answer is given the number of rows, and by how much arrows and " +
+              "bins were off the rows of the fit.",
+            `${draws}; and per finding the square of ${misfit.toFixed(3)} standard deviations of a case`,
+          ]
+        : [
+            "The interval shows how sure the answer is given the number of rows. It takes the arrows and the " +
+              "bins as given.",
+            draws,
+          ],
+    );
+  }
   return make("div", { class: "muted note" }, ...notes.map(([note, title]) => make("p", { title }, note)));
 }
 

@@ -40,7 +40,7 @@ OUTCOMES = {
 }
 """Days within which an event is the outcome, and columns that the outcome or another model decides, by table."""
 CLASSIFIER, FRONT = "ours, classifier", f"ours, front, at most {_MOST_PARAMETERS} parameters"
-_SCORES = ("log loss", "AUC", "Brier", "calibration slope", "parameters", "edges", "left-out loss", "seconds")
+_SCORES = ("log loss", "AUC", "Brier", "calibration slope", "parameters", "edges", "seconds")
 _UNPICKLE = (
     "import sys, pickle, zipfile; "
     "frame = pickle.load(zipfile.ZipFile(sys.argv[1]).open(f'SurvSet/resources/pickles/{sys.argv[2]}.pickle')); "
@@ -92,19 +92,14 @@ def probabilistic_scores(
 def front_answer(
     x: pd.DataFrame, y: pd.Series, new: pd.DataFrame, seconds: float
 ) -> tuple[NDArray[np.float64], NDArray[Any], list[float]]:
-    """Return the answers of the chosen network of a front, the classes, and its parameters, edges and left-out loss."""
+    """Return the answers of the chosen network of a front, the classes, and its parameters and edges."""
     learner = ParetoBayesNetLearner(target=_TARGET, max_seconds=seconds, random_state=0)
     front = learner.fit(x.assign(**{_TARGET: pd.Categorical(y)})).front_
     small = [c for c in front if c.objectives["complexity"] <= _MOST_PARAMETERS]
     chosen = min(small, key=lambda candidate: candidate.objectives["target"])
     classes = np.unique(y)
     answers = chosen.network.predict_proba(new, _TARGET)[list(classes)].to_numpy()
-    objectives = chosen.objectives
-    return (
-        answers,
-        classes,
-        [objectives["complexity"], float(len(chosen.network.edges)), objectives["target"]],
-    )
+    return answers, classes, [chosen.objectives["complexity"], float(len(chosen.network.edges))]
 
 
 def tree_answer(
@@ -160,7 +155,6 @@ def _scores_of_methods(
     model = BayesNetClassifier(BayesNetLearner(max_seconds=seconds, curves="none"), random_state=0)
     answer = model.fit(x, y).predict_proba(new)
     sizes = [float(model.network_.n_parameters), float(len(model.network_.edges))]
-    sizes.append(nan)
     methods[CLASSIFIER] = [
         *probabilistic_scores(answer, model.classes_, truth),
         *sizes,
@@ -173,7 +167,7 @@ def _scores_of_methods(
     for label, n_leaves in (("as many leaves", int(sizes[0])), ("eight leaves", 8)):
         began = perf_counter()
         scores = probabilistic_scores(*tree_answer(x, y, new, n_leaves), truth)
-        methods[f"decision tree, {label}"] = [*scores, n_leaves, nan, nan, perf_counter() - began]
+        methods[f"decision tree, {label}"] = [*scores, n_leaves, nan, perf_counter() - began]
     for label, fit in class_peers().items():
         began = perf_counter()
         try:
@@ -181,7 +175,7 @@ def _scores_of_methods(
         except ImportError:  # of the extra peers
             continue
         scores = probabilistic_scores(answer, classes, truth)
-        methods[label] = [*scores, nan, nan, nan, perf_counter() - began]
+        methods[label] = [*scores, nan, nan, perf_counter() - began]
     return methods
 
 
@@ -227,7 +221,7 @@ def _sheet_of_table(name: str, of_table: list[dict[str, Any]], options: Options)
             *("{:+.3f} [{:+.3f}, {:+.3f}]".format(*mean_difference(mine.tolist(), losses)) for mine in ours),
         ]
         means = scores[label][:, 1:].mean(axis=0).tolist()
-        digits = (3, 3, 2, 0, 1, 3, 1)
+        digits = (3, 3, 2, 0, 1, 1)
         cells += ["-" if isnan(mean) else f"{mean:.{n}f}" for mean, n in zip(means, digits, strict=True)]
         rows.append([label, *cells])
     n_rows, n_features = of_table[0]["rows"], of_table[0]["features"]

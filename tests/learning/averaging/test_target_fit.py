@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,3 +117,51 @@ def test_cells_that_are_not_known_count_nothing() -> None:
         "y", table, {**known, "n1": ~hidden}, scales_of(table), TargetRules(tuple(others))
     )
     assert dict(unseen.gains).get("n1", 0.0) < 5
+
+
+def interacting_rows(n_rows: int, seed: int, n_levels: int = 2) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Return a class that follows a in one level of g alone, and h the other way round in it, with P(class)."""
+    r = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": r.normal(size=n_rows), "b": r.normal(size=n_rows)})
+    frame["g"], frame["h"] = (np.array(list(of))[r.integers(0, len(of), n_rows)] for of in ("pq", "rst"))
+    in_q = frame["g"] == "q"
+    index = 0.5 * frame["b"] + 1.5 * frame["a"] * in_q + (frame["h"] == "s") * np.where(in_q, 1.5, -1.5)
+    p = 1 / (1 + np.exp(-np.column_stack([np.zeros(n_rows), index, -index])[:, :n_levels]))
+    p /= p.sum(axis=1, keepdims=True)
+    codes = (r.random(n_rows)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    return frame.assign(y=pd.Categorical.from_codes(codes, [f"k{k}" for k in range(n_levels)])), p
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_products_of_parents_enter_where_left_out_rows_need_them(n_levels: int) -> None:
+    table = read_table(interacting_rows(2_000, 0, n_levels)[0])
+    scales = scales_of(table)
+    member = fitted_target("y", ["a", "b", "g", "h"], columns_of(table), scales, levels_of(table))
+    assert member is not None
+    terms = member.fitted.terms
+    pairs = [{terms.factors[i].of[0], terms.factors[j].of[0]} for i, j in terms.products]
+    assert {"a", "g"} in pairs
+    assert {"g", "h"} in pairs
+    assert len(pairs) <= 3
+    frame, p = interacting_rows(4_000, 1, n_levels)
+    new = replace(table, columns=read_table(frame).columns, n_rows=4_000)
+    codes = frame["y"].cat.codes.to_numpy()
+    loss = -log_probabilities(member, new, scales).mean()
+    of_truth = -np.log(p[np.arange(4_000), codes]).mean()
+    assert loss < of_truth + 0.015
+    # effects of single parents lose more
+    linear = pytest.importorskip("sklearn.linear_model")
+    rows, others = (pd.get_dummies(of.drop(columns="y")) for of in (table.to_frame(), frame))
+    model = linear.LogisticRegression().fit(rows.to_numpy(float), table.to_frame()["y"])
+    alone = np.log(model.predict_proba(others[rows.columns].to_numpy(float)))[np.arange(4_000), codes].mean()
+    assert -alone > loss + 0.01
+    # the rows of the fit, left out, tell what new ones lose
+    assert -member.left_out.mean() == pytest.approx(loss, abs=0.025)
+
+
+def test_products_stay_out_where_effects_add_up() -> None:
+    numbers = []
+    for seed in range(6):
+        table = read_table(weak_rows(1_500, 2, seed))
+        numbers.append(len(fitted(table, scales_of(table)).fitted.terms.products))
+    assert sum(numbers) <= 1

@@ -110,8 +110,8 @@ def test_a_command_without_options_means_the_defaults(command: str, monkeypatch,
     assert {name: plain_options(seen[0])[name] for name in defaults} == defaults
 
 
-def test_a_learner_has_at_most_27_parameters() -> None:
-    assert len(inspect.signature(BayesNetLearner).parameters) <= 27
+def test_a_learner_has_at_most_29_parameters() -> None:
+    assert len(inspect.signature(BayesNetLearner).parameters) <= 29
 
 
 def test_an_option_that_an_object_holds_is_refused_with_the_object() -> None:

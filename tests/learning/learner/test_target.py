@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import ok, refused_last
 from numpy.testing import assert_allclose
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, network_report
+from gomea_bn import (
+    BayesNetClassifier,
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    network_report,
+)
+from gomea_bn.prediction import cross_validate
 
 
 def rows(n_rows: int = 800, seed: int = 0) -> pd.DataFrame:
@@ -151,3 +164,94 @@ def test_tables_in_pieces_have_no_target() -> None:
         BayesNetLearner(target="outcome").fit([rows(50), rows(50)])
     with pytest.raises(GomeaBnError, match=r"needs all rows in the search, got 1,200 rows of which 1,000"):
         learned(rows(1_200), sample_rows=1_000)
+
+
+def lived(n_rows: int = 3_000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return times that may be censored, mostly where the arm is b, and the true risk of the event within 8."""
+    r = np.random.default_rng(seed)
+    age, arm = r.normal(60, 10, n_rows), np.array(["a", "b"])[r.integers(0, 2, n_rows)]
+    rate = np.exp(-2.8 + 0.05 * (age - 60) + 0.8 * (arm == "b"))
+    until, censored = r.exponential(1 / rate), np.minimum(r.exponential(15, n_rows), r.uniform(4, 30, n_rows))
+    frame = pd.DataFrame(
+        {
+            "age": age.round(1),
+            "arm": arm,
+            "noise": r.normal(size=n_rows),
+            "time": np.minimum(until, censored).round(4),
+            "event": (until <= censored).astype(int),
+        }
+    )
+    return frame, 1 - np.exp(-8 * rate)
+
+
+def test_a_target_with_a_time_is_the_event_within_the_horizon() -> None:
+    frame, risk = lived()
+    with warnings.catch_warnings():
+        # with the option the pair of columns is no news
+        warnings.simplefilter("error")
+        network = learned(frame, "event", time="time", horizon=8)
+    assert "time" not in network.names
+    assert set(network.parents("event")) >= {"age", "arm"}
+    asked = frame.drop(columns=["time", "event"])
+    answers = network.predict_proba(asked, "event").iloc[:, 1].to_numpy()
+    assert answers.mean() == pytest.approx(risk.mean(), abs=0.02)
+    assert np.abs(answers - risk).mean() < 0.03
+    for arm in "ab":
+        assert answers[frame["arm"] == arm].mean() == pytest.approx(
+            risk[frame["arm"] == arm].mean(), abs=0.03
+        )
+    # the rows that were not lost, as they are, have events more often
+    known = frame[(frame["event"] == 1) | (frame["time"] >= 8)]
+    assert ((known["event"] == 1) & (known["time"] <= 8)).mean() > risk.mean() + 0.05
+    said = network.metadata["censoring"]
+    assert (said["time"], said["horizon"], said["n_rows"]) == ("time", 8.0, 3_000)
+    assert "'event' is the event within 8 by 'time' (as given)" in network.summary()
+    again = DiscretizedBayesNet.from_json(network.to_json())
+    assert again.summary() == network.summary()
+    assert "is the event within" not in network.with_metadata(censoring={"time": 3}).summary()
+
+
+def test_times_go_with_no_other_way_to_count_rows() -> None:
+    frame, _ = lived(200)
+    quick: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None}
+    for options, words in (
+        ({"time": "time"}, "needs the column of the event as target"),
+        ({"horizon": 3.0, "target": "event"}, "horizon is that of a column of times"),
+        ({"time": "tyme", "target": "event"}, "unknown column 'tyme'"),
+        ({"time": 3, "target": "event"}, "time must be the name of a column or None, got 3"),
+    ):
+        with pytest.raises(GomeaBnError, match=words):
+            BayesNetLearner(**quick, **options).fit(frame)
+    learner = BayesNetLearner(**quick, target="event", time="time")
+    with pytest.raises(GomeaBnError, match="time and sample_weight both decide"):
+        learner.fit(frame, sample_weight=np.linspace(0.5, 1.7, 200))
+    for use in (
+        lambda: BayesNetEnsemble(learner, n_networks=2).fit(frame),
+        lambda: cross_validate(frame, learner=learner, folds=2),
+        lambda: BayesNetClassifier(learner=learner).fit(frame.drop(columns="event"), frame["event"]),
+    ):
+        with pytest.raises(GomeaBnError, match=r"time is an option of `BayesNetLearner\.fit` alone"):
+            use()
+
+
+def test_the_command_takes_times(tmp_path: Path) -> None:
+    path, out = tmp_path / "rows.csv", tmp_path / "run"
+    lived(400)[0].to_csv(path, index=False)
+    options = ["--max-seconds", "0", "--max-evaluations", "200", "--seed", "1"]
+    noticed = ok("learn", path, *options).stderr
+    assert "takes --target event and --time time." in noticed
+    result = ok("learn", path, *options, "--target", "event", "--time", "time", "--out", out)
+    assert "looks like the time" not in result.stderr
+    assert "'event' is the event within" in result.stderr
+    assert "half of the rows and after which a tenth is observed" in result.stdout
+    record = json.loads((out / "run.json").read_text())
+    assert record["parameters"]["time"] == "time"
+    assert record["data"]["censoring"]["n_rows"] == 400
+    ok("confidence", out, "--max-seconds", "2")
+    wanted = ["--target", "event", "--time", "time"]
+    for further, words in (
+        (["--target", "event", "--horizon", "5"], "--horizon is that of a column of times"),
+        (["--time", "time", "--weight", "age"], "--weight and --time both decide"),
+        ([*wanted, "--horizon", "1e9"], "--horizon must be below the longest time"),
+    ):
+        assert words in refused_last(2, "learn", path, *options, *further)
