@@ -34,6 +34,7 @@ from gomea_bn.learning.options import (
     seconds_after_search,
     seed_of,
     table_to_learn,
+    warn_of_cut_short,
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
@@ -46,7 +47,7 @@ from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
@@ -382,8 +383,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
             )
-        # the passes over a table in pieces take as long as they take
-        clock = FitClock(None if is_in_pieces(X) else limits.max_seconds)
+        clock = FitClock(limits.max_seconds)
         if is_in_pieces(X):
             for name, value, why, way in (
                 ("target", self.target, "left-out rows choose its parents", "give a sample of the rows"),
@@ -398,7 +398,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 if value is not None:
                     raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
             self._fit_many_rows(X, checkpoint, limits, clock, start)
-            self._check(self.table_, of_sample=True)
+            self._check(self.table_, of_sample=True, clock=clock)
+            self._note_cut_short(clock)
             return self
         n_evidence = None
         table = table_to_learn(
@@ -557,7 +558,6 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     rows.seed,
                     n_threads,
                     section=rows.part,
-                    of_sample=True,
                 )
                 found = self._search(rows.sample, rows.given_sample, settings, clock, start)
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_)
@@ -644,16 +644,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         self.fit_seconds_ += perf_counter() - began
 
     def _note_cut_short(self, clock: FitClock) -> None:
-        """Say in the network and in a warning what the clock has cut short after the search, if anything."""
+        """Say in the network and in a warning what the clock has cut short, if anything."""
         if not clock.cut_short:
             return
         self.network_ = self.network_.with_metadata(**{CUT_SHORT: clock.cut_short})
-        self.statistics_["conclusion_cut_short"] = 1
-        warning = GomeaBnWarning(
-            f"The time limit cut short what follows the search: {listed(clock.cut_short)}.",
-            [Setting("max_seconds")],
-        )
-        give_warning(warning)
+        if not set(clock.cut_short) <= set(BEFORE_SEARCH):
+            self.statistics_["conclusion_cut_short"] = 1
+        warn_of_cut_short(clock.cut_short)
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.

@@ -193,13 +193,14 @@ def _partners(
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
     scorer = FamilyScorer(discrete, method, score_rule(method, n_rows, centred=True))
     alone = scorer.score([Family((v, 0)) for v in range(n)], use_cache=False)
-    partners = {}
+    # every variable has one view, which has its number
+    ends, partners = 2 * np.arange(n), {}
     for v in free:
-        others = [p for p in range(n) if p != v]
-        scores = scorer.score([Family((p, 0), ((v, 0),)) for p in others], use_cache=False)
-        gains = scores - alone[others]
+        others = np.delete(np.arange(n), v)
+        views = np.column_stack([np.full(n - 1, v), others]).ravel()
+        gains = scorer.score_encoded(ends, views, use_cache=False) - alone[others]
         order = np.argsort(-gains, kind="stable")[:_N_PARTNERS]
-        partners[v] = [others[k] for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]
+        partners[v] = [int(others[k]) for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]
     return partners
 
 

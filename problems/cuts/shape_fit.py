@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
-from time import perf_counter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +28,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.fit_clock import NO_LIMIT, SHAPES, FitClock
 from gomea_bn.runtime.threads import in_threads
 
 PARAMETER_PRICE = 1.5
@@ -552,16 +552,17 @@ def _knots(
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
-def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShape]:
-    """Return the fitted shape of every continuous column by name, quick ones after a time of `perf_counter`."""
+def table_shapes(table: Table, clock: FitClock = NO_LIMIT) -> dict[str, ColumnShape]:
+    """Return the fitted shape of every continuous column by name, quick ones once the time of the clock is up."""
     if table not in _shapes:
         continuous = [column for column in table.columns if column.is_continuous]
         # quick fits of few rows hold the lock of the interpreter
-        has_time = perf_counter() <= deadline < np.inf
+        has_time = 0 < clock.left < np.inf
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
+        is_late = clock.late(SHAPES)
 
         def fitted(column: Column) -> ColumnShape:
-            return fit_shape(column.observed, column.points, is_quick=perf_counter() > deadline)
+            return fit_shape(column.observed, column.points, is_quick=is_late())
 
         fits = in_threads(fitted, continuous, n_threads=n_threads)
         _shapes[table] = dict(zip((column.name for column in continuous), fits, strict=True))

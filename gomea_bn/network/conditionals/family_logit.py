@@ -399,7 +399,7 @@ class _OfLevels(LineDensity):
         indices = [of_index.of(values) for of_index in self._sums]
         moved = [list(of_index.moved(values)) for of_index in self._sums]
         if not moved[0]:
-            return np.exp(log_levels(indices, line.constants, line.positions))
+            return _of_levels(indices, line.constants, line.positions)
         # parents move independently, and a parent moves all indices together
         widths = [
             np.sqrt(sum(np.square(of_parent) for of_parent in steps))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ class _CellColumns(Columns):
     """Known columns (n_rows,) of rows, and values of one further column.
 
     `rows` has the row of every value, of a shape that broadcasts with that of the values. `ends` are the lower and
-    upper ends of cells that the values are the middles of.
+    upper ends of cells that the values are the middles of. `made` keeps what was made of the known columns.
     """
 
     def __init__(
@@ -54,10 +54,12 @@ class _CellColumns(Columns):
         rows: NDArray[np.int64],
         name: str,
         values: NDArray[np.float64],
+        made: dict[int, tuple[object, Any]],
         ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     ) -> None:
         self._known, self._rows, self._name, self._further = known, rows, name, Columns({name: values})
-        self._bounds = ends and tuple(_CellColumns(known, rows, name, end) for end in ends)
+        self._made = made
+        self._bounds = ends and tuple(_CellColumns(known, rows, name, end, made) for end in ends)
         self.errors = np.zeros(np.broadcast_shapes(rows.shape, values.shape))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -74,6 +76,23 @@ class _CellColumns(Columns):
         if name == self._name:
             return self._further.codes(name, cuts)
         return self._known.codes(name, cuts)[self._rows]
+
+    def made_of(self, names: Iterable[str], key: object, make: Callable[[Columns], Any]) -> Any:
+        """Return what a function makes of some columns, an array or several; of known ones once for every row."""
+        if self.vary(names):
+            return make(self)
+        if id(key) not in self._made:
+            # the key is kept so that no other object gets its number
+            self._made[id(key)] = key, make(self._known)
+        made = self._made[id(key)][1]
+        return tuple(map(self._of_places, made)) if isinstance(made, tuple) else self._of_places(made)
+
+    def _of_places(self, of_rows: Any) -> Any:
+        return of_rows if np.ndim(of_rows) == 0 else of_rows[self._rows]
+
+    def vary(self, names: Iterable[str]) -> bool:
+        """Return whether the further column is among some columns."""
+        return self._name in names
 
     def ends(self, name: str) -> None:
         """Return None: the ends of the cells are bounds."""
@@ -99,11 +118,12 @@ class _Blanket:
     ) -> None:
         self._families, self._known, self._name = families, known, name
         self._along = [family.along(known, name, middles) for family in families]
+        self._made: dict[int, tuple[object, Any]] = {}
         self.shape = known.n_rows, len(middles)
 
     def log_density(self, places: Places, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log density at values, float64 of the shape that the places broadcast to."""
-        return self._at(places, _CellColumns(self._known, places[0], self._name, values))
+        return self._at(places, _CellColumns(self._known, places[0], self._name, values, self._made))
 
     def log_masses(
         self, places: Places, lows: NDArray[np.float64], highs: NDArray[np.float64]
@@ -112,7 +132,8 @@ class _Blanket:
 
         A density that is narrower than its cell counts with its mean over the cell.
         """
-        cells = _CellColumns(self._known, places[0], self._name, lows / 2 + highs / 2, (lows, highs))
+        middles = lows / 2 + highs / 2
+        cells = _CellColumns(self._known, places[0], self._name, middles, self._made, (lows, highs))
         logs = self._at(places, cells) + _log_widths(lows, highs)
         return logs, np.where(lows == highs, 0.0, np.minimum(cells.errors, 1.0))
 
