@@ -536,7 +536,7 @@ class _AroundSum(ScaledDensity):
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
         moves = values.vary(self._members)
-        log_range = None if moves else values.made_of(self._members, self._line, self._log_range)
+        log_range = None if moves else values.made_of(self._members, (self, "range"), self._log_range)
         if (bounds := values.bounds()) is None:
             moved = self._spread_at(values)
             if (own := self.own_ends(values)) is not None:
@@ -586,7 +586,7 @@ class _AroundSum(ScaledDensity):
 
     def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
-        return self._means(values), *values.made_of(self._of_noise, self, self._noise)
+        return self._means(values), *values.made_of(self._of_noise, (self, "noise"), self._noise)
 
     def _means(self, values: Columns) -> NDArray[np.float64]:
         """Return centres inside the range."""

@@ -256,7 +256,7 @@ class _WithOdds(Density):
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
-        log_odds, norms = values.made_of(self._members, self, self._odds_and_norms)
+        log_odds, norms = values.made_of(self._members, (self, "odds"), self._odds_and_norms)
         codes = np.asarray(values.codes(self.name, self._fitted.cuts)).astype(np.int64)
         shape = np.broadcast_shapes(codes.shape, log_odds.shape[:-1])
         of_cells = np.broadcast_to(log_odds, (*shape, log_odds.shape[-1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import log, pi
 from typing import Any, NamedTuple
 
@@ -232,10 +232,10 @@ class Columns:
         """Return the ends of the cells that values of a column stand for; None for exact values."""
         return self._ends.get(name)
 
-    def made_of(self, names: Iterable[str], key: object, make: Callable[[Columns], Any]) -> Any:
+    def made_of(self, names: Iterable[str], key: Hashable, make: Callable[[Columns], Any]) -> Any:
         """Return what a function makes of some columns, an array or several; once for rows that have it in common.
 
-        The `key` stands for the function.
+        The `key` is that of the function.
         """
         return make(self)
 
