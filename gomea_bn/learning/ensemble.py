@@ -184,9 +184,9 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         options = self._options()
-        clock = FitClock(options["max_seconds"])
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
+        clock = FitClock(options["max_seconds"])
         table = table_to_learn(
             X,
             kinds=options["kinds"],
@@ -299,7 +299,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                             raise
                         stopped_by = "interrupt"
                         give_warning(interrupted_averaging("networks_"))
-                    after = min(perf_counter() - began, after) if limit is not None else 0.0
+                    after = perf_counter() - began
                 if share.cut_short:
                     before = network.metadata.get(CUT_SHORT, [])
                     network = network.with_metadata(**{CUT_SHORT: [*before, *share.cut_short]})

@@ -216,9 +216,14 @@ def _gaussian(
     positions: NDArray[np.float64], centres: NDArray[np.float64], bandwidth: float
 ) -> NDArray[np.float64]:
     """Return exp(-(distance / bandwidth)^2 / 2), float64 (n_positions, n_centres)."""
+    # one array, since new memory takes longer than the arithmetic
+    kernels = positions[:, None] - centres
+    kernels /= bandwidth
     # the square of a huge distance is infinite, and its kernel 0
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(-(((positions[:, None] - centres) / bandwidth) ** 2) / 2), np.float64)
+        kernels *= kernels
+    kernels *= -0.5
+    return np.asarray(np.exp(kernels, out=kernels), np.float64)
 
 
 def _stretched(
@@ -549,6 +554,8 @@ def _knots(
     return np.sort(knots)
 
 
+# share of the seconds left of a preparation after which shapes are quick ones
+_SHARE_OF_SHAPES = 0.4
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
@@ -559,7 +566,8 @@ def table_shapes(table: Table, clock: FitClock = NO_LIMIT) -> dict[str, ColumnSh
         # quick fits of few rows hold the lock of the interpreter
         has_time = 0 < clock.left < np.inf
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
-        is_late = clock.late(SHAPES)
+        # what follows says more about edges than fine shapes do
+        is_late = clock.part(_SHARE_OF_SHAPES).late(SHAPES)
 
         def fitted(column: Column) -> ColumnShape:
             return fit_shape(column.observed, column.points, is_quick=is_late())

@@ -123,7 +123,7 @@ def learned_late(monkeypatch: pytest.MonkeyPatch, seconds: float, **options: Any
 
 
 def test_a_late_fit_ends_at_once_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(GomeaBnWarning, match="cut short what follows the search: mixtures of lines, odds"):
+    with pytest.warns(GomeaBnWarning, match="cut short: mixtures of lines, odds"):
         learner = learned_late(monkeypatch, 2000.0)
     network = learner.network_
     left_out = network.metadata["cut_short"]

@@ -18,7 +18,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 
-# share of the seconds left after which a preparation makes no further first cuts, and the search must begin
+# share of the seconds after which a preparation makes no further first cuts, and the search must begin
 _SHARE_OF_PREPARATION = 0.5
 
 
@@ -39,7 +39,10 @@ def search(
     with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from
     whose graph and cuts the search begins.
     """
-    problem = learning_problem(table, options, clock=clock.part(_SHARE_OF_PREPARATION))
+    most, preparation = settings.limits.max_seconds, clock
+    if most is not None and clock.max_seconds is not None and np.isfinite(most):
+        preparation = clock.before(clock.max_seconds - _SHARE_OF_PREPARATION * most)
+    problem = learning_problem(table, options, clock=preparation)
     is_cut_short = not set(clock.cut_short).isdisjoint(BEFORE_SEARCH)
     settings = replace(
         settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -331,14 +332,14 @@ def derivatives(
     weighted = p * weights[:, None]
     of_constants = np.diag(weighted.sum(axis=0)) - weighted.T @ p
     crossed = [(weighted * (b - mean[:, None])).T @ design for b, mean in zip(positions, means, strict=True)]
-    of_slopes = [
-        [
-            design.T @ (design * (weights * (p @ (b * other) - mean * of_other))[:, None])
-            for other, of_other in zip(positions, means, strict=True)
-        ]
-        for b, mean in zip(positions, means, strict=True)
+    of_slopes: dict[tuple[int, int], NDArray[np.float64]] = {}
+    for i, j in combinations_with_replacement(range(len(positions)), 2):
+        covariances = p @ (positions[i] * positions[j]) - means[i] * means[j]
+        of_slopes[i, j] = of_slopes[j, i] = design.T @ (design * (weights * covariances)[:, None])
+    rows = [
+        [of_crossed.T, *(of_slopes[i, j] for j in range(len(positions)))]
+        for i, of_crossed in enumerate(crossed)
     ]
-    rows = [[of_crossed.T, *of_index] for of_crossed, of_index in zip(crossed, of_slopes, strict=True)]
     return gradient, np.block([[of_constants, *crossed], *rows])
 
 
