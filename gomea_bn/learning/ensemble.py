@@ -82,10 +82,9 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         `max_seconds`: time that one network leaves over goes to the next ones. All other limits apply to every network.
         Its `callback` can stop only the search of one network. Its `random_state` is ignored. With
         ``density="averaged"`` the conditionals of every network are learned from all rows, right after its search.
-        Later searches leave them the seconds that they have taken so far, and keep at least half of an equal share of
-        `max_seconds`. The limit ends neither conditionals nor the preparation of columns for a search, so an ensemble
-        takes at least their seconds: about .4 s a network for six columns of 500 rows. Where the limit ends a search,
-        the next network starts from the graph that it has found.
+        Searches leave them the seconds that those of the network before have taken, and keep at least a tenth of an
+        equal share of `max_seconds`. What the limit cuts short is named in the metadata of a network ("cut_short") and
+        in a warning. Where the limit ends a search, the next network starts from the graph that it has found.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}

@@ -140,11 +140,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
         Time limit in seconds of the whole fit; compilation does not count. The search ends early enough for what
-        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. What follows is cut
-        short where the time is still too short, in the order that Notes give. The preparation of columns is not cut
-        short, and the search has at least a hundredth of the limit. In memory it limits the improvement over all rows
-        too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces it limits the
-        search alone, not the readings of all its rows and what else follows.
+        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. The preparation of
+        columns may take half of it, and what follows is cut short where the time is still too short, both in the order
+        that Notes give. The search has at least a hundredth of the limit. In memory it limits the improvement over all
+        rows too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces the readings
+        of all its rows do not count.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -259,9 +259,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     pairs of columns over the shown bins, from drawn rows. ``network_.checks`` has the pairs that are off. Networks with
     ``density="bins"`` are not compared.
 
-    Where `max_seconds` is short, this goes first: mixtures of lines, odds of cells, the judgement of edges by left-out
-    rows, effects fitted to copies of rows, shown cuts better than those of the search, draws of the checks (at least
-    5,000 stay), all sets of cuts but one, rows that choose the parents of the target (1,000 stay) and rows of effects
+    Where `max_seconds` is short for the preparation, shapes of columns are quick ones after two fifths of its time, and
+    after all of it there are no further first cuts, curves in the search and fine bins to begin with, and pairs of many
+    columns are chosen on few rows. Where it is short for what follows the search, this goes first: mixtures of lines,
+    odds of cells, the judgement of edges by left-out rows, effects fitted to copies of rows, shown cuts better than
+    those of the search, how sure cuts are, draws of the checks (at least 5,000 stay), sets of cuts next to the shown
+    ones, rows that choose the parents of the target (1,000 stay) and rows of effects
     (4,000 stay). Tables, effects and parents of the target are always learned. ``network_.metadata["cut_short"]``, the
     summary and a warning name what was cut short. A limit that is not reached changes nothing.
 
@@ -398,7 +401,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 if value is not None:
                     raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
             self._fit_many_rows(X, checkpoint, limits, clock, start)
-            self._check(self.table_, of_sample=True, clock=clock)
+            self._check(self.table_, of_sample=True)
             self._note_cut_short(clock)
             return self
         n_evidence = None

@@ -156,7 +156,7 @@ class ParetoBayesNetLearner(FrontParameters):
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. "preparation_cut_short" is 1 if the time limit
-        shortened the preparation of the table.
+        shortened the preparation of the table, of which a warning and the metadata of networks name what was cut.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
         limit or Ctrl-C ended it. It does not repeat a run in which the time limit ended the search of a table with

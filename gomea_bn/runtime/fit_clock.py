@@ -14,6 +14,7 @@ FIRST_CUTS = "cuts that show dependence"
 PAIRS = "the choice of pairs of columns"
 SHOWN_CUTS = "the choice of shown cuts"
 EDGES = "the judgement of edges by left-out rows"
+SURENESS = "how sure cuts are"
 SETS_OF_CUTS = "several sets of cuts"
 ROWS = "rows of effects"
 MIXTURES = "mixtures of lines"
@@ -24,7 +25,7 @@ DRAWS = "draws of the checks"
 
 BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
 """What the clock cuts short of the preparation of a search."""
-ORDER = (*BEFORE_SEARCH, MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+ORDER = (*BEFORE_SEARCH, MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, SURENESS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
 """What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
 
 # share of the limit by which a fit may be late
