@@ -25,7 +25,19 @@ DRAWS = "draws of the checks"
 
 BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
 """What the clock cuts short of the preparation of a search."""
-ORDER = (*BEFORE_SEARCH, MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, SURENESS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+ORDER = (
+    *BEFORE_SEARCH,
+    MIXTURES,
+    ODDS,
+    EDGES,
+    COPIES,
+    SHOWN_CUTS,
+    SURENESS,
+    DRAWS,
+    SETS_OF_CUTS,
+    PARENTS,
+    ROWS,
+)
 """What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
 
 # share of the limit by which a fit may be late

@@ -570,7 +570,10 @@ def searched_front(
     if single is not None and interrupts:
         single = replace(single, result=replace(single.result, stopped_by="interrupt"))
     seconds = 0.0 if single is None else single.result.exec_time
-    left, callback = limits_after_preparation(limits, perf_counter() - clock.began - seconds), settings.callback
+    left, callback = (
+        limits_after_preparation(limits, perf_counter() - clock.began - seconds),
+        settings.callback,
+    )
     genotype = None
     if single is not None:
         # its cuts enter the libraries of the front
