@@ -59,14 +59,14 @@ class _CellColumns(Columns):
         made: dict[Hashable, Any],
         ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     ) -> None:
-        self._known, self._rows, self._name, self._values = known, rows, name, values
+        self._known, self._rows, self._name, self._numbers = known, rows, name, values
         distinct, self._place = np.unique(values, return_inverse=True)
         self._further, self._made = Columns({name: distinct}), made
         self._bounds = ends and tuple(_CellColumns(known, rows, name, end, made) for end in ends)
         self.errors = np.zeros(np.broadcast_shapes(rows.shape, values.shape))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._values if name == self._name else self._known[name][self._rows]
+        return self._numbers if name == self._name else self._known[name][self._rows]
 
     def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
         """Return the positions of a continuous column on a scale."""
