@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from math import log, pi
+from math import comb, log, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -846,13 +846,27 @@ def _affordable_factors(functions: Sequence[ColumnFunctions], n_rows: int) -> tu
     factors = [0, 0, 0]
     for kind in range(3):
         for n_factors in range(_MOST_FACTORS_OF_LEVELS, 0, -1):
-            wanted = [n_factors if k == kind else 0 for k in range(3)]
-            size = sum(one.n_products for one in _pairs(functions, wanted)[kind])
+            size = _n_products(functions, n_factors)[kind]
             if size <= left:
                 factors[kind] = n_factors
                 left -= size
                 break
     return factors[0], factors[1], factors[2]
+
+
+def _n_products(functions: Sequence[ColumnFunctions], n_factors: int) -> tuple[int, int, int]:
+    """Return how many products the pairs of every kind have in `_pairs`, given the factors of continuous columns."""
+    continuous, levels = (
+        np.array([f.n_factors for f in functions if isinstance(f, kind)], np.int64)
+        for kind in (NumberFunctions, LevelFunctions)
+    )
+    n_used = min(n_factors, _MOST_FACTORS)
+    of_numbers = comb(int((continuous >= n_used).sum()), 2) * n_used**2
+    few = levels[(levels > 0) & (levels <= MOST_PER_PAIR)]
+    of_levels = np.minimum(n_factors, MOST_PER_PAIR // few)
+    of_both = (few[:, None] * np.minimum(of_levels[:, None], continuous)).sum()
+    crossed = np.outer(levels, levels)[np.triu_indices(len(levels), 1)]
+    return of_numbers, int(of_both), int(crossed[crossed <= MOST_PER_PAIR].sum())
 
 
 def _pairs(

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,14 +85,17 @@ _MOST_WIDENED = 3
 
 
 def candidate_pairs(
-    scorer: FamilyScorer, rules: EdgeRules, max_candidates: int | str | None, *, deadline: float = np.inf
+    scorer: FamilyScorer,
+    rules: EdgeRules,
+    max_candidates: int | str | None,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs that the search may join, a symmetric bool matrix of shape (N, N); None for every pair.
 
     A pair is a candidate if one of its variables is among the other's `max_candidates` best partners, by
     `Screening.pairwise` or by `Screening.conditional`. None means no limit, and "auto" no limit up to
     `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`. Pairs with a required edge are always candidates, pairs whose
-    edges are forbidden never. The kind of score has no influence. After the deadline, a time of `perf_counter`,
+    edges are forbidden never. The kind of score has no influence. If `is_late` says so before the rankings,
     `Screening.pairwise` of few rows alone decides.
 
     Based on the sparse candidates of Friedman, Nachman and Pe'er (1999), who rank by marginal mutual information first
@@ -106,10 +108,10 @@ def candidate_pairs(
         return None
     required, possible = _ruled_pairs(rules)
     is_candidate = required.copy()
-    is_late = perf_counter() > deadline
-    screening = Screening(scorer, is_quick=is_late)
+    is_quick = is_late()
+    screening = Screening(scorer, is_quick=is_quick)
     rankings = [screening.pairwise()]
-    if not is_late:
+    if not is_quick:
         rankings.append(screening.conditional(rules.max_indegree))
     for strengths in rankings:
         strengths[~possible] = -np.inf

@@ -25,7 +25,7 @@ from gomea_bn.errors import (
     give_warning,
 )
 from gomea_bn.lazy import offered
-from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
+from gomea_bn.learning.averaging.families import N_COPIES, average_in_time, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
@@ -37,17 +37,22 @@ from gomea_bn.learning.options import (
     limits_of,
     refuse_times,
     rows_of_search,
+    seconds_after_search,
     seed_of,
     table_to_learn,
+    warn_of_cut_short,
 )
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
+from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
-from gomea_bn.network.recorded import FAMILY_SCORES
+from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.updates import network_of_all_rows
 from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
+from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
@@ -58,7 +63,7 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 _SHARE = 0.63
 _MOST_DRAWS = 1000
 # of an equal share of the seconds, what a search gets at least, however long conditionals take
-_LEAST_SHARE = 0.5
+_LEAST_SHARE = 0.1
 # parameters of the learner that change no result, or that the ensemble sets
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
@@ -78,10 +83,9 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         `max_seconds`: time that one network leaves over goes to the next ones. All other limits apply to every network.
         Its `callback` can stop only the search of one network. Its `random_state` is ignored. With
         ``density="averaged"`` the conditionals of every network are learned from all rows, right after its search.
-        Later searches leave them the seconds that they have taken so far, and keep at least half of an equal share of
-        `max_seconds`. The limit ends neither conditionals nor the preparation of columns for a search, so an ensemble
-        takes at least their seconds: about .4 s a network for six columns of 500 rows. Where the limit ends a search,
-        the next network starts from the graph that it has found.
+        Searches leave them the seconds that those of the network before have taken, and keep at least a tenth of an
+        equal share of `max_seconds`. What the limit cuts short is named in the metadata of a network ("cut_short") and
+        in a warning. Where the limit ends a search, the next network starts from the graph that it has found.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
@@ -183,6 +187,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
         refuse_times(options, "an ensemble")
+        clock = FitClock(options["max_seconds"])
         table = table_to_learn(
             X,
             kinds=options["kinds"],
@@ -205,8 +210,11 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         is_sampled = table.n_rows > options["sample_rows"]
         ordered = columns_of_search(table, options["shape"])
         rows = ordered if is_sampled else rows_of_search(ordered, options["shape"])
-        networks, seconds, stopped_by = self._learned(options, table, rows, seed, section)
+        # the compiler is not on the clock
+        clock.wait(compile_kernels(**size_of_table(rows)))
+        networks, seconds, stopped_by = self._learned(options, table, rows, seed, section, clock)
         section.close()
+        warn_of_cut_short(clock.cut_short)
         if table.groups is not None:
             networks = [network.with_metadata(groups=record_of_groups(table)) for network in networks]
         if (of_all := table.all_rows) is not None:
@@ -222,38 +230,49 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         return self
 
     def _learned(
-        self, options: dict[str, Any], given: Table, table: Table, seed: int, section: Section
+        self,
+        options: dict[str, Any],
+        given: Table,
+        table: Table,
+        seed: int,
+        section: Section,
+        clock: FitClock,
     ) -> tuple[list[DiscretizedBayesNet], float, str]:
         """Return the networks, the seconds of their searches, and the name of what ended them.
 
-        `table` has the rows of the given one in the order of the search.
+        `table` has the rows of the given one in the order of the search. The networks that are ahead share what is left
+        of the clock of the whole fit.
         """
         networks: list[DiscretizedBayesNet] = []
         stopped_by = "n_networks"
-        # of searches, of what follows them, and of both beyond the shares of the searches
-        seconds, after_searches, beyond = 0.0, 0.0, 0.0
+        seconds, limit = 0.0, options["max_seconds"]
+        is_averaged = options["density"] == "averaged"
+        # of what follows the search for a network
+        after = 0.0
+        if is_averaged and limit is not None:
+            n_values = given.n_rows * len(given.names)
+            after = seconds_after_search(Limits(limit / self.n_networks), n_values, 0.0)
         start: DiscretizedBayesNet | None = None
         digest = table_digest(given)
         generators = np.random.default_rng(seed).spawn(self.n_networks)
         for member, child in enumerate(np.random.SeedSequence(seed).spawn(self.n_networks)):
             of_member = section.part(f"network {member}")
+            share = clock.share(1 / (self.n_networks - member))
             try:
                 if of_member.saved is not None and "network" in of_member.saved:
                     network = DiscretizedBayesNet.from_json(of_member.saved["network"])
+                    # those of a former run are on the clock
+                    clock.wait(seconds - of_member.saved["seconds"])
                     seconds = of_member.saved["seconds"]
                     is_cut_short = of_member.saved.get("is_cut_short", False)
                     of_member.finish(of_member.saved)
                 else:
-                    share = options["max_seconds"]
-                    if share is not None:
-                        # further networks are expected to go as far beyond as those so far
-                        n_ahead = self.n_networks - member
-                        needed = after_searches + n_ahead * beyond / max(member, 1)
-                        least = _LEAST_SHARE * share / self.n_networks
-                        share = max((share - seconds - needed) / n_ahead, least)
+                    most = None
+                    if limit is not None:
+                        most = max(share.left - after, _LEAST_SHARE * limit / self.n_networks)
                     generator = np.random.default_rng(child)
                     learner = _fitted_member(
-                        options, table, self.resampling, generator, share, start, of_member
+                        options, table, self.resampling, generator, most, start, of_member
                     )
                     if learner.stopped_by_ == "interrupt":
                         stopped_by = "interrupt"
@@ -263,7 +282,6 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                     network = _with_all_rows(learner, table, metadata)
                     seconds += learner.fit_seconds_
                     is_cut_short = learner.stopped_by_ == "max_seconds"
-                    beyond += 0.0 if share is None else max(learner.fit_seconds_ - share, 0.0)
                     if stopped_by != "interrupt":
                         # a callback ends the search of one network alone
                         section.set_frozen(False)
@@ -271,19 +289,23 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                             {"network": network.to_json(), "seconds": seconds, "is_cut_short": is_cut_short}
                         )
                 start = network if is_cut_short else None
-                if options["density"] == "averaged":
+                if is_averaged:
                     began = perf_counter()
                     try:
-                        network = average_families(
-                            network, given, line=options["line"], random_state=generators[member]
+                        network = average_in_time(
+                            network, given, N_COPIES, options["line"], "simple", generators[member], share
                         )
                     except KeyboardInterrupt:
                         if networks:
                             raise
                         stopped_by = "interrupt"
                         give_warning(interrupted_averaging("networks_"))
-                    needed = perf_counter() - began
-                    after_searches, beyond = after_searches + needed, beyond + needed
+                    after = perf_counter() - began
+                if share.cut_short:
+                    before = network.metadata.get(CUT_SHORT, [])
+                    network = network.with_metadata(**{CUT_SHORT: [*before, *share.cut_short]})
+                    for name in share.cut_short:
+                        clock.note(name)
                 networks.append(network)
             except KeyboardInterrupt:
                 if not networks:

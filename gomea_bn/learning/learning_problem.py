@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Event
-from time import perf_counter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,6 +36,7 @@ from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.fit_clock import CURVES, FIRST_BINS, FIRST_CUTS, NO_LIMIT, PAIRS, FitClock
 from gomea_bn.runtime.threads import thread_pool
 from gomea_bn.texts import listed
 
@@ -59,30 +59,30 @@ def learning_problem(
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
     *,
     pairs: NDArray[np.bool_] | None = None,
-    deadline: float = np.inf,
+    clock: FitClock = NO_LIMIT,
 ) -> StructureProblem:
     """Return the problem of learning a network for a table.
 
     `proposed` inner cuts join those of the family in the library of their column; duplicates merge. `pairs`, bool (N,
     N), are those that the search may join, from an earlier problem for the same table; by default `searched_pairs`, and
-    where "auto" screens discrete columns, also the pairs that local searches join. After `deadline`, a time of
-    `perf_counter`, shapes are quick ones, libraries begin with few bins, there are no curves, no further first cuts or
-    ranks of pairs, and pairs are screened quickly.
+    where "auto" screens discrete columns, also the pairs that local searches join. Once the time of the clock is up,
+    shapes are quick ones, libraries begin with few bins, there are no curves, no further first cuts or ranks of pairs,
+    and pairs are screened quickly.
 
     Raises `GomeaBnError` if the scoring method does not fit the columns or the discretizer, fixed cut points do not fit
     their column, or the knowledge contradicts itself or the table.
     """
     method, rule = scoring_of(table, options)
-    variables, rules = scored_variables(table, options, proposed, deadline=deadline)
+    variables, rules = scored_variables(table, options, proposed, clock=clock)
     # cross products need complete rows
     has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
-    has_curves &= perf_counter() <= deadline
+    has_curves = has_curves and not clock.late(CURVES)()
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         is_plain = proposed is None
         find_cuts = partial(
-            _first_cuts, table, options, variables, method, is_plain=is_plain, deadline=deadline
+            _first_cuts, table, options, variables, method, is_plain=is_plain, is_late=clock.late(FIRST_CUTS)
         )
         first, curves = _cuts_and_curves(find_cuts, variables if has_curves else None)
         variables = with_cuts(variables, first)
@@ -94,9 +94,9 @@ def learning_problem(
     start: list[tuple[int, int]] = []
     if pairs is None:
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
-            pairs, start = _pairs_of_discrete(table, scorer, rules, deadline)
+            pairs, start = _pairs_of_discrete(table, scorer, rules, clock)
         else:
-            pairs = searched_pairs(table, scorer, rules, options.max_candidates, deadline)
+            pairs = searched_pairs(table, scorer, rules, options.max_candidates, clock.late(PAIRS))
     return StructureProblem(
         scorer,
         rules,
@@ -131,7 +131,7 @@ def _cuts_and_curves(
 
 
 def _pairs_of_discrete(
-    table: Table, scorer: FamilyScorer, rules: EdgeRules, deadline: float
+    table: Table, scorer: FamilyScorer, rules: EdgeRules, clock: FitClock
 ) -> tuple[NDArray[np.bool_] | None, list[tuple[int, int]]]:
     """Return the pairs of many discrete columns, and the edges of a graph from which their search begins.
 
@@ -142,14 +142,11 @@ def _pairs_of_discrete(
 
     generator = np.random.default_rng(FIXED_SEED)
     if ranks_pairs(table):
-
-        def no_time_left() -> bool:
-            return perf_counter() > deadline
-
-        ranked = _varying_pairs(table, ranked_pairs(scorer, rules, no_time_left))
-        if ranked is None or no_time_left():
+        is_late = clock.late(PAIRS)
+        ranked = _varying_pairs(table, ranked_pairs(scorer, rules, is_late))
+        if ranked is None or is_late():
             return ranked, []
-        widened = widened_pairs(scorer, rules, ranked, generator, no_time_left)
+        widened = widened_pairs(scorer, rules, ranked, generator, is_late)
         return _varying_pairs(table, widened.pairs), widened.edges
     pairs = searched_pairs(table, scorer, rules, "auto")
     joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
@@ -171,16 +168,19 @@ def _first_cuts(
     is_over: Callable[[], bool],
     *,
     is_plain: bool,
-    deadline: float,
+    is_late: Callable[[], bool],
 ) -> dict[int, list[NDArray[np.float64]]]:
     """Return the first cuts of a search; a table keeps them, since they do not depend on what edges the options allow.
 
-    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline or `is_over`
+    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that `is_late` or `is_over`
     ended are not kept.
     """
+    is_short = False
 
     def no_time_left() -> bool:
-        return is_over() or perf_counter() > deadline
+        nonlocal is_short
+        is_short = is_short or is_over() or is_late()
+        return is_short
 
     others, limits = replace(options, knowledge=None, max_indegree=None), options.cut_limits
     if not is_plain or options.cut_points:
@@ -188,15 +188,17 @@ def _first_cuts(
     if table in _first_of_tables and _first_of_tables[table][0] == others:
         return dict(_first_of_tables[table][1])
     made = first_cuts(variables, method, limits, no_time_left)
-    if not no_time_left():
+    if not is_short:
         _first_of_tables[table] = others, made
     return dict(made)
 
 
-def column_shapes(table: Table, options: LearningOptions, deadline: float = np.inf) -> dict[str, ColumnShape]:
+def column_shapes(
+    table: Table, options: LearningOptions, clock: FitClock = NO_LIMIT
+) -> dict[str, ColumnShape]:
     """Return the fitted shapes of the continuous columns of a table; none if bins are uniform.
 
-    A table keeps its shapes, since a search may ask for them repeatedly. The deadline is that of `table_shapes`.
+    A table keeps its shapes, since a search may ask for them repeatedly. The clock is that of `table_shapes`.
     """
     if options.shape == "uniform":
         return {}
@@ -206,7 +208,7 @@ def column_shapes(table: Table, options: LearningOptions, deadline: float = np.i
             may_be_uniform=options.shape == "auto",
             min_uniform_width=options.min_width * (fitted.shape.high - fitted.shape.low),
         )
-        for name, fitted in table_shapes(table, deadline).items()
+        for name, fitted in table_shapes(table, clock).items()
     }
 
 
@@ -263,13 +265,13 @@ def searched_pairs(
     scorer: FamilyScorer,
     rules: EdgeRules,
     max_candidates: int | str | None,
-    deadline: float = np.inf,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs of variables that the search may join, bool (N, N), symmetric; None stands for all pairs.
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates, deadline=deadline))
+    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates, is_late))
 
 
 def _varying_pairs(table: Table, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
@@ -296,7 +298,7 @@ def scored_variables(
     options: LearningOptions,
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
     *,
-    deadline: float = np.inf,
+    clock: FitClock = NO_LIMIT,
 ) -> tuple[list[ScoredVariable], EdgeRules]:
     """Return the columns of a table with their policy libraries, and the edges that the knowledge allows.
 
@@ -305,7 +307,8 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
-    shapes = column_shapes(table, options, deadline)
+    shapes = column_shapes(table, options, clock)
+    is_late = clock.late(FIRST_BINS)
     variables = []
     for column in table.columns:
         shape = shapes.get(column.name)
@@ -329,8 +332,9 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
             is_priced = options.discretizer == OPTIMAL
-            most_first = _MOST_LATE_BINS if perf_counter() > deadline else _MOST_FIRST_BINS
-            most = min(options.max_bins, most_first) if is_priced else options.max_bins
+            most = options.max_bins
+            if is_priced:
+                most = min(most, _MOST_LATE_BINS if is_late() else _MOST_FIRST_BINS)
             policies = policy_library(column.observed, options.family, most, joins_values=shape is not None)
             if is_priced:
                 policies = _within_limits(policies, column.observed, (low, high), options)

@@ -332,7 +332,10 @@ class Improvement:
         if rows.n_rows > most:
             rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
         rows = completed_table(network, rows, generator)
-        clock = self.clock.before(seconds_of_checks(self.sample.n_rows, len(self.sample.names)))
+        # passes over pieces take as long as they take
+        passes = self._seconds - self.after_search if self.in_memory is None else 0.0
+        checks = seconds_of_checks(self.sample.n_rows, len(self.sample.names))
+        clock = self.clock.before(checks - passes)
         return with_lines(network, tables, rows, line=options["line"], clock=clock)
 
     def _has_no_pass_left(self) -> bool:

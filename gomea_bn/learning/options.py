@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import SCORING_METHODS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     from gomea_bn.discretization.base import Discretizer
@@ -364,6 +364,12 @@ def section_of_data(
 def limits_of(learner: LearnerParameters) -> Limits:
     """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
+
+
+def warn_of_cut_short(names: Sequence[str]) -> None:
+    """Warn of what the time limit of a fit has cut short, if anything."""
+    if names:
+        give_warning(GomeaBnWarning(f"The time limit cut short: {listed(names)}.", [Setting("max_seconds")]))
 
 
 def why_unrepeatable(learner: LearnerParameters) -> str:

@@ -343,8 +343,7 @@ class LearnerParameters(Parameters):
     max_seconds: float | None = option(
         60.0,
         Number(0, above=True, none="0"),
-        "Time limit of the whole fit in seconds; 0 for none. Of a folder it limits the search alone, not the passes "
-        "over its files.",
+        "Time limit of the whole fit in seconds; 0 for none. The passes over the files of a folder do not count.",
         panel=COMMON,
     )
     max_evaluations: int | None = option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from time import perf_counter
 from typing import Any, Self
 
 import pandas as pd
@@ -33,12 +32,14 @@ from gomea_bn.learning.options import (
     sampled_table,
     seed_of,
     table_to_learn,
+    warn_of_cut_short,
     with_live_table,
 )
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
+from gomea_bn.runtime.fit_clock import FitClock
 from gomea_bn.runtime.limits import FrontHistoryEntry
 from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted
@@ -157,7 +158,7 @@ class ParetoBayesNetLearner(FrontParameters):
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. "preparation_cut_short" is 1 if the time limit
-        shortened the preparation of the table.
+        shortened the preparation of the table, of which a warning and the metadata of networks name what was cut.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
         limit or Ctrl-C ended it. It does not repeat a run in which the time limit ended the search of a table with
@@ -245,7 +246,7 @@ class ParetoBayesNetLearner(FrontParameters):
         seed = seed_of(self.random_state)
         expert = expert_of(self.expert)
         objectives = objectives_of(self.objectives, expert is not None, self.target)
-        began = perf_counter()
+        clock = FitClock(limits.max_seconds)
         table = table_to_learn(
             X,
             sample_weight,
@@ -261,17 +262,15 @@ class ParetoBayesNetLearner(FrontParameters):
         checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))
         section, seed_of_run = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
-        began += compile_front_kernels(**size_of_table(table))
+        clock.wait(compile_front_kernels(**size_of_table(table)))
         if seed_of_run != seed:
             seed, sample = seed_of_run, sampled_table(self, table, seed_of_run)
         options = options_of_front(self, sample)
         rows = rows_of_search(columns_of_search(sample, options.shape), options.shape)
         digest = in_background(table_digest, table)
         with spare_threads(n_threads), with_live_table(self.verbose, self.callback) as callback:
-            settings = SearchSettings(
-                GOMEA(), limits, seed, n_threads, callback, section, of_sample=sample is not table
-            )
-            searched = searched_front(self, rows, options, settings, objectives, expert, began=began)
+            settings = SearchSettings(GOMEA(), limits, seed, n_threads, callback, section)
+            searched = searched_front(self, rows, options, settings, objectives, expert, clock=clock)
         section.close()
         problem, single, result = searched.problem, searched.single, searched.result
         if not len(result.X):
@@ -286,7 +285,8 @@ class ParetoBayesNetLearner(FrontParameters):
         self.expert_ = searched.expert
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
-        self._keep_search(table, problem.n_edge_genes, result, seed, began)
+        self._keep_search(table, problem.n_edge_genes, result, seed, clock.began)
+        warn_of_cut_short(searched.cut_short)
         if single is not None and searched.position is None:
             warning = GomeaBnWarning(
                 f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "

@@ -11,7 +11,7 @@ import binascii
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 from statistics import NormalDist
 from typing import Any, Protocol, TypeAlias
@@ -315,14 +315,15 @@ def counted_sets(
         triples |= {tuple(sorted((v, *pair))) for pair in combinations(nearest, 2)}
     room = min(_MOST_CELLS, n_rows * len(cards), _MOST_CELLS if most_cells is None else most_cells)
     most = max(_MOST_COUNTED // max(n_rows, 1), _LEAST_SETS * len(cards))
+    first, second = (np.array(varying, np.int64)[of] for of in np.triu_indices(len(varying), 1))
+    by_distance = np.argsort(-nearness[first, second], kind="stable")
+    pairs = ((int(first[k]), int(second[k])) for k in by_distance)
     chosen: list[tuple[int, ...]] = []
-    for members in [
-        *((v,) for v in varying),
-        *sorted(combinations(varying, 2), key=distance),
-        *sorted(sorted(triples), key=distance),
-    ]:
+    for members in chain(((v,) for v in varying), pairs, sorted(sorted(triples), key=distance)):
+        if len(chosen) == most:
+            break
         size = prod(cards[v] for v in members)
-        if size <= room and len(chosen) < most:
+        if size <= room:
             room -= size
             chosen.append(members)
     return chosen

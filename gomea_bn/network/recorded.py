@@ -215,7 +215,7 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
 
 
 CUT_SHORT = "cut_short"
-"""Entry of a network's metadata, which a fit writes: what its time limit cut short after the search."""
+"""Entry of a network's metadata, which a fit writes: what its time limit cut short."""
 
 
 def cut_short_text(network: NetworkLike) -> str:
@@ -223,7 +223,7 @@ def cut_short_text(network: NetworkLike) -> str:
     names = network.metadata.get(CUT_SHORT)
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
-    return f"The time limit of the fit cut short what follows the search: {listed(map(shown_name, names))}."
+    return f"The time limit of the fit cut short: {listed(map(shown_name, names))}."
 
 
 CHECKS = "checks"

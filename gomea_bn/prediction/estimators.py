@@ -39,6 +39,7 @@ from gomea_bn.network.known_rows import UNKNOWN, known_rows
 from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, structured
+from gomea_bn.runtime.fit_clock import FitClock
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -55,6 +56,8 @@ _DEFAULT_TARGET = "target"
 # seconds of a fit where no learner is given: per cell of the features, and the fewest and most
 _SECONDS_OF_CELL = 5e-5
 _SECONDS = (5.0, 60.0)
+# share of the limit that further networks have where the first one leaves less
+_LEAST_SHARE = 0.05
 
 
 # texts of warnings that were shown, without numbers of rows, which differ between folds
@@ -152,7 +155,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             raise GomeaBnError(
                 f"X has a column '{target}', which is the name of the target.", ["rename the column or y"]
             )
-        seed = seed_of(self.random_state)
+        clock, seed = FitClock(), seed_of(self.random_state)
         options = plain_options(self.learner or BayesNetLearner())
         if options["groups"] == target:
             raise wrong_option("groups", f"must be a column of X, got the target '{target}'.")
@@ -177,7 +180,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         if options["line"] == "auto" and seconds is not None and seconds < self._times_of_mixtures * usual:
             options["line"] = "single"
         # compilation takes no part of the time
-        compile_kernels(n_columns=len(table.names))
+        clock = FitClock(seconds, clock.began)
+        clock.wait(compile_kernels(n_columns=len(table.names)))
         if seconds is not None:
             options["max_seconds"] = seconds / self.n_networks
         structure = self.structure
@@ -195,6 +199,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         self.seed_ = seed
         self.densities_: list[DiscretizedBayesNet] = [learner.network_]
         if self.n_networks > 1:
+            if seconds is not None:
+                # what the first network has left
+                options["max_seconds"] = max(clock.left, _LEAST_SHARE * seconds)
             rest = learner_of_options(BayesNetLearner, options)
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_

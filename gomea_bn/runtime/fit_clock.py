@@ -7,8 +7,14 @@ from math import inf
 from time import perf_counter
 from typing import Self
 
+SHAPES = "fine shapes of columns"
+FIRST_BINS = "fine bins to begin with"
+CURVES = "curves in the search"
+FIRST_CUTS = "cuts that show dependence"
+PAIRS = "the choice of pairs of columns"
 SHOWN_CUTS = "the choice of shown cuts"
 EDGES = "the judgement of edges by left-out rows"
+SURENESS = "how sure cuts are"
 SETS_OF_CUTS = "several sets of cuts"
 ROWS = "rows of effects"
 MIXTURES = "mixtures of lines"
@@ -17,7 +23,21 @@ PARENTS = "rows that choose the parents of the target"
 COPIES = "effects over copies of rows"
 DRAWS = "draws of the checks"
 
-ORDER = (MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
+"""What the clock cuts short of the preparation of a search."""
+ORDER = (
+    *BEFORE_SEARCH,
+    MIXTURES,
+    ODDS,
+    EDGES,
+    COPIES,
+    SHOWN_CUTS,
+    SURENESS,
+    DRAWS,
+    SETS_OF_CUTS,
+    PARENTS,
+    ROWS,
+)
 """What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
 
 # share of the limit by which a fit may be late
@@ -67,6 +87,11 @@ class FitClock:
     def part(self, share: float) -> Self:
         """Return the clock of work that may take a share of the seconds that are left."""
         return self._until(self._end if self._end == inf else perf_counter() + share * max(self.left, 0.0))
+
+    def share(self, share: float) -> Self:
+        """Return the clock of a fit among several ones, as `part`, which notes for itself what it cuts short."""
+        now = perf_counter()
+        return type(self)(None if self._end == inf else share * max(self._end - now, 0.0), now)
 
     def late(self, name: str) -> Callable[[], bool]:
         """Return a function that says whether time is up, and then notes that something has been cut short."""

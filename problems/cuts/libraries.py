@@ -104,6 +104,7 @@ def first_cuts(
             jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
             if jumps is not None and len(jumps.cut_points):
                 proposed[v].append(jumps.cut_points)
+    solved: dict[int, tuple[Any, ...]] = {}
     for _ in range(_N_ROUNDS):
         if is_late():
             break
@@ -112,12 +113,20 @@ def first_cuts(
         for v in free:
             if is_late():
                 break
+            # the same problem as in the round before has the same best cuts
+            of_partners = [cuts[p].tobytes() if p in cuts else b"" for p in partners[v]]
+            question = (*partners[v], *of_partners)
+            if solved.get(v) == question:
+                if len(cuts[v]):
+                    proposed[v].append(cuts[v])
+                continue
             around = Neighbourhood(families=tuple(CodedFamily(coded[p]) for p in partners[v]))
             problem = CutProblem(columns[v], around, interval_score, variables[v].shape)
             best = problem.optimal(limits, n_cells=_N_CELLS, incumbent=cuts[v])
             if best is not None and len(best.cut_points):
                 cuts[v] = best.cut_points
                 proposed[v].append(best.cut_points)
+                solved[v] = question
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
             column = SortedColumn(np.asarray(variables[v].values, np.float64))
@@ -193,13 +202,14 @@ def _partners(
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
     scorer = FamilyScorer(discrete, method, score_rule(method, n_rows, centred=True))
     alone = scorer.score([ScoredFamily((v, 0)) for v in range(n)], use_cache=False)
-    partners = {}
+    # every variable has one view, which has its number
+    ends, partners = 2 * np.arange(n), {}
     for v in free:
-        others = [p for p in range(n) if p != v]
-        scores = scorer.score([ScoredFamily((p, 0), ((v, 0),)) for p in others], use_cache=False)
-        gains = scores - alone[others]
+        others = np.delete(np.arange(n), v)
+        views = np.column_stack([np.full(n - 1, v), others]).ravel()
+        gains = scorer.score_encoded(ends, views, use_cache=False) - alone[others]
         order = np.argsort(-gains, kind="stable")[:_N_PARTNERS]
-        partners[v] = [others[k] for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]
+        partners[v] = [int(others[k]) for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]
     return partners
 
 

@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
-from time import perf_counter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +28,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.fit_clock import NO_LIMIT, SHAPES, FitClock
 from gomea_bn.runtime.threads import in_threads
 
 PARAMETER_PRICE = 1.5
@@ -216,9 +216,14 @@ def _gaussian(
     positions: NDArray[np.float64], centres: NDArray[np.float64], bandwidth: float
 ) -> NDArray[np.float64]:
     """Return exp(-(distance / bandwidth)^2 / 2), float64 (n_positions, n_centres)."""
+    # one array, since new memory takes longer than the arithmetic
+    kernels = positions[:, None] - centres
+    kernels /= bandwidth
     # the square of a huge distance is infinite, and its kernel 0
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(-(((positions[:, None] - centres) / bandwidth) ** 2) / 2), np.float64)
+        kernels *= kernels
+    kernels *= -0.5
+    return np.asarray(np.exp(kernels, out=kernels), np.float64)
 
 
 def _stretched(
@@ -549,19 +554,23 @@ def _knots(
     return np.sort(knots)
 
 
+# share of the seconds left of a preparation after which shapes are quick ones
+_SHARE_OF_SHAPES = 0.4
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
-def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShape]:
-    """Return the fitted shape of every continuous column by name, quick ones after a time of `perf_counter`."""
+def table_shapes(table: Table, clock: FitClock = NO_LIMIT) -> dict[str, ColumnShape]:
+    """Return the fitted shape of every continuous column by name, quick ones once the time of the clock is up."""
     if table not in _shapes:
         continuous = [column for column in table.columns if column.is_continuous]
         # quick fits of few rows hold the lock of the interpreter
-        has_time = perf_counter() <= deadline < np.inf
+        has_time = 0 < clock.left < np.inf
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
+        # what follows says more about edges than fine shapes do
+        is_late = clock.part(_SHARE_OF_SHAPES).late(SHAPES)
 
         def fitted(column: Column) -> ColumnShape:
-            return fit_shape(column.observed, column.points, is_quick=perf_counter() > deadline)
+            return fit_shape(column.observed, column.points, is_quick=is_late())
 
         fits = in_threads(fitted, continuous, n_threads=n_threads)
         _shapes[table] = dict(zip((column.name for column in continuous), fits, strict=True))

@@ -28,8 +28,13 @@ from gomea_bn import (
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged, ensemble
+from gomea_bn.learning.options import seconds_after_search
 from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.runtime import fit_clock
+from gomea_bn.runtime.fit_clock import DRAWS
+from gomea_bn.runtime.limits import Limits
 
 QUICK = BayesNetLearner(curves="none", density="bins", max_evaluations=600)
 
@@ -172,17 +177,22 @@ def test_subsamples_tell_true_from_false_pairs():
 
 
 def learn_without_clock(monkeypatch, allowed, spent):
-    """Let learners note the seconds that they may take, and have taken the given ones."""
-    real = BayesNetLearner.fit
+    """Let learners note the seconds that they may take, and have taken the given ones; return the time as a list."""
+    real, now = BayesNetLearner.fit, [0.0]
 
     def fit(self, X, y=None, *, start=None, checkpoint=None):
         allowed.append(self.max_seconds)
         self.set_params(max_seconds=None)
         real(self, X)
         self.fit_seconds_ = next(spent)
+        now[0] += self.fit_seconds_
         return self
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
+    for module in (fit_clock, ensemble):
+        monkeypatch.setattr(module, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ensemble, "compile_kernels", lambda **_: 0.0)
+    return now
 
 
 def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
@@ -190,26 +200,31 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     learn_without_clock(monkeypatch, allowed, spent)
     learner = clone(QUICK).set_params(max_seconds=10.0)
     learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
-    # half of 10 / 4 is left to the last one
-    assert allowed == [2.5, 3.0, 3.0, 1.25]
+    # a tenth of 10 / 4 is left to the last one
+    assert allowed == [2.5, 3.0, 3.0, 0.25]
     assert learned.fit_seconds_ == 11.5
     assert learner.max_seconds == 10.0
 
 
 def test_searches_leave_seconds_to_the_conditionals_of_all_networks(frame, monkeypatch):
-    allowed, spent, clock = [], iter([2.0, 1.0, 5.0, 0.5]), [0.0]
+    allowed, spent, left = [], iter([2.0, 1.0, 5.0, 0.5]), []
 
-    def averaged(network, data, **options):
-        clock[0] += 1.0
+    def averaged(network, *arguments):
+        left.append(arguments[-1].left)
+        arguments[-1].note(DRAWS)
+        now[0] += 1.0
         return network
 
-    learn_without_clock(monkeypatch, allowed, spent)
-    monkeypatch.setattr(ensemble, "average_families", averaged)
-    monkeypatch.setattr(ensemble, "perf_counter", lambda: clock[0])
+    now = learn_without_clock(monkeypatch, allowed, spent)
+    monkeypatch.setattr(ensemble, "average_in_time", averaged)
     learner = clone(QUICK).set_params(density="averaged", max_seconds=12.0)
-    learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
-    # 12 / 4; then 4 seconds are for conditionals and 2 are spent: 6 / 3, and so on, but at least half of 12 / 4
-    assert allowed == [3.0, 2.0, 2.5, 1.5]
+    with pytest.warns(GomeaBnWarning, match=f"cut short: {DRAWS}"):
+        learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
+    # 12 / 4, of which what follows is expected to take some; 9 / 3 and a second less for conditionals; 7 / 2; 1
+    assert allowed[0] == pytest.approx(3.0 - seconds_after_search(Limits(3.0), frame.size, 0.0))
+    assert allowed[1:] == [2.0, 2.5, pytest.approx(0.3)]
+    assert left == [1.0, 2.0, -1.5, 0.5]
+    assert all(network.metadata["cut_short"] == [DRAWS] for network in learned.networks_)
     assert (learned.fit_seconds_, learned.stopped_by_) == (8.5, "n_networks")
 
 
@@ -238,14 +253,14 @@ def test_a_search_that_the_limit_ends_leaves_its_graph_to_the_next_one(frame, mo
 def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(
     frame, fitted, monkeypatch, first, n_networks
 ):
-    count, real = itertools.count(), ensemble.average_families
+    count, real = itertools.count(), ensemble.average_in_time
 
     def interrupted(*arguments, **options):
         if next(count) == first:
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(ensemble, "average_families", interrupted)
+    monkeypatch.setattr(ensemble, "average_in_time", interrupted)
     model = BayesNetEnsemble(clone(QUICK).set_params(density="averaged"), n_networks=4, random_state=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -255,7 +270,7 @@ def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(
     assert has_tables_alone == (first == 0)
     assert [network.conditionals is None for network in model.networks_] == [first == 0] * n_networks
     assert len(model.edge_frequency())
-    monkeypatch.setattr(ensemble, "average_families", real)
+    monkeypatch.setattr(ensemble, "average_in_time", real)
     whole = fitted if first == 0 else clone(model).set_params(n_networks=n_networks).fit(frame)
     assert model.networks_ == whole.networks_[:n_networks]
 

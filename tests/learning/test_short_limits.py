@@ -8,6 +8,7 @@ from option_examples import table_options
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 
 
 @pytest.fixture
@@ -18,20 +19,21 @@ def table() -> Table:
     return read_table({"x": x, "y": y, "z": np.exp(y), "k": np.where(x > 0, "a", "b")})
 
 
-def bins_of(table: Table, deadline: float, **options: object) -> list[int]:
+def bins_of(table: Table, clock: FitClock, **options: object) -> list[int]:
     """The numbers of bins of the first policies of all continuous columns."""
-    problem = learning_problem(table, table_options(curves="none", **options), deadline=deadline)
+    problem = learning_problem(table, table_options(curves="none", **options), clock=clock)
     return [policy.n_bins for variable in problem.scorer.variables for policy in variable.policies]
 
 
-def test_libraries_of_priced_cuts_begin_with_few_bins_after_the_deadline(table):
-    assert bins_of(table, 0.0) == 3 * [2, 3, 4, 5]
-    assert bins_of(table, 0.0, max_bins=3) == 3 * [2, 3]
-    assert max(bins_of(table, np.inf)) == 15
+def test_libraries_of_priced_cuts_begin_with_few_bins_when_time_is_up(table):
+    assert bins_of(table, FitClock(0.0)) == 3 * [2, 3, 4, 5]
+    assert bins_of(table, FitClock(0.0), max_bins=3) == 3 * [2, 3]
+    assert max(bins_of(table, NO_LIMIT)) == 15
 
 
 def test_libraries_of_bins_that_the_search_chooses_stay_whole(table):
-    late, whole = (bins_of(table, deadline, discretizer="equal-frequency") for deadline in (0.0, np.inf))
+    clocks = FitClock(0.0), NO_LIMIT
+    late, whole = (bins_of(table, clock, discretizer="equal-frequency") for clock in clocks)
     assert late == whole
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, GomeaBnWarning
+from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning.options import seconds_after_search, why_unrepeatable
 from gomea_bn.learning.search import search as of_search
 from gomea_bn.runtime import fit_clock
-from gomea_bn.runtime.fit_clock import DRAWS, EDGES, MIXTURES, ODDS, ORDER, FitClock
+from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, FIRST_CUTS, MIXTURES, ODDS, ORDER, FitClock
 from gomea_bn.runtime.limits import Limits
 
 
@@ -46,6 +47,19 @@ def test_a_clock_knows_what_is_left(time: FakeTime) -> None:
     time.now += 20.0
     assert clock.left == pytest.approx(-12.0)
     assert clock.part(0.5).left == 0.0
+
+
+def test_the_share_of_one_of_several_fits_notes_for_itself(time: FakeTime) -> None:
+    clock = FitClock(12.0)
+    time.now += 2.0
+    share = clock.share(0.5)
+    assert (share.max_seconds, share.left) == (5.0, 5.0)
+    time.now += 6.0
+    assert share.late(ODDS)()
+    assert (share.cut_short, clock.cut_short) == ([ODDS], [])
+    # what one has taken too much, the others lack
+    assert clock.share(0.5).max_seconds == 2.0
+    assert FitClock().share(0.5).left == inf
 
 
 def test_what_is_late_is_noted_in_the_order_in_which_it_goes(time: FakeTime) -> None:
@@ -123,7 +137,7 @@ def learned_late(monkeypatch: pytest.MonkeyPatch, seconds: float, **options: Any
 
 
 def test_a_late_fit_ends_at_once_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(GomeaBnWarning, match="cut short what follows the search: mixtures of lines, odds"):
+    with pytest.warns(GomeaBnWarning, match="cut short: mixtures of lines, odds"):
         learner = learned_late(monkeypatch, 2000.0)
     network = learner.network_
     left_out = network.metadata["cut_short"]
@@ -137,6 +151,26 @@ def test_a_late_fit_ends_at_once_and_says_what_it_left_out(monkeypatch: pytest.M
     assert {name for _, name in network.edges} <= set(network.names)
     assert network.checks is not None
     assert not any("mixture" in stack.words for stack in network.conditionals.stacks.values())
+
+
+def test_a_late_preparation_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake, coded = FakeTime(), of_problems.scored_variables
+
+    def slow(*arguments: Any, **further: Any) -> Any:
+        result = coded(*arguments, **further)
+        fake.now += 600.0
+        return result
+
+    monkeypatch.setattr(fit_clock, "perf_counter", fake)
+    monkeypatch.setattr(of_search, "perf_counter", fake)
+    monkeypatch.setattr(of_problems, "scored_variables", slow)
+    with pytest.warns(GomeaBnWarning, match="cut short: cuts that show dependence, curves in the search"):
+        learner = BayesNetLearner(**OPTIONS, max_seconds=1000.0).fit(rows())
+    # shapes and bins came before
+    assert learner.network_.metadata["cut_short"] == [FIRST_CUTS, CURVES]
+    assert learner.statistics_["preparation_cut_short"] == 1
+    assert "conclusion_cut_short" not in learner.statistics_
+    assert "curves in the search" in learner.network_.summary()
 
 
 def test_a_fit_in_time_is_that_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ from gomea_bn.problems.cuts.interval_dp import (
 )
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-from gomea_bn.runtime.fit_clock import MIXTURES, NO_LIMIT, ODDS, ROWS, SETS_OF_CUTS, FitClock
+from gomea_bn.runtime.fit_clock import MIXTURES, NO_LIMIT, ODDS, ROWS, SETS_OF_CUTS, SURENESS, FitClock
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -197,7 +197,8 @@ def average_in_time(
 ) -> DiscretizedBayesNet:
     """Return the network of `average_families`, apart from what the clock cuts short.
 
-    Mixtures go first, then odds, then sets of cuts but one, and last some of the rows that effects are learned from.
+    Mixtures go first, then odds, then how sure cuts are, then all sets of cuts but the shown ones, and last some of the
+    rows that effects are learned from.
     """
     generator = np.random.default_rng(seed_of(random_state))
     table = evidence_for(network, data, allow_missing=True)
@@ -262,18 +263,21 @@ def _averaged(
         counted = counted_tables(network, table)
         return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
-    # the more rows, the surer the cuts
-    n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
     if clock.before(_SHARE_BEFORE_SETS * seconds * n_some).late(SETS_OF_CUTS)():
-        n_sets = 1
-    members = averaging.tables(averaging.drawn_cuts(n_sets, generator))
-    probabilities, intervals = averaging.sureness_of_cuts()
+        sets = [averaging.session.network_cuts]
+    else:
+        # the more rows, the surer the cuts
+        n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
+        sets = averaging.drawn_cuts(n_sets, generator)
+    members = averaging.tables(sets)
+    of_cuts = {}
+    if not clock.before(seconds * n_some).late(SURENESS)():
+        probabilities, intervals = averaging.sureness_of_cuts()
+        of_cuts = {"cut_probabilities": probabilities, "cut_intervals": intervals}
     if some is not None:
         averaging = Averaging(network, table.take(some))
         members = {name: replace(member, left_out=member.left_out[some]) for name, member in members.items()}
-    return averaging.network_of(
-        members, line, prefer, clock, cut_probabilities=probabilities, cut_intervals=intervals
-    )
+    return averaging.network_of(members, line, prefer, clock, **of_cuts)
 
 
 def with_target(

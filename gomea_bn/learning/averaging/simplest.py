@@ -46,8 +46,11 @@ def simplest_network(
     weakest = [entries[-1][1] for entries in map(partial(parents_by_gain, network), network.names) if entries]
     if min(weakest, default=np.inf) > _MOST_LOSS:
         return network
+    is_late = clock.part(_SHARE_OF_TIME).late(EDGES)
+    if is_late():
+        return network
     path = _Path(network, table, line, random_state)
-    path.descend(clock.part(_SHARE_OF_TIME).late(EDGES))
+    path.descend(is_late)
     if not path.removed:
         return network
     losses = [loss for _, loss in path.removed]

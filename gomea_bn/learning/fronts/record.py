@@ -28,6 +28,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.parts import check_metadata, check_pseudo_count
+from gomea_bn.network.recorded import CUT_SHORT
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -66,6 +67,8 @@ class FrontNetworks(PooledNetworks):
             "data_sha256": digest,
             "shape": learner.shape,
         }
+        if searched.cut_short:
+            origin[CUT_SHORT] = list(searched.cut_short)
         if learner.table_.groups is not None:
             origin["groups"] = record_of_groups(learner.table_)
         elif (given := learner.table_.all_rows) is not None:

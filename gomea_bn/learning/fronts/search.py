@@ -51,7 +51,7 @@ from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, judg
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
 from gomea_bn.texts import listed
@@ -231,10 +231,10 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
 
 
 def single_network(
-    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float
+    table: Table, options: LearningOptions, settings: SearchSettings, *, clock: FitClock, share: float
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table; see `search`."""
-    found = search(table, options, settings, clock=FitClock(None, began), share=share)
+    found = search(table, options, settings, clock=clock, share=share)
     problem, learned = found.problem, found.network
     rows, position = table, {name: v for v, name in enumerate(table.names)}
     network = learned.over(table, pseudo_count="auto", metadata=learned.record)
@@ -443,7 +443,7 @@ def _search_space(
 
     Libraries of cuts begin with few bins if time is short.
     """
-    variables, rules = scored_variables(table, options, deadline=-inf if is_short else inf)
+    variables, rules = scored_variables(table, options, clock=FitClock(0.0) if is_short else NO_LIMIT)
     names = [
         objective if isinstance(objective, str) else objective.name
         for objective in objectives_of(learner.objectives, learner.expert is not None, learner.target)
@@ -489,7 +489,7 @@ class SearchedFront:
     """Result of both searches: the front and the counts of both, and the expert's network, completed over the rows.
 
     `position_in_result` is that of the single network in the result. Without a search for a single network `single` is
-    None. `logits` are networks whose target follows a logit.
+    None. `logits` are networks whose target follows a logit, and `cut_short` names what the clock has cut short.
     """
 
     problem: FrontProblem
@@ -498,6 +498,7 @@ class SearchedFront:
     position_in_result: int | None
     result: Result
     logits: Sequence[LogitNetwork] = ()
+    cut_short: Sequence[str] = ()
 
     @cached_property
     def members(self) -> list[int | LogitNetwork]:
@@ -546,19 +547,19 @@ def searched_front(
     objectives: Sequence[str | OwnObjective],
     expert: ExpertNetwork | None,
     *,
-    began: float,
+    clock: FitClock,
 ) -> SearchedFront:
     """Search for a single network, if the options leave something for it, and then for the front of the objectives.
 
-    Limits are those of both searches together. The preparation of the table began at the time `began` of
-    `perf_counter`; the search for a single network pays for its share of these seconds.
+    Limits are those of both searches together. The clock is that of the fit, and began with the preparation of the
+    table; the search for a single network pays for its share of these seconds.
     """
     limits, single = settings.limits, None
     share, evaluations = share_of_single(learner, table), learner.single_evaluations
     if (of_single := limits_of_single(limits, share, evaluations)) is not None:
         alone = settings.part("single network").within(of_single)
         paid = share if evaluations is None else 1.0
-        single = single_network(table, options, alone, began=began, share=paid)
+        single = single_network(table, options, alone, clock=clock, share=paid)
     rows = table if single is None else single.rows
     interrupts: list[bool] = []
     # Ctrl-C must not lose the single network
@@ -569,7 +570,10 @@ def searched_front(
     if single is not None and interrupts:
         single = replace(single, result=replace(single.result, stopped_by="interrupt"))
     seconds = 0.0 if single is None else single.result.exec_time
-    left, callback = limits_after_preparation(limits, perf_counter() - began - seconds), settings.callback
+    left, callback = (
+        limits_after_preparation(limits, perf_counter() - clock.began - seconds),
+        settings.callback,
+    )
     genotype = None
     if single is not None:
         # its cuts enter the libraries of the front
@@ -589,7 +593,7 @@ def searched_front(
     position = None
     if single is not None and genotype is not None:
         result, position = with_single(problem, result, single, genotype)
-    return SearchedFront(problem, completed, single, position, result, logits)
+    return SearchedFront(problem, completed, single, position, result, logits, clock.cut_short)
 
 
 def _logit_networks(learner: FrontParameters, problem: FrontProblem, rows: Table) -> list[LogitNetwork]:

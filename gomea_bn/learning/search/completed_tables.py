@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.averaging.families import average_families
+from gomea_bn.learning.averaging.families import N_COPIES, average_in_time
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.reported_scores import continued
@@ -160,8 +160,8 @@ def _completed_rows(
 _N_TABLES = 3
 _N_BEFORE_CURVES = 1
 _N_WITH_CURVES = 4
-# seconds that learning the conditionals of incomplete rows takes for a value
-_SECONDS_OF_CONDITIONALS = 4e-5
+# seconds that learning the conditionals of incomplete rows takes for a value, and share of those that are left
+_SECONDS_OF_CONDITIONALS, _SHARE_OF_CONDITIONALS = 4e-5, 0.2
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
@@ -192,11 +192,11 @@ def with_completions(
     result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
     found = None
     budget = Budget(settings.limits).after(result)
-    # the network of the tables and one of curves have conditionals, which are learned whatever the clock says
+    # the network of the tables and one of curves have conditionals
     needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
     is_short = budget.limits.max_seconds is not None and budget.limits.max_seconds - budget.seconds < needed
     if has_curves and not budget.is_spent and not is_short:
-        found, result = _with_curves(problem, table, options, result, settings)
+        found, result = _with_curves(problem, table, options, result, settings, clock)
     if found is None:
         return Found(problem, *with_shown_cuts(problem, result, clock))
     return replace(found, result=result)
@@ -264,6 +264,7 @@ def _with_curves(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
+    clock: FitClock,
 ) -> tuple[Found | None, Result]:
     """Return the best network with curves of complete rows or completed tables, and the result of all searches.
 
@@ -273,11 +274,16 @@ def _with_curves(
     there are enough of them: unlike draws from tables, these rows show all dependences. The other searches begin
     without a network on a table that the conditionals of the best network complete. Networks with conditionals compete
     by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
-    mixture.
+    mixture. Learning those of one network may take a share of what the clock has left.
     """
+
+    def with_conditionals(network: DiscretizedBayesNet, rows: Table) -> DiscretizedBayesNet:
+        of_network = clock.part(_SHARE_OF_CONDITIONALS)
+        return average_in_time(network, rows, N_COPIES, "auto", "simple", settings.seed, of_network)
+
     began = perf_counter()
     frame, shapes = table.to_frame(), table_shapes(table)
-    network = average_families(network_of(problem, table, result.X), table, random_state=settings.seed)
+    network = with_conditionals(network_of(problem, table, result.X), table)
     criterion = _criterion_of_conditionals(network, frame)
     best: Found | None = None
     n_left = _N_WITH_CURVES
@@ -296,11 +302,11 @@ def _with_curves(
         of_search = searched(of_table, _next(settings, f"curves {n_left}", limits, further, result))
         began = perf_counter()
         result = total_of([result, of_search])
-        learned, _ = with_shown_cuts(of_table, of_search)
+        learned, _ = with_shown_cuts(of_table, of_search, clock)
         of_tables = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes}).over(
             completed, pseudo_count="auto", metadata=learned.record
         )
-        of_search_network = average_families(of_tables, rows, random_state=settings.seed)
+        of_search_network = with_conditionals(of_tables, rows)
         of_network = _criterion_of_conditionals(of_search_network, frame)
         if of_network < criterion:
             network, criterion = of_search_network, of_network

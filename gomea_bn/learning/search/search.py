@@ -8,14 +8,14 @@ from time import perf_counter
 import numpy as np
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
@@ -39,12 +39,11 @@ def search(
     with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from
     whose graph and cuts the search begins.
     """
-    deadline = np.inf
-    most = settings.limits.max_seconds
-    if most is not None and (settings.of_sample or ranks_pairs(table)):
-        deadline = clock.began + _SHARE_OF_PREPARATION * most
-    problem = learning_problem(table, options, deadline=deadline)
-    is_cut_short = perf_counter() > deadline
+    most, preparation = settings.limits.max_seconds, clock
+    if most is not None and clock.max_seconds is not None and np.isfinite(most):
+        preparation = clock.before(clock.max_seconds - _SHARE_OF_PREPARATION * most)
+    problem = learning_problem(table, options, clock=preparation)
+    is_cut_short = not set(clock.cut_short).isdisjoint(BEFORE_SEARCH)
     settings = replace(
         settings,
         limits=limits_after_preparation(settings.limits, share * (perf_counter() - clock.began), after),

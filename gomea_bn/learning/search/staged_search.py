@@ -44,7 +44,7 @@ class SearchSettings:
     """Settings of a search, and of the searches that it consists of: limits of all of them together.
 
     The seed is that of the first part; those of the others follow from it. The callback gets the counts of the whole
-    search. The clock may cut the preparation of a sample of a table short.
+    search.
     """
 
     algorithm: GOMEA
@@ -53,7 +53,6 @@ class SearchSettings:
     n_threads: int
     callback: Callback | None = None
     section: Section = NO_CHECKPOINT
-    of_sample: bool = False
 
     def within(self, limits: Limits) -> Self:
         """Return the same settings with other limits."""

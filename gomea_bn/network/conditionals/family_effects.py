@@ -62,17 +62,18 @@ def log_density_around(
     scale: LineScale,
     ends: PointEnds | None = None,
     spread: NDArray[np.float64] | None = None,
+    log_range: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
 
     `z` are places on the scale of the column. A centre (`means`) beyond the range is moved to its end, so that the
     range never loses its probability to rounding. A value that is a point mass has the log of the probability between
     the ends of its positions. `spread` is the width of an interval around each centre over which the density is
-    averaged.
+    averaged. `log_range` is what `log_range_around` returns, if it is known.
     """
     means = np.clip(means, scale.low, scale.high)
-    below = below_student(freedom, (scale.low - means) / scales)
-    mass = below_student(freedom, (scale.high - means) / scales) - below
+    if log_range is None:
+        log_range = log_range_around(means, scales, freedom, scale)
     distances = (z - means) / scales
     logs = log_student(distances, freedom)
     widths: Any = None
@@ -99,7 +100,19 @@ def log_density_around(
             )
             of_points = np.where(widths > 0, averaged, of_points)
         logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
-    return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
+    return np.asarray(logs - log_range, np.float64)
+
+
+def log_range_around(
+    means: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    freedom: NDArray[np.float64] | float,
+    scale: LineScale,
+) -> NDArray[np.float64]:
+    """Return the log probability of the range of a column, by centres inside it, float64 (n,)."""
+    below = below_student(freedom, (scale.low - means) / scales)
+    mass = below_student(freedom, (scale.high - means) / scales) - below
+    return np.asarray(np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -515,19 +528,26 @@ class _AroundSum(ScaledDensity):
         widths = (line.width_terms, line.width_coefficients, facts.scales, facts.n_levels)
         self._widths = SumOfTerms(*widths) if line.width_terms.n_terms else None
         self.scale = line.own_scale(self.scale)
+        self._members = (*line.parents, *line.groups)
+        of_widths = (f.of for f in (*line.width_terms.functions, *line.width_terms.factors))
+        # the parents that scales and degrees of freedom depend on
+        groups = line.groups if len(line.scales) > 1 else ()
+        self._of_noise = {*groups, *(name for names in of_widths for name in names)}
 
     def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
+        moves = values.vary(self._members)
+        log_range = None if moves else values.made_of(self._members, (self, "range"), self._log_range)
         if (bounds := values.bounds()) is None:
             moved = self._spread_at(values)
             if (own := self.own_ends(values)) is not None:
                 # an interval of numbers around a centre is one of centres around a number
                 z, width = (own[0] + own[1]) / 2, own[1] - own[0]
                 moved = width if moved is None else moved + width
-            logs = log_density_around(z, means, scales, freedom, self.scale, ends, moved)
+            logs = log_density_around(z, means, scales, freedom, self.scale, ends, moved, log_range)
             return logs, None
-        at_ends = [self._at(end)[0] for end in bounds]
+        at_ends = [self._means(end) for end in bounds] if moves else [means, means]
         least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
         low, high = (end.positions(self.name, self.scale) for end in bounds)
         # an interval of centres around a number is one of numbers around a centre
@@ -537,7 +557,7 @@ class _AroundSum(ScaledDensity):
         bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
         is_wide = widths > LEAST_SPREAD
         z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
-        logs = log_density_around(z, means, scales, freedom, self.scale, ends, spread)
+        logs = log_density_around(z, means, scales, freedom, self.scale, ends, spread, log_range)
         return logs, bend * widths**2 / 24
 
     def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
@@ -568,13 +588,23 @@ class _AroundSum(ScaledDensity):
 
     def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
-        line, scale = self._line, self.scale
+        return self._means(values), *values.made_of(self._of_noise, (self, "noise"), self._noise)
+
+    def _means(self, values: Columns) -> NDArray[np.float64]:
+        """Return centres inside the range."""
+        return np.asarray(np.clip(self._sum.of(values), self.scale.low, self.scale.high))
+
+    def _noise(self, values: Columns) -> tuple[Any, Any]:
+        """Return scales and degrees of freedom of the noise."""
+        line = self._line
         group = self._groups(values) if len(line.scales) > 1 else 0
-        means = np.clip(self._sum.of(values), scale.low, scale.high)
         scales: Any = line.scales[group]
         if self._widths is not None:
             scales = np.maximum(scales * relative_widths(self._widths.of(values)), line.least_scale)
-        return np.asarray(means), scales, line.freedom[group]
+        return scales, line.freedom[group]
+
+    def _log_range(self, values: Columns) -> NDArray[np.float64]:
+        return log_range_around(*self._at(values), self.scale)
 
     def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
         """Return how far the centre moves inside the cells of parents; None if no parent has cells.

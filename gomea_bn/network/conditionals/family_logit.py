@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -331,14 +332,14 @@ def derivatives(
     weighted = p * weights[:, None]
     of_constants = np.diag(weighted.sum(axis=0)) - weighted.T @ p
     crossed = [(weighted * (b - mean[:, None])).T @ design for b, mean in zip(positions, means, strict=True)]
-    of_slopes = [
-        [
-            design.T @ (design * (weights * (p @ (b * other) - mean * of_other))[:, None])
-            for other, of_other in zip(positions, means, strict=True)
-        ]
-        for b, mean in zip(positions, means, strict=True)
+    of_slopes: dict[tuple[int, int], NDArray[np.float64]] = {}
+    for i, j in combinations_with_replacement(range(len(positions)), 2):
+        covariances = p @ (positions[i] * positions[j]) - means[i] * means[j]
+        of_slopes[i, j] = of_slopes[j, i] = design.T @ (design * (weights * covariances)[:, None])
+    rows = [
+        [of_crossed.T, *(of_slopes[i, j] for j in range(len(positions)))]
+        for i, of_crossed in enumerate(crossed)
     ]
-    rows = [[of_crossed.T, *of_index] for of_crossed, of_index in zip(crossed, of_slopes, strict=True)]
     return gradient, np.block([[of_constants, *crossed], *rows])
 
 
@@ -399,7 +400,7 @@ class _OfLevels(LineDensity):
         indices = [of_index.of(values) for of_index in self._sums]
         moved = [list(of_index.moved(values)) for of_index in self._sums]
         if not moved[0]:
-            return np.exp(log_levels(indices, line.constants, line.positions))
+            return _of_levels(indices, line.constants, line.positions)
         # parents move independently, and a parent moves all indices together
         widths = [
             np.sqrt(sum(np.square(of_parent) for of_parent in steps))

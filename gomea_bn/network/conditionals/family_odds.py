@@ -251,18 +251,24 @@ class _WithOdds(Density):
         self._fitted = fitted
         self._family = Family(name, fitted.stack, facts)
         self._support = facts.support.get(name)
+        self._members = (*fitted.parents, *fitted.groups)
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
-        log_odds = self._log_odds(values)
-        masses = self._family.masses(self._fitted.cuts, values)
-        norms = scipy.special.logsumexp(np.log(np.maximum(masses, _LEAST_MASS)) + log_odds, axis=-1)
+        log_odds, norms = values.made_of(self._members, (self, "odds"), self._odds_and_norms)
         codes = np.asarray(values.codes(self.name, self._fitted.cuts)).astype(np.int64)
         shape = np.broadcast_shapes(codes.shape, log_odds.shape[:-1])
         of_cells = np.broadcast_to(log_odds, (*shape, log_odds.shape[-1]))
         of_own = np.take_along_axis(of_cells, np.broadcast_to(codes, shape)[..., None], axis=-1)[..., 0]
         return self._family.log_density(values) + of_own - norms, None
+
+    def _odds_and_norms(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log odds of all cells, float64 (..., n_cells), and the log of what they add up to, (...)."""
+        log_odds = self._log_odds(values)
+        masses = self._family.masses(self._fitted.cuts, values)
+        norms = scipy.special.logsumexp(np.log(np.maximum(masses, _LEAST_MASS)) + log_odds, axis=-1)
+        return log_odds, np.asarray(norms)
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         own, log_odds = self._fitted.cuts, self._log_odds(values)

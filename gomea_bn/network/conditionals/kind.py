@@ -454,10 +454,8 @@ class ScaledDensity(LineDensity):
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
         """Return the log density as `Density` does; values beyond the range of the column count as its ends."""
-        own, scale = np.asarray(values[self.name], np.float64), self.scale
-        inside = np.clip(own, *self._support)
-        logs, error = self.log_on_scale(values, scale.ends_of_points(inside))
-        slopes = scale.log_slope(inside, values.positions(self.name, scale))
+        inside, slopes, *of_points = values.made_of((self.name,), (self, "own"), self._own_parts)
+        logs, error = self.log_on_scale(values, PointEnds(*of_points) if of_points else None)
         if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
             # the mean slope inside the cell
             width, of_cell = (high - low for low, high in (cells, on_scale))
@@ -465,7 +463,14 @@ class ScaledDensity(LineDensity):
             ratios = np.divide(of_cell, width, out=np.ones(np.shape(width)), where=is_wide)
             slopes = np.where(is_wide, np.log(ratios), slopes)
         logs = logs + slopes
-        return np.where((inside >= scale.least) & (inside <= scale.greatest), logs, -np.inf), error
+        is_inside = (inside >= self.scale.least) & (inside <= self.scale.greatest)
+        return np.where(is_inside, logs, -np.inf), error
+
+    def _own_parts(self, values: Columns) -> tuple[NDArray[Any], ...]:
+        """Return values inside the range, log slopes of the scale at these, and the ends of any point masses."""
+        inside = np.clip(np.asarray(values[self.name], np.float64), *self._support)
+        slopes = self.scale.log_slope(inside, values.positions(self.name, self.scale))
+        return inside, slopes, *(self.scale.ends_of_points(inside) or ())
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of the cells between some cuts, float64 (..., n_cells)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import log, pi
 from typing import Any, NamedTuple
 
@@ -231,6 +231,17 @@ class Columns:
     def ends(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return the ends of the cells that values of a column stand for; None for exact values."""
         return self._ends.get(name)
+
+    def made_of(self, names: Iterable[str], key: Hashable, make: Callable[[Columns], Any]) -> Any:
+        """Return what a function makes of some columns, an array or several; once for rows that have it in common.
+
+        The `key` is that of the function.
+        """
+        return make(self)
+
+    def vary(self, names: Iterable[str]) -> bool:
+        """Return whether any of some columns may have several values in a row."""
+        return True
 
     def bounds(self) -> tuple[Columns, ...] | None:
         """Return the columns at both ends of the cells of a single column; None for values and for several columns."""

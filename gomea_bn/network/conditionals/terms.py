@@ -283,9 +283,14 @@ class SumOfTerms:
             (terms.factors[i], terms.factors[j].combined(part.reshape(-1, terms.factors[j].size).T))
             for (i, j), part in zip(terms.products, parts[n:], strict=True)
         ]
+        factors = (factor for pair in self._products for factor in pair)
+        self._names = {name for functions in (*self._curves, *factors) for name in functions.of}
 
     def of(self, values: Columns) -> Any:
         """Return the sums, of the shape that the values of the parents broadcast to."""
+        return values.made_of(self._names, self, self._sum)
+
+    def _sum(self, values: Columns) -> Any:
         total: Any = self._intercept
         for curve in self._curves:
             total = total + self._at(curve, values)[..., 0]
@@ -328,7 +333,12 @@ class SumOfTerms:
 
     def _at(self, functions: Functions, values: Columns, end: int | None = None) -> NDArray[np.float64]:
         if end is None or functions.of_levels or (ends := values.ends(functions.of[0])) is None:
-            return functions.at(functions.places(values, self._scales, self._n_levels))
+
+            def at(columns: Columns) -> NDArray[np.float64]:
+                return functions.at(functions.places(columns, self._scales, self._n_levels))
+
+            made: NDArray[np.float64] = values.made_of(functions.of, functions, at)
+            return made
         scale = self._scales[functions.in_units][functions.of[0]]
         return functions.at(scale.of_values(ends[end]))
 

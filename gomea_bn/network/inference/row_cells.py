@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,7 +45,9 @@ class _CellColumns(Columns):
     """Known columns (n_rows,) of rows, and values of one further column.
 
     `rows` has the row of every value, of a shape that broadcasts with that of the values. `ends` are the lower and
-    upper ends of cells that the values are the middles of.
+    upper ends of cells that the values are the middles of. `made` keeps what was made of the known columns. Rows have
+    most values in common, since their cells are parts of the same ones: what is made of the further column alone is
+    made of its distinct values.
     """
 
     def __init__(
@@ -54,26 +56,43 @@ class _CellColumns(Columns):
         rows: NDArray[np.int64],
         name: str,
         values: NDArray[np.float64],
+        made: dict[Hashable, Any],
         ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     ) -> None:
-        self._known, self._rows, self._name, self._further = known, rows, name, Columns({name: values})
-        self._bounds = ends and tuple(_CellColumns(known, rows, name, end) for end in ends)
+        self._known, self._rows, self._name, self._numbers = known, rows, name, values
+        distinct, self._place = np.unique(values, return_inverse=True)
+        self._further, self._made = Columns({name: distinct}), made
+        self._bounds = ends and tuple(_CellColumns(known, rows, name, end, made) for end in ends)
         self.errors = np.zeros(np.broadcast_shapes(rows.shape, values.shape))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._further[name] if name == self._name else self._known[name][self._rows]
+        return self._numbers if name == self._name else self._known[name][self._rows]
 
     def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
         """Return the positions of a continuous column on a scale."""
         if name == self._name:
-            return self._further.positions(name, scale)
+            return self._further.positions(name, scale)[self._place]
         return self._known.positions(name, scale)[self._rows]
 
     def codes(self, name: str, cuts: NDArray[np.float64] | None) -> NDArray[Any]:
         """Return the bins of a continuous column, or the codes of a discrete one, for which `cuts` is None."""
         if name == self._name:
-            return self._further.codes(name, cuts)
+            return self._further.codes(name, cuts)[self._place]
         return self._known.codes(name, cuts)[self._rows]
+
+    def made_of(self, names: Iterable[str], key: Hashable, make: Callable[[Columns], Any]) -> Any:
+        """Return what a function makes of some columns, an array or several; of known ones once for every row."""
+        if self.vary(names):
+            if any(name != self._name for name in names):
+                return make(self)
+            return _taken(make(self._further), self._place)
+        if key not in self._made:
+            self._made[key] = make(self._known)
+        return _taken(self._made[key], self._rows)
+
+    def vary(self, names: Iterable[str]) -> bool:
+        """Return whether the further column is among some columns."""
+        return self._name in names
 
     def ends(self, name: str) -> None:
         """Return None: the ends of the cells are bounds."""
@@ -85,6 +104,13 @@ class _CellColumns(Columns):
     def bounds(self) -> tuple[Columns, ...] | None:
         """Return the columns at the lower and at the upper ends of the cells."""
         return self._bounds
+
+
+def _taken(made: Any, places: NDArray[np.int64]) -> Any:
+    """Return parts of an array, or of several; what is one number or None for all places stays."""
+    if isinstance(made, tuple):
+        return tuple(_taken(part, places) for part in made)
+    return made if np.ndim(made) == 0 else made[places]
 
 
 class _Blanket:
@@ -99,11 +125,12 @@ class _Blanket:
     ) -> None:
         self._families, self._known, self._name = families, known, name
         self._along = [family.along(known, name, middles) for family in families]
+        self._made: dict[Hashable, Any] = {}
         self.shape = known.n_rows, len(middles)
 
     def log_density(self, places: Places, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log density at values, float64 of the shape that the places broadcast to."""
-        return self._at(places, _CellColumns(self._known, places[0], self._name, values))
+        return self._at(places, _CellColumns(self._known, places[0], self._name, values, self._made))
 
     def log_masses(
         self, places: Places, lows: NDArray[np.float64], highs: NDArray[np.float64]
@@ -112,7 +139,8 @@ class _Blanket:
 
         A density that is narrower than its cell counts with its mean over the cell.
         """
-        cells = _CellColumns(self._known, places[0], self._name, lows / 2 + highs / 2, (lows, highs))
+        middles = lows / 2 + highs / 2
+        cells = _CellColumns(self._known, places[0], self._name, middles, self._made, (lows, highs))
         logs = self._at(places, cells) + _log_widths(lows, highs)
         return logs, np.where(lows == highs, 0.0, np.minimum(cells.errors, 1.0))
 
@@ -161,9 +189,10 @@ class _Cells:
         """Return some of the cells."""
         return _Cells(*(part[cells] for part in self.parts))
 
-    def joined(self, other: _Cells) -> _Cells:
-        """Return these cells and those of other rows."""
-        joined = _Cells(*(np.concatenate(pair) for pair in zip(self.parts, other.parts, strict=True)))
+    @classmethod
+    def joined(cls, parts: Sequence[_Cells]) -> _Cells:
+        """Return the cells of all rows, given those of some, each of other rows."""
+        joined = cls(*map(np.concatenate, zip(*(part.parts for part in parts), strict=True)))
         return joined.some(np.argsort(joined.rows, kind="stable"))
 
     def shares(self) -> _Shares:
@@ -308,14 +337,17 @@ def row_cells(
     shares = cells.shares()
     is_wide = cells.are_wide(shares)
     if is_wide.any():
-        is_hard = np.asarray(is_wide.reshape(n_rows, n_cells).any(axis=1))[cells.rows]
-        easy, hard = cells.some(~is_hard), cells.some(is_hard)
+        done = []
         for _ in range(_MOST_ROUNDS):
-            is_wide = hard.are_wide(hard.shares())
+            is_hard = np.bincount(cells.rows, is_wide, n_rows)[cells.rows] > 0
+            done.append(cells.some(~is_hard))
             if not is_wide.any():
                 break
-            hard = hard.divided(is_wide, blanket)
-        cells = easy.joined(hard)
+            cells = cells.some(is_hard).divided(is_wide[is_hard], blanket)
+            is_wide = cells.are_wide(cells.shares())
+        else:
+            done.append(cells)
+        cells = _Cells.joined(done)
         shares = cells.shares()
     centres = cells.lows / 2 + cells.highs / 2
     errors = cells.errors.copy()

@@ -23,6 +23,7 @@ from gomea_bn.problems.cuts.shape_fit import (
     table_shapes,
     with_point_masses,
 )
+from gomea_bn.runtime.fit_clock import FitClock
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
@@ -603,8 +604,8 @@ def test_a_part_of_a_table_has_the_point_masses_of_the_whole_table():
     )
 
 
-def test_shapes_after_the_deadline_are_quick_ones() -> None:
+def test_shapes_are_quick_ones_when_time_is_up() -> None:
     table = read_table(pd.DataFrame({"x": np.random.default_rng(0).normal(size=1_000)}))
     values = table.columns[0].values
-    (late,) = table_shapes(table, -np.inf).values()
+    (late,) = table_shapes(table, FitClock(0.0)).values()
     assert late.shape == fit_shape(values, is_quick=True).shape != fit_shape(values).shape

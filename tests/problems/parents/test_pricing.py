@@ -27,6 +27,7 @@ from gomea_bn.problems.parents import (
     pairs_of_climbs,
     widened_pairs,
 )
+from gomea_bn.runtime.fit_clock import FitClock
 
 
 @pytest.fixture(params=[False, True], ids=["single moves", "chains"])
@@ -362,7 +363,7 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     assert all(problem.pairs[edge] for edge in problem.start)
     # without time there is no graph to begin from
     with pytest.warns(GomeaBnWarning, match="The time limit is short for ranking"):
-        late = learning_problem(table, table_options(scoring_method="bdeu"), deadline=0.0)
+        late = learning_problem(table, table_options(scoring_method="bdeu"), clock=FitClock(0.0))
     assert not late.start
 
 
