@@ -23,6 +23,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    FORMER_PATIENCE,
     DensityEstimator,
     LearningOptions,
     check_options,
@@ -46,11 +47,12 @@ from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime.fit_clock import NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
+from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
 from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
@@ -335,6 +337,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             "max_bins": 15,
             "max_indegree": 6,
             "pseudo_count": 1.0,
+            "max_seconds": 60.0,
+            "patience": FORMER_PATIENCE,
         }
         return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 
@@ -373,6 +377,17 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options, and for a `start` that shares no column with the table.
         """
+        with with_live_table(self.verbose, None):
+            return self._fit(X, sample_weight, start, checkpoint)
+
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None,
+        start: DiscretizedBayesNet | None,
+        checkpoint: CheckpointOption,
+    ) -> Self:
+        """Learn a network from a table, as `fit` does."""
         # a mistake in options that need no table shows before it is read
         asks_discretizer = LearningOptions.of(self).asks_discretizer
         limits = limits_of(self)
@@ -399,8 +414,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
             self._fit_many_rows(X, checkpoint, limits, clock, start)
             self._check(self.table_, of_sample=True)
+            self._note_cut_short(clock)
             return self
         n_evidence = None
+        begin_phase("Reading the table", SEARCH)
         table = table_to_learn(
             X,
             sample_weight,
@@ -451,6 +468,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 n_evidence = len(counted)
                 copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
+                    begin_phase("Counting all rows", COMPARISON)
                     before_checks = clock.before(seconds_of_checks(n_evidence, len(table.names)))
                     network = with_copies(self.network_, table, before_checks)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
@@ -511,6 +529,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
         clock.wait(compile_kernels(**size_of_table(rows)))
         digest = in_background(table_digest, given)
+        is_averaged = plain_options(self)["density"] == "averaged"
+        after_search = (DENSITIES, COMPARISON) if is_averaged else ()
+        begin_phase(f"Preparing {counted(len(rows.names), 'column')}", SEARCH, *after_search)
         with with_live_table(self.verbose, self.callback) as callback:
             live = replace(settings, callback=callback)
             found = search(
@@ -560,6 +581,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     of_sample=True,
                 )
                 found = self._search(rows.sample, rows.given_sample, settings, clock, start)
+            begin_phase(f"Improving the network over all {rows.n_rows:,} rows", COMPARISON)
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
@@ -597,6 +619,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             if may_simplify and prefer == "simple":
                 from gomea_bn.learning.averaging.simplest import simplest_network
 
+                begin_phase("Judging edges by left-out rows", DENSITIES, COMPARISON)
                 network = simplest_network(
                     network,
                     rows,
@@ -605,11 +628,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     clock=of_columns.before(seconds_of_effects(network, rows.n_rows)),
                 )
                 self.score_ = network.metadata["score"]
+            begin_phase(f"Fitting the densities of {counted(len(rows.names), 'column')}", COMPARISON)
             network = average_in_time(network, rows, N_COPIES, line, prefer, self.seed_, of_columns)
             if self.target is not None:
                 from gomea_bn.learning.averaging.families import with_target
                 from gomea_bn.learning.target import rules_of_target
 
+                begin_phase(f"Choosing the parents of {self.target!r}", COMPARISON)
                 network = with_target(
                     network,
                     rows,
@@ -637,6 +662,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         from gomea_bn.learning.checks import checked_network
 
         began = perf_counter()
+        begin_phase("Comparing the network with the rows")
         with delayed_interrupts():
             self.network_ = checked_network(
                 self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample, clock=clock
@@ -644,13 +670,21 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         self.fit_seconds_ += perf_counter() - began
 
     def _note_cut_short(self, clock: FitClock) -> None:
-        """Say in the network and in a warning what the clock has cut short after the search, if anything."""
+        """Say in the network what the clock has cut short, if anything, and in a warning what of it followed the search.
+
+        `stopped_by_` says that it has ended the search.
+        """
+        if self.stopped_by_ == "max_seconds":
+            clock.note(SEARCH)
         if not clock.cut_short:
             return
         self.network_ = self.network_.with_metadata(**{CUT_SHORT: clock.cut_short})
+        after = [name for name in clock.cut_short if name != SEARCH]
+        if not after:
+            return
         self.statistics_["conclusion_cut_short"] = 1
         warning = GomeaBnWarning(
-            f"The time limit cut short what follows the search: {listed(clock.cut_short)}.",
+            f"The time limit cut short what follows the search: {listed(after)}.",
             [Setting("max_seconds")],
         )
         give_warning(warning)

@@ -7,6 +7,7 @@ from math import inf
 from time import perf_counter
 from typing import Self
 
+SEARCH = "the search"
 SHOWN_CUTS = "the choice of shown cuts"
 EDGES = "the judgement of edges by left-out rows"
 SETS_OF_CUTS = "several sets of cuts"
@@ -17,8 +18,11 @@ PARENTS = "rows that choose the parents of the target"
 COPIES = "effects over copies of rows"
 DRAWS = "draws of the checks"
 
-ORDER = (MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
-"""What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
+ORDER = (SEARCH, MIXTURES, ODDS, EDGES, COPIES, SHOWN_CUTS, DRAWS, SETS_OF_CUTS, PARENTS, ROWS)
+"""What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything.
+
+What follows the search is never cut short for it, since the search leaves time for that.
+"""
 
 # share of the limit by which a fit may be late
 _LATER = 0.1

@@ -292,7 +292,7 @@ def _report(learner: BayesNetLearner) -> str:
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
         f"{density:.4f} nats.\n"
-        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{_end(learner)} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
         f"{screened}"
@@ -302,6 +302,15 @@ def _report(learner: BayesNetLearner) -> str:
             else f"The same data and options with {again} give this network again."
         )
     )
+
+
+def _end(learner: BayesNetLearner) -> str:
+    """Return the beginning of a sentence on why the search ended."""
+    if learner.stopped_by_ == "done":
+        return "Done, since as much work again gained less than 1 nat,"
+    if learner.stopped_by_ == "max_seconds":
+        return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
+    return f"Stopped by {learner.stopped_by_}"
 
 
 def _all_rows(record: dict[str, Any], *, in_memory: bool) -> str:
