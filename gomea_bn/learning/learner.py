@@ -140,18 +140,21 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
-        Time limit in seconds of the whole fit; compilation does not count. The search ends early enough for what
-        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. What follows is cut
-        short where the time is still too short, in the order that Notes give. The preparation of columns is not cut
-        short, and the search has at least a hundredth of the limit. In memory it limits the improvement over all rows
-        too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces it limits the
-        search alone, not the readings of all its rows and what else follows.
+        Time limit in seconds of the whole fit, where it must not take longer; compilation does not count. None: the fit
+        ends when the search is done, see `patience`. Under a limit the search ends early enough for what follows it, by
+        a prediction from rows and columns, but leaves at most .65 of the limit. What follows is cut short where the
+        time is still too short, in the order that Notes give. The preparation of columns is not cut short, and the
+        search has at least a hundredth of the limit. In memory it limits the improvement over all rows too: the search
+        on the sample leaves what that needs, at most half of it. Of a table in pieces it limits the search alone, not
+        the readings of all its rows and what else follows.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
-    patience : float or None
-        Stop when the number of evaluations exceeds this multiple of the number that the best network took, and 1,000
-        per gene. Genes are the pairs of columns that may be joined, and the columns with a choice of bins. Unlike a
-        time limit it gives the same network on every machine. See Notes for "optimal" cuts.
+    patience : float, "auto" or None
+        When the search ends by its work, and so with the same network on every machine, however busy. "auto": when it
+        is done, that is when about twice the work has hardly raised the score, see Notes; with
+        `max_evaluations` or `max_generations`, which state the work, 10. A number: when the number of evaluations
+        exceeds this multiple of the number that the best network took, and 1,000 per gene. Genes are the pairs of
+        columns that may be joined, and the columns with a choice of bins. None: never.
     n_jobs : int or None
         Number of threads: None is 1, -1 is all cores. The result does not depend on it.
     random_state : int, numpy Generator, RandomState or None
@@ -177,7 +180,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     fit_seconds_, time_to_best_ : float
         Seconds of the whole fit apart from compilation, and seconds of the search until it found the best network.
     stopped_by_ : str
-        Name of the limit that ended the search, or "interrupt".
+        What ended the search: "done", or the name of a limit, or "interrupt". "max_seconds" is also the first entry of
+        ``network_.metadata["cut_short"]``, as "the search", and the summary says it.
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. With "optimal" cuts and shapes also the number of
         stages, see Notes. With a discretizer also the number of rounds, of
@@ -204,6 +208,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     least number of 1,000 per gene count 64 evaluations of graphs with given cuts as one, and are compared at the end of
     every stage. The first stage has 20 evaluations per gene, at least 500; the stage over graphs after it has 64 times
     as many, and every pair of stages twice as many as the pair before.
+
+    Under the patience "auto" the first stage has at most 10,000 evaluations, and stages over graphs 16 times as many.
+    A pair of stages is about as much work as all pairs before it, and the search is done after the first pair that
+    raised the score by less than a nat, or a thousandth of a nat a row if that is more. Other searches have no stages,
+    and are done when the number of their evaluations has doubled with less than that gain, from 1,280 per gene on. See
+    "What ends a search" in docs/decisions.md.
 
     With `curves` the graph is learned from tables and curves together. If some columns follow curves, cuts are chosen
     for the score by tables alone after the search. A column that follows curves then has table parents, those of its
@@ -291,7 +301,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     value in it. `gomea_bn.read_table` warns of such columns.
 
     With a discretizer the search starts with cuts of equal frequency. The discretizer is fitted to the best network
-    after 4 evaluations per gene, whenever the number of evaluations has doubled, and when `patience` is exhausted. New
+    after 4 evaluations per gene, whenever the number of evaluations has doubled, and when `patience` ends a round. New
     cuts enter the libraries of cuts. Then a new round of the search starts from the best network, and from its graph
     with all proposed cuts. All counts, and all limits but `patience`, apply to the rounds together, and the time of
     the discretizer counts; `patience` restarts in every round. If the discretizer's first run exceeds a third of the
@@ -670,7 +680,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         self.fit_seconds_ += perf_counter() - began
 
     def _note_cut_short(self, clock: FitClock) -> None:
-        """Say in the network what the clock has cut short, if anything, and in a warning what of it followed the search.
+        """Say in the network what the clock has cut short, if anything, and in a warning what of that follows a search.
 
         `stopped_by_` says that it has ended the search.
         """

@@ -197,7 +197,8 @@ def table_to_learn(
 
 
 WORTHWHILE_GAIN = 1.0
-"""Nats that twice the work of a search has to gain, or else the search is done."""
+"""Nats that twice the work of a search has to gain at least, or else the search is done."""
+_WORTHWHILE_GAIN_OF_ROW = 1e-3
 FORMER_PATIENCE = 10.0
 """Ratio of evaluations to those of the last improvement at which searches with a given amount of work end too."""
 
@@ -367,6 +368,11 @@ def limits_of(learner: LearnerParameters) -> Limits:
         is_given = any(count is not None for count in counts.values())
         patience, least_gain = (FORMER_PATIENCE, None) if is_given else (None, WORTHWHILE_GAIN)
     return Limits(learner.max_seconds, **counts, patience=patience, least_gain=least_gain)
+
+
+def worthwhile_gain(n_rows: int) -> float:
+    """Return the nats that twice the work of a search of some rows has to gain: more of them have larger scores."""
+    return max(WORTHWHILE_GAIN, _WORTHWHILE_GAIN_OF_ROW * n_rows)
 
 
 def why_unrepeatable(learner: LearnerParameters) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ def begin_phase(running: str, *then: str) -> None:
     """Show what is running from now on, and what follows it, if anything is shown."""
     table = _table.get()
     if table is not None:
-        table.begin(running, then)
+        table.begin(running, *then)
 
 
 @contextmanager

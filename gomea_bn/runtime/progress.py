@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isclose
 from time import perf_counter
 from types import TracebackType
@@ -82,9 +81,9 @@ class LiveTable:
         self._then = tuple(phase for phase in self._then if phase != SEARCH)
         return False
 
-    def begin(self, running: str, then: Sequence[str] = ()) -> None:
+    def begin(self, running: str, *then: str) -> None:
         """Show from now on that something is running, and what follows it, until the next progress of a search."""
-        self._running, self._then, self._began = running, tuple(then), perf_counter()
+        self._running, self._then, self._began = running, then, perf_counter()
 
     def shown(self) -> Group:
         """Return the table of the last state, if there was one, and the line below it while something is running."""

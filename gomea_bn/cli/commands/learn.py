@@ -306,8 +306,11 @@ def _report(learner: BayesNetLearner) -> str:
 
 def _end(learner: BayesNetLearner) -> str:
     """Return the beginning of a sentence on why the search ended."""
+    from gomea_bn.learning.options import worthwhile_gain
+
     if learner.stopped_by_ == "done":
-        return "Done, since as much work again gained less than 1 nat,"
+        gain = worthwhile_gain(learner.table_.n_rows)
+        return f"Done, since as much work again gained less than {gain:g} nats,"
     if learner.stopped_by_ == "max_seconds":
         return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
     return f"Stopped by {learner.stopped_by_}"

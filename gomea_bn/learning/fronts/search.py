@@ -27,8 +27,8 @@ from gomea_bn.learning.fronts.logits import LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
     FORMER_PATIENCE,
-    WORTHWHILE_GAIN,
     OPTIMAL,
+    WORTHWHILE_GAIN,
     LearningOptions,
     check_options,
     limits_after_preparation,

@@ -138,7 +138,7 @@ class SearchRounds:
                     n_generations=n_generations + progress.n_generations,
                     best=min(best, progress.best),
                     reached="" if is_gain(best - progress.best, best) else reached,
-                    done_at=done_at or progress.done_at and n_eval + progress.done_at,
+                    done_at=done_at or (progress.done_at and n_eval + progress.done_at),
                     statistics=dict(statistics + Counter(progress.statistics)),
                 )
             )
@@ -146,7 +146,7 @@ class SearchRounds:
         return report
 
     def report_start(self, objective: float, reached: str) -> None:
-        """Report what was reached before the first run, by its objective and in words; the callback may end the search."""
+        """Report what was reached before the first run, its objective and words; the callback may end the search."""
         progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {}, reached=reached)
         if self.settings.callback is not None and self.settings.callback(progress):
             self.stop.raise_for("callback")
@@ -181,6 +181,10 @@ class SearchRounds:
 # evaluations per gene of the first stage over graphs and cuts; stages double
 _FIRST_PER_GENE = 20
 _FEWEST_EVALUATIONS = 500
+# most of them where the search ends when it is done: of wide tables a longer stage takes minutes to show no gain
+_MOST_EVALUATIONS = 10_000
+# evaluations over graphs alone, per one over graphs and cuts, of such a search: with curves they gain little in time
+_GRAPHS_UNTIL_DONE = 16
 # evaluations over graphs alone per evaluation over graphs and cuts: they take about as long
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
@@ -255,6 +259,10 @@ class StagedSearch:
         self.stages = self.rounds.results
         self.stop = self.rounds.stop
         self._length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
+        self._graphs_per_evaluation = _GRAPH_SHARE
+        if self.settings.limits.least_gain is not None:
+            self._length = min(self._length, _MOST_EVALUATIONS)
+            self._graphs_per_evaluation = _GRAPHS_UNTIL_DONE
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
@@ -276,7 +284,7 @@ class StagedSearch:
                     if not self._is_resumed:
                         self._objective_before = self.objective
                     if self.settings.limits.least_gain is not None:
-                        self._done_at = self.rounds.n_eval + (1 + _GRAPH_SHARE) * self._length
+                        self._done_at = self.rounds.n_eval + (1 + self._graphs_per_evaluation) * self._length
                     self._stage(self.problem, self._length, starts)
                     if self._ended():
                         break
@@ -284,7 +292,8 @@ class StagedSearch:
                     # every other stage over graphs starts without the best graph, which may be hard to leave
                     starts = [_Network(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
                 cuts = self._graph_cuts
-                graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * self._length, starts)
+                length = self._graphs_per_evaluation * self._length
+                graph = self._stage(self.problem.with_cuts(cuts), length, starts)
                 if self._ended():
                     break
                 starts = [self.best, self._priced(_Network(graph.edges, cuts))]
@@ -662,7 +671,7 @@ class StagedSearch:
         return counted(len(self.best.edges), "edge")
 
     def _is_done(self) -> bool:
-        """Return whether a pair of stages that has ended gained less than the limits want; the reason is then "done"."""
+        """Return whether a pair of stages that has ended gained less than the limits want, or a limit is met."""
         least = self.settings.limits.least_gain
         if least is not None and self._objective_before - self.objective < least:
             self.stop.raise_for("done")
