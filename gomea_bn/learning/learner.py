@@ -19,7 +19,15 @@ from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice, give_warning
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    Setting,
+    check_choice,
+    check_verbose,
+    give_warning,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
@@ -213,7 +221,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     times as many as the stage before it.
     A pair of stages is about as much work as all pairs before it, and the search is done after the first pair that
     raised the score by less than a nat, or a thousandth of a nat a row if that is more. Other searches have no stages,
-    and are done when the number of their evaluations has doubled with less than that gain, from 1,280 per gene on. See
+    and are done when the number of their evaluations has doubled with less than that gain, from 320 per gene on. See
     "What ends a search" in docs/decisions.md.
 
     With `curves` the graph is learned from tables and curves together. If some columns follow curves, cuts are chosen
@@ -388,6 +396,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options, and for a `start` that shares no column with the table.
         """
+        check_verbose(self.verbose)
         with with_live_table(self.verbose, None):
             return self._fit(X, sample_weight, start, checkpoint)
 

@@ -35,7 +35,7 @@ class Limits:
         Value of the minimised objective at which the run ends.
     least_gain : float, optional
         The run of one objective ends as done when its evaluations have doubled while the objective fell by less than
-        this, but not before 1,280 evaluations per gene. Reproducible as `patience`, which counts every improvement.
+        this, but not before 320 evaluations per gene. Reproducible as `patience`, which counts every improvement.
 
     Raises
     ------

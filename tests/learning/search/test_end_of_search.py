@@ -91,13 +91,13 @@ def test_a_run_is_done_when_twice_its_evaluations_have_gained_too_little(least: 
     mark: tuple[int, float] | None = None
     for n_eval, best in reports:
         if mark is None:
-            mark = (n_eval, best) if n_eval >= 640 * 20 else None
+            mark = (n_eval, best) if n_eval >= 160 * 20 else None
         elif n_eval >= 2 * mark[0]:
             if mark[1] - best < least:
                 break
             mark = n_eval, best
     assert (n_eval, best) == reports[-1]
-    assert n_eval >= 1280 * 20
+    assert n_eval >= 320 * 20
 
 
 def test_given_work_ends_a_search_as_before() -> None:
