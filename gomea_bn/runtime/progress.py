@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gomea_bn.runtime.fit_clock import SEARCH
 from gomea_bn.runtime.limits import Progress
+from gomea_bn.texts import counted
 
 _REFRESH_SECONDS = 0.2
 # seconds without a better solution that are worth words
@@ -98,19 +99,20 @@ class LiveTable:
         progress, seconds = self._last, perf_counter() - self._better_at
         noun = "network" if self._of_networks else "solution"
         reached = [progress.reached] if progress.reached else []
-        reached += (
-            [f"no better {noun} for {seconds:.0f} s"] if seconds >= _LONG else [f"a better {noun} just now"]
-        )
+        if progress.archive_size:
+            reached = [counted(progress.archive_size, noun)]
+        elif seconds >= _LONG:
+            reached += [f"no better {noun} for {seconds:.0f} s"]
+        else:
+            reached += [f"a better {noun} just now"]
         left = progress.done_at - progress.n_eval
         remains = f"; done after {left:,} more evaluations without a gain" if left > 0 else ""
         return f"Searching: {', '.join(reached)}{remains}{self._after()}."
 
     def _after(self) -> str:
-        return (
-            f"; then {' and '.join(filter(None, (', '.join(self._then[:-1]), self._then[-1])))}"
-            if self._then
-            else ""
-        )
+        """Return what follows what is running, as the end of a sentence."""
+        *former, last = self._then or ("",)
+        return f"; then {', '.join(former)}{' and ' if former else ''}{last}" if last else ""
 
     def render(self, progress: Progress) -> Table:
         """Return the table of one state of the run."""

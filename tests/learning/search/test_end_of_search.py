@@ -141,6 +141,8 @@ def test_the_line_of_a_live_table_says_what_runs_was_reached_and_remains(
         )
     table(Progress(5.0, 2000, 1, (), (), -6.0, {}))
     assert table.line() == f"Searching: a better network just now; {after}"
+    table(Progress(5.0, 2000, 1, (), (), -6.0, {}, archive_size=1200))
+    assert table.line() == f"Searching: 1,200 networks; {after}"
     table.begin("Comparing the network with the rows")
     now[0] = 9.0
     assert table.line() == "Comparing the network with the rows: 4 s."
