@@ -115,8 +115,8 @@ def with_known_names(owner: type[_Owner]) -> type[_Owner]:
 class Number:
     """Finite numbers in a range, or one of some words.
 
-    `above` and `below` exclude `least` and `most` themselves, for options without words. `words` are texts that are
-    allowed instead. `none` is what a command calls None, or "" if it has no word for it; without it None is not
+    `above` and `below` exclude `least` and `most` themselves, `below` for options without words. `words` are texts that
+    are allowed instead. `none` is what a command calls None, or "" if it has no word for it; without it None is not
     allowed. Where it is "0", infinity is allowed too.
     """
 
@@ -153,11 +153,14 @@ class Number:
             raise self._error(name, " or ".join(words), value)
 
     def _is_within(self, value: Any) -> bool:
-        return is_real(value) and self.least <= value <= self.most and abs(value) < inf
+        is_high = is_real(value) and (value > self.least if self.above else value >= self.least)
+        return is_high and value <= self.most and abs(value) < inf
 
     def _error(self, name: str, words: str, got: Any) -> GomeaBnError:
         limits = (
-            f" of at least {self.least:g}" if self.most == inf else f" from {self.least:g} to {self.most:g}"
+            f" {'above' if self.above else 'of at least'} {self.least:g}"
+            if self.most == inf
+            else f" from {self.least:g} to {self.most:g}"
         )
         return GomeaBnError([Option(name), f" must be {self._noun}{limits}, or {words}, got {got!r:.80}."])
 
@@ -179,6 +182,8 @@ class Number:
             value = self._parsed(text)
         except ValueError:
             value = None
+        if self.none == "0" and value == inf:
+            return None
         if value is None or not self._is_within(value):
             raise self._error(name, " or ".join(self.texts), text)
         return value

@@ -350,6 +350,10 @@ class MultiStartRun(ABC):
         """Return whether a feasible solution has an objective of at most `target`."""
         return False
 
+    def _gained_less(self, least: float) -> bool:
+        """Return whether the objective fell by less than `least` while the evaluations doubled, when they just have."""
+        return False
+
     def _call_back(self) -> None:
         if self.callback is not None and self.callback(self.progress()):
             self.stop.raise_for("callback")
@@ -385,6 +389,8 @@ class MultiStartRun(ABC):
             self.stop.raise_for("max_generations")
         if limits.target is not None and self._target_met(limits.target):
             self.stop.raise_for("target")
+        if limits.least_gain is not None and self._gained_less(limits.least_gain):
+            self.stop.raise_for("done")
         if limits.patience is not None:
             least = 1000 * max(self.problem.n_variables, 1)
             if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
@@ -421,6 +427,8 @@ def take_best(
 
 # an improvement by less than this share of the objective is rounding
 _MEANINGFUL = 1e-10
+# evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
+_LEAST_PER_GENE = 320
 
 
 class EliteRun(MultiStartRun):
@@ -438,6 +446,8 @@ class EliteRun(MultiStartRun):
         super().__init__(settings, problem, *options)
         self.elite = no_elite(problem, self.dtype)
         self.history: list[HistoryEntry] = []
+        # evaluations and objective from which the next gain counts, as of `Limits.least_gain`
+        self._mark: tuple[int, float] | None = None
 
     def result(self) -> Result:
         """Return the best solution so far."""
@@ -456,7 +466,7 @@ class EliteRun(MultiStartRun):
 
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations."""
-        best = {"elite": self.elite._asdict(), "history": history_state(self.history)}
+        best = {"elite": self.elite._asdict(), "history": history_state(self.history), "mark": self._mark}
         return {**super().state(), **best}
 
     def restore(self, state: State) -> None:
@@ -464,11 +474,15 @@ class EliteRun(MultiStartRun):
         super().restore(state)
         filled(self.elite, state["elite"])
         self.history = history_of(state["history"])
+        # runs of earlier versions have none
+        mark = state.get("mark")
+        self._mark = None if mark is None else (mark[0], mark[1])
 
     def progress(self) -> Progress:
         """Return the state of the run."""
         best, violation = float(self.elite.objectives[0]), float(self.elite.violation[0])
-        return Progress(best=best, violation=violation, **self.counts())
+        done_at = 0 if self._mark is None else 2 * self._mark[0]
+        return Progress(best=best, violation=violation, done_at=done_at, **self.counts())
 
     def note_best(
         self,
@@ -498,6 +512,18 @@ class EliteRun(MultiStartRun):
             elif not population.converged:
                 best_larger = min(best_larger, population.mean)
         return overtaken
+
+    def _gained_less(self, least: float) -> bool:
+        objective = float(self.elite.objectives[0]) if self.elite.violation[0] == 0 else inf
+        if self._mark is None:
+            if 2 * self.n_eval >= _LEAST_PER_GENE * self.problem.n_variables:
+                self._mark = self.n_eval, objective
+            return False
+        n_eval, before = self._mark
+        if self.n_eval < 2 * max(n_eval, 1):
+            return False
+        self._mark = self.n_eval, objective
+        return before - objective < least
 
     def _target_met(self, target: float) -> bool:
         return bool(self.elite.violation[0] == 0 and self.elite.objectives[0] <= target)

@@ -109,7 +109,7 @@ PseudoCount, PSEUDO_COUNT = option_of(DECLARED["pseudo_count"])
 LearnerMissing, LEARNER_MISSING = option_of(DECLARED["missing"])
 MaxLevels, MAX_LEVELS = option_of(DECLARED["max_levels"])
 Group, _ = option_of(DECLARED["groups"])
-MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
+MaxSeconds, _ = option_of(DECLARED["max_seconds"])
 
 Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
 Kind = _named(

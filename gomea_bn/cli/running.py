@@ -197,7 +197,7 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
 
 
 def announcement(learner: Any, out: Path | None) -> str:
-    """Return the line before a search: its limits, and a warning if no file will be written."""
+    """Return the line before a search: what ends it, and a warning if no file will be written."""
     limits = {
         "seconds": learner.max_seconds,
         "evaluations": learner.max_evaluations,
@@ -205,7 +205,8 @@ def announcement(learner: Any, out: Path | None) -> str:
     }
     most = ", ".join(f"{value:g} {unit}" for unit, value in limits.items() if value is not None)
     saved = "" if out is not None else " Nothing will be written: no --out given."
-    return f"Searching ({f'at most {most}; ' if most else ''}Ctrl-C keeps the best so far).{saved}"
+    end = f"at most {most}; " if most else "until more work finds nothing better; "
+    return f"Searching ({end}Ctrl-C keeps the best so far).{saved}"
 
 
 def limit(value: float) -> float | None:

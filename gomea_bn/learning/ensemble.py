@@ -81,6 +81,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
     learner : BayesNetLearner, optional
         Learner of every network; never changed. By default a learner with default options. All networks share its
         `max_seconds`: time that one network leaves over goes to the next ones. All other limits apply to every network.
+        Without it, as by default, every search ends when it is done, and the networks do not depend on a clock.
         Its `callback` can stop only the search of one network. Its `random_state` is ignored. With
         ``density="averaged"`` the conditionals of every network are learned from all rows, right after its search.
         Searches leave them the seconds that those of the network before have taken, and keep at least a tenth of an

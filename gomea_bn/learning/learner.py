@@ -19,10 +19,19 @@ from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice, give_warning
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    Setting,
+    check_choice,
+    check_verbose,
+    give_warning,
+)
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    FORMER_PATIENCE,
     DensityEstimator,
     LearningOptions,
     check_options,
@@ -47,11 +56,12 @@ from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
-from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, FitClock
+from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
+from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
 from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
@@ -146,18 +156,21 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
-        Time limit in seconds of the whole fit; compilation does not count. The search ends early enough for what
-        follows it, by a prediction from rows and columns, but leaves at most .65 of the limit. The preparation of
-        columns may take half of it, and what follows is cut short where the time is still too short, both in the order
-        that Notes give. The search has at least a hundredth of the limit. In memory it limits the improvement over all
-        rows too: the search on the sample leaves what that needs, at most half of it. Of a table in pieces the readings
-        of all its rows do not count.
+        Time limit in seconds of the whole fit, where it must not take longer; compilation does not count. None: the fit
+        ends when the search is done, see `patience`. Under a limit the search ends early enough for what follows it, by
+        a prediction from rows and columns, but leaves at most .65 of the limit. The preparation of columns may take
+        half of it, and what follows is cut short where the time is still too short, both in the order that Notes give.
+        The search has at least a hundredth of the limit. In memory it limits the improvement over all rows too: the
+        search on the sample leaves what that needs, at most half of it. Of a table in pieces the readings of all its
+        rows do not count.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
-    patience : float or None
-        Stop when the number of evaluations exceeds this multiple of the number that the best network took, and 1,000
-        per gene. Genes are the pairs of columns that may be joined, and the columns with a choice of bins. Unlike a
-        time limit it gives the same network on every machine. See Notes for "optimal" cuts.
+    patience : float, "auto" or None
+        When the search ends by its work, and so with the same network on every machine, however busy. "auto": when it
+        is done, that is when about twice the work has hardly raised the score, see Notes; with
+        `max_evaluations` or `max_generations`, which state the work, 10. A number: when the number of evaluations
+        exceeds this multiple of the number that the best network took, and 1,000 per gene. Genes are the pairs of
+        columns that may be joined, and the columns with a choice of bins. None: never.
     n_jobs : int or None
         Number of threads: None is 1, -1 is all cores. The result does not depend on it.
     random_state : int, numpy Generator, RandomState or None
@@ -183,7 +196,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     fit_seconds_, time_to_best_ : float
         Seconds of the whole fit apart from compilation, and seconds of the search until it found the best network.
     stopped_by_ : str
-        Name of the limit that ended the search, or "interrupt".
+        What ended the search: "done", or the name of a limit, or "interrupt". "max_seconds" is also the first entry of
+        ``network_.metadata["cut_short"]``, as "the search", and the summary says it.
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. With "optimal" cuts and shapes also the number of
         stages, see Notes. With a discretizer also the number of rounds, of
@@ -210,6 +224,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     least number of 1,000 per gene count 64 evaluations of graphs with given cuts as one, and are compared at the end of
     every stage. The first stage has 20 evaluations per gene, at least 500; the stage over graphs after it has 64 times
     as many, and every pair of stages twice as many as the pair before.
+
+    Under the patience "auto" the first stage has at most 10,000 evaluations, and with curves a stage over graphs has 8
+    times as many as the stage before it.
+    A pair of stages is about as much work as all pairs before it, and the search is done after the first pair that
+    raised the score by less than a nat, or a thousandth of a nat a row if that is more. Other searches have no stages,
+    and are done when the number of their evaluations has doubled with less than that gain, from 320 per gene on. See
+    "What ends a search" in docs/decisions.md.
 
     With `curves` the graph is learned from tables and curves together. If some columns follow curves, cuts are chosen
     for the score by tables alone after the search. A column that follows curves then has table parents, those of its
@@ -310,7 +331,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     value in it. `gomea_bn.read_table` warns of such columns.
 
     With a discretizer the search starts with cuts of equal frequency. The discretizer is fitted to the best network
-    after 4 evaluations per gene, whenever the number of evaluations has doubled, and when `patience` is exhausted. New
+    after 4 evaluations per gene, whenever the number of evaluations has doubled, and when `patience` ends a round. New
     cuts enter the libraries of cuts. Then a new round of the search starts from the best network, and from its graph
     with all proposed cuts. All counts, and all limits but `patience`, apply to the rounds together, and the time of
     the discretizer counts; `patience` restarts in every round. If the discretizer's first run exceeds a third of the
@@ -357,6 +378,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             "max_bins": 15,
             "max_indegree": 6,
             "pseudo_count": 1.0,
+            "max_seconds": 60.0,
+            "patience": FORMER_PATIENCE,
         }
         return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 
@@ -395,6 +418,18 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options, and for a `start` that shares no column with the table.
         """
+        check_verbose(self.verbose)
+        with with_live_table(self.verbose, None):
+            return self._fit(X, sample_weight, start, checkpoint)
+
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None,
+        start: DiscretizedBayesNet | None,
+        checkpoint: CheckpointOption,
+    ) -> Self:
+        """Learn a network from a table, as `fit` does."""
         # a mistake in options that need no table shows before it is read
         asks_discretizer = LearningOptions.of(self).asks_discretizer
         limits = limits_of(self)
@@ -424,6 +459,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             self._note_cut_short(clock)
             return self
         n_evidence = None
+        begin_phase("Reading the table", SEARCH)
         table = table_to_learn(
             X,
             sample_weight,
@@ -477,6 +513,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 n_evidence = len(counted)
                 copies = {"rows": table.n_rows, "evidence": n_evidence}
                 with delayed_interrupts():
+                    begin_phase("Counting all rows", COMPARISON)
                     before_checks = clock.before(seconds_of_checks(n_evidence, len(table.names)))
                     network = with_copies(self.network_, table, before_checks)
                     self.network_ = network.with_metadata(n_rows=table.n_rows, copies=copies)
@@ -539,6 +576,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
         clock.wait(compile_kernels(**size_of_table(rows)))
         digest = in_background(table_digest, given)
+        is_averaged = plain_options(self)["density"] == "averaged"
+        after_search = (DENSITIES, COMPARISON) if is_averaged else ()
+        begin_phase(f"Preparing {counted(len(rows.names), 'column')}", SEARCH, *after_search)
         with with_live_table(self.verbose, self.callback) as callback:
             live = replace(settings, callback=callback)
             found = search(
@@ -587,6 +627,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     section=rows.part,
                 )
                 found = self._search(rows.sample, rows.given_sample, settings, clock, start)
+            begin_phase(f"Improving the network over all {rows.n_rows:,} rows", COMPARISON)
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
@@ -624,6 +665,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             if may_simplify and prefer == "simple":
                 from gomea_bn.learning.averaging.simplest import simplest_network
 
+                begin_phase("Judging edges by left-out rows", DENSITIES, COMPARISON)
                 network = simplest_network(
                     network,
                     rows,
@@ -632,11 +674,13 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                     clock=of_columns.before(seconds_of_effects(network, rows.n_rows)),
                 )
                 self.score_ = network.metadata["score"]
+            begin_phase(f"Fitting the densities of {counted(len(rows.names), 'column')}", COMPARISON)
             network = average_in_time(network, rows, N_COPIES, line, prefer, self.seed_, of_columns)
             if self.target is not None:
                 from gomea_bn.learning.averaging.families import with_target
                 from gomea_bn.learning.target import rules_of_target
 
+                begin_phase(f"Choosing the parents of {self.target!r}", COMPARISON)
                 network = with_target(
                     network,
                     rows,
@@ -664,6 +708,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         from gomea_bn.learning.checks import checked_network
 
         began = perf_counter()
+        begin_phase("Comparing the network with the rows")
         with delayed_interrupts():
             self.network_ = checked_network(
                 self.network_, table, self.seed_, weights, n_evidence, of_sample=of_sample, clock=clock
@@ -671,13 +716,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         self.fit_seconds_ += perf_counter() - began
 
     def _note_cut_short(self, clock: FitClock) -> None:
-        """Say in the network and in a warning what the clock has cut short, if anything."""
+        """Say in the network what the clock has cut short, if anything, and in a warning what is not the search.
+
+        `stopped_by_` says that the clock has ended the search.
+        """
+        if self.stopped_by_ == "max_seconds":
+            clock.note(SEARCH)
         if not clock.cut_short:
             return
         self.network_ = self.network_.with_metadata(**{CUT_SHORT: clock.cut_short})
-        if not set(clock.cut_short) <= set(BEFORE_SEARCH):
+        others = [name for name in clock.cut_short if name != SEARCH]
+        if not set(others) <= set(BEFORE_SEARCH):
             self.statistics_["conclusion_cut_short"] = 1
-        warn_of_cut_short(clock.cut_short)
+        warn_of_cut_short(others)
 
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.

@@ -6,7 +6,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import SCORING_METHODS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
+from gomea_bn.runtime.phases import present_table, showing
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -208,6 +209,12 @@ def table_to_learn(
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)
 
 
+WORTHWHILE_GAIN = 1.0
+"""Nats that twice the work of a search has to gain at least, or else the search is done."""
+_WORTHWHILE_GAIN_OF_ROW = 1e-3
+FORMER_PATIENCE = 10.0
+"""Ratio of evaluations to those of the last improvement at which searches with a given amount of work end too."""
+
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
@@ -362,8 +369,23 @@ def section_of_data(
 
 
 def limits_of(learner: LearnerParameters) -> Limits:
-    """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
-    return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
+    """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set.
+
+    The patience "auto" is that the search has a least gain, or, where the work is given as a number of evaluations or
+    generations, the ratio that was the default before, so that these runs repeat.
+    """
+    counts = {"max_evaluations": learner.max_evaluations, "max_generations": learner.max_generations}
+    patience, least_gain = learner.patience, None
+    if isinstance(patience, str):
+        check_declared([_DECLARED["patience"]], {"patience": patience})
+        is_given = any(count is not None for count in counts.values())
+        patience, least_gain = (FORMER_PATIENCE, None) if is_given else (None, WORTHWHILE_GAIN)
+    return Limits(learner.max_seconds, **counts, patience=patience, least_gain=least_gain)
+
+
+def worthwhile_gain(n_rows: int) -> float:
+    """Return the nats that twice the work of a search of some rows has to gain: more of them have larger scores."""
+    return max(WORTHWHILE_GAIN, _WORTHWHILE_GAIN_OF_ROW * n_rows)
 
 
 def warn_of_cut_short(names: Sequence[str]) -> None:
@@ -480,13 +502,20 @@ class DensityEstimator(ABC):
 
 @contextmanager
 def with_live_table(verbose: bool, callback: Callback | None) -> Iterator[Callback | None]:
-    """Give the callback of a search: the given one, after a live table of the progress if `verbose`."""
+    """Give the callback of a search: the given one, after a live table of the progress if `verbose`.
+
+    The table also shows the phases that begin in the block. One that a block around this one shows is that of both.
+    """
     if not verbose:
         yield callback
         return
     from gomea_bn.runtime.progress import LiveTable
 
-    with LiveTable() as live:
+    with ExitStack() as opened:
+        live = present_table()
+        if live is None:
+            live = opened.enter_context(LiveTable())
+            opened.enter_context(showing(live))
 
         def report(progress: Any) -> bool:
             return bool(live(progress)) | bool(callback is not None and callback(progress))

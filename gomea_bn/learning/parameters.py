@@ -341,9 +341,10 @@ class LearnerParameters(Parameters):
         100_000, Integer(1000), "Number of rows beyond which a sample of that size is searched."
     )
     max_seconds: float | None = option(
-        60.0,
+        None,
         Number(0, above=True, none="0"),
-        "Time limit of the whole fit in seconds; 0 for none. The passes over the files of a folder do not count.",
+        "Time limit of the whole fit in seconds, which otherwise ends when the search is done; 0 for none. The passes "
+        "over the files of a folder do not count.",
         panel=COMMON,
     )
     max_evaluations: int | None = option(
@@ -352,11 +353,12 @@ class LearnerParameters(Parameters):
     max_generations: int | None = option(
         None, Integer(1, none=""), "Limit on the number of generations over all populations."
     )
-    patience: float | None = option(
-        10.0,
-        Number(0, above=True, none="0"),
-        "Stop when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every pair "
-        "of columns and every continuous column; 0 for never.",
+    patience: float | str | None = option(
+        "auto",
+        Number(0, above=True, words=("auto",), none="0"),
+        "auto: the search ends when it is done, that is when twice the work has hardly raised the score. A number: "
+        "when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every pair of "
+        "columns and every continuous column. 0: never.",
     )
     n_jobs: int | None = None
     random_state: Any = None
@@ -498,6 +500,12 @@ class FrontParameters(LearnerParameters):
     )
     expert_sample_size: int = option(4096, Integer(2, 2**20))
     algorithm: MOGOMEA | None = None
+    max_seconds: float | None = option(
+        60.0,
+        Number(0, above=True, none="0"),
+        "Time limit of the whole fit in seconds; 0 for none.",
+        panel=COMMON,
+    )
     patience: float | None = option(
         None,
         Number(0, above=True, none="0"),

@@ -47,6 +47,7 @@ def continued(callback: Callback | None, result: Result, *, keeps_best: bool = T
                 progress,
                 seconds=result.exec_time + progress.seconds,
                 n_eval=result.n_eval + progress.n_eval,
+                done_at=progress.done_at and result.n_eval + progress.done_at,
                 n_generations=result.n_generations + progress.n_generations,
                 best=float(result.F[0]) if keeps_best else progress.best,
                 statistics=dict(Counter(result.statistics) + Counter(progress.statistics)),

@@ -16,6 +16,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import CellGrids, WithDensities
 from gomea_bn.network.matched_rows import ROW_COUNTS, RowSource
 from gomea_bn.network.tables import bin_texts
+from gomea_bn.runtime.fit_clock import SEARCH
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 # share of what all parents add
@@ -223,7 +224,11 @@ def cut_short_text(network: NetworkLike) -> str:
     names = network.metadata.get(CUT_SHORT)
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
-    return f"The time limit of the fit cut short: {listed(map(shown_name, names))}."
+    # the search has a sentence of its own
+    others = [shown_name(name) for name in names if name != SEARCH]
+    parts = ["ended the search before it was done"] if SEARCH in names else []
+    parts += [f"cut short: {listed(others)}"] if others else []
+    return f"The time limit of the fit {' and '.join(parts)}."
 
 
 CHECKS = "checks"

@@ -7,6 +7,7 @@ from math import inf
 from time import perf_counter
 from typing import Self
 
+SEARCH = "the search"
 SHAPES = "fine shapes of columns"
 FIRST_BINS = "fine bins to begin with"
 CURVES = "curves in the search"
@@ -27,6 +28,7 @@ BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
 """What the clock cuts short of the preparation of a search."""
 ORDER = (
     *BEFORE_SEARCH,
+    SEARCH,
     MIXTURES,
     ODDS,
     EDGES,
@@ -38,7 +40,10 @@ ORDER = (
     PARENTS,
     ROWS,
 )
-"""What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything."""
+"""What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything.
+
+What follows the search is never cut short for it, since the search leaves time for that.
+"""
 
 # share of the limit by which a fit may be late
 _LATER = 0.1

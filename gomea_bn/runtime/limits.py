@@ -33,6 +33,9 @@ class Limits:
         1,000 evaluations per gene. Unlike a clock it gives reproducible results.
     target : float, optional
         Value of the minimised objective at which the run ends.
+    least_gain : float, optional
+        The run of one objective ends as done when its evaluations have doubled while the objective fell by less than
+        this, but not before 320 evaluations per gene. Reproducible as `patience`, which counts every improvement.
 
     Raises
     ------
@@ -45,9 +48,10 @@ class Limits:
     max_generations: int | None = None
     patience: float | None = None
     target: float | None = None
+    least_gain: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_seconds", "patience"):
+        for name in ("max_seconds", "patience", "least_gain"):
             # an infinite limit is allowed and never met
             value: Any = getattr(self, name)
             if not (is_real(value) and value == inf):
@@ -56,7 +60,14 @@ class Limits:
         check_integer("max_generations", self.max_generations, 1, optional=True)
         if self.target is not None and (not is_real(self.target) or self.target != self.target):
             raise GomeaBnError(f"target must be a number or None, got {self.target!r:.80}.")
-        limits = (self.max_seconds, self.max_evaluations, self.max_generations, self.patience, self.target)
+        limits = (
+            self.max_seconds,
+            self.max_evaluations,
+            self.max_generations,
+            self.patience,
+            self.target,
+            self.least_gain,
+        )
         if all(limit is None for limit in limits):
             raise GomeaBnError(
                 [
@@ -104,6 +115,8 @@ class Progress:
     """The state of a run after a generation or a local search.
 
     `best` is the first objective of the best solution, and `violation` how far that is from feasible: 0 if it is.
+    `reached` says in words what the best solution is, if that is known. With a `least_gain` the run is done after
+    `done_at` evaluations if it gains less until then; 0 is unknown.
     """
 
     seconds: float
@@ -115,6 +128,8 @@ class Progress:
     statistics: dict[str, int]
     archive_size: int = 0
     violation: float = 0.0
+    reached: str = ""
+    done_at: int = 0
 
 
 Callback = Callable[[Progress], bool | None]
@@ -151,8 +166,8 @@ class Result:
     history : list of HistoryEntry, or of FrontHistoryEntry for several objectives
         Improvements, in order.
     stopped_by : str
-        Reason of the end: "max_seconds", "max_evaluations", "max_generations", "patience", "target", "callback",
-        "interrupt" or "max_population_size".
+        Reason of the end: "max_seconds", "max_evaluations", "max_generations", "patience", "target", "done" (see
+        `least_gain` of `Limits`), "callback", "interrupt" or "max_population_size".
     n_generations : int
         Number of generations of all populations.
     statistics : dict of str to int
@@ -251,7 +266,7 @@ class Budget:
         return any(limit is not None and spent >= limit for limit, spent in counts)
 
     def share(self, share: float = 1.0, *, least_seconds: float = _LEAST_SECONDS) -> Limits:
-        """Return the limits of a search that gets a share of what is left; `patience` and `target` stay.
+        """Return the limits of a search that gets a share of what is left; `patience`, `target` and `least_gain` stay.
 
         They allow at least one evaluation, one generation and some seconds, so that there is always a result.
         """

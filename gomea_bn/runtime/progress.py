@@ -1,20 +1,31 @@
-"""The live table of a run: time, populations, best score, and speed of scoring."""
+"""The live table of a run: what is running and what has been reached in words, and the counts of the search."""
 
 from __future__ import annotations
 
+from math import isclose
+from time import perf_counter
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
+from gomea_bn.runtime.fit_clock import SEARCH
 from gomea_bn.runtime.limits import Progress
+from gomea_bn.texts import counted
 
 _REFRESH_SECONDS = 0.2
+# seconds without a better solution that are worth words
+_LONG = 1.0
+_ROUNDING = 1e-10
 
 
 class LiveTable:
     """A callback that redraws one table in place; it shows nothing if the output is not a terminal.
+
+    A line below the table says what is running, what has been reached, and what remains. `begin` tells of a phase that
+    has no progress of its own.
 
     Parameters
     ----------
@@ -35,34 +46,73 @@ class LiveTable:
         self._of_networks = scores
         self.console = console or Console(stderr=True)
         self._live: Live | None = None
-        self._drawn = float("-inf")
         self._former = (0.0, 0)
         self._rate = 0.0
         self._last: Progress | None = None
+        # best objective so far, and when it was reached
+        self._best, self._better_at = float("inf"), perf_counter()
+        # what is running, what follows it, and since when; a search is running while there is nothing
+        self._running, self._began = "", perf_counter()
+        self._then: tuple[str, ...] = ()
 
     def __enter__(self) -> LiveTable:
         if self.console.is_terminal:
-            self._live = Live(console=self.console, auto_refresh=False, transient=False)
-            self._live.start()
+            # a thread redraws the seconds of phases without progress
+            refresh = 1 / _REFRESH_SECONDS
+            self._live = Live(
+                console=self.console, refresh_per_second=refresh, transient=False, get_renderable=self.shown
+            )
+            self._live.start(refresh=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live is not None:
-            # the end of a run may fall between two drawings
-            if self._last is not None:
-                self._live.update(self.render(self._last), refresh=True)
-            self._live.stop()
-            self._live = None
+            # the end of a run may fall between two drawings, and nothing is running any more
+            live, self._live = self._live, None
+            live.stop()
 
     def __call__(self, progress: Progress) -> bool:
-        """Redraw the table, at most a few times per second; returns False, so the run goes on."""
-        self._last = progress
-        if self._live is not None and abs(progress.seconds - self._drawn) >= _REFRESH_SECONDS:
-            self._live.update(self.render(progress), refresh=True)
-            self._drawn = progress.seconds
+        """Take in the state of a search, which is drawn a few times per second; returns False, so the run goes on."""
+        # sums of other orders differ in their last digits; another search of a fit may have another objective
+        if not isclose(progress.best, self._best, rel_tol=_ROUNDING):
+            self._best, self._better_at = progress.best, perf_counter()
+        self._last, self._running = progress, ""
+        self._then = tuple(phase for phase in self._then if phase != SEARCH)
         return False
+
+    def begin(self, running: str, *then: str) -> None:
+        """Show from now on that something is running, and what follows it, until the next progress of a search."""
+        self._running, self._then, self._began = running, then, perf_counter()
+
+    def shown(self) -> Group:
+        """Return the table of the last state, if there was one, and the line below it while something is running."""
+        of_search = [] if self._last is None else [self.render(self._last)]
+        of_phase = [] if self._live is None else [Text(self.line())]
+        return Group(*of_search, *of_phase)
+
+    def line(self) -> str:
+        """Return what is running, what has been reached and what remains, in words."""
+        if self._running or self._last is None:
+            return f"{self._running or 'Starting'}: {perf_counter() - self._began:.0f} s{self._after()}."
+        progress, seconds = self._last, perf_counter() - self._better_at
+        noun = "network" if self._of_networks else "solution"
+        reached = [progress.reached] if progress.reached else []
+        if progress.archive_size:
+            reached = [counted(progress.archive_size, noun)]
+        elif seconds >= _LONG:
+            reached += [f"no better {noun} for {seconds:.0f} s"]
+        else:
+            reached += [f"a better {noun} just now"]
+        left = progress.done_at - progress.n_eval
+        remains = f"; done after {left:,} more evaluations without a gain" if left > 0 else ""
+        return f"Searching: {', '.join(reached)}{remains}{self._after()}."
+
+    def _after(self) -> str:
+        """Return what follows what is running, as the end of a sentence."""
+        *former, last = self._then or ("",)
+        return f"; then {', '.join(former)}{' and ' if former else ''}{last}" if last else ""
 
     def render(self, progress: Progress) -> Table:
         """Return the table of one state of the run."""

@@ -247,7 +247,7 @@ def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
     return (
         f"{to_short_text(learner.network_)}\n\n"
         f"{'' if record is None else _all_rows(record, in_memory=n_rows > record['sample_rows'])}"
-        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{_end(learner)} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
         f"{screened}"
@@ -258,6 +258,18 @@ def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
         )
         + f"\n\n{_next(data, out)}"
     )
+
+
+def _end(learner: BayesNetLearner) -> str:
+    """Return the beginning of a sentence on why the search ended."""
+    from gomea_bn.learning.options import worthwhile_gain
+
+    if learner.stopped_by_ == "done":
+        gain = worthwhile_gain(learner.table_.n_rows)
+        return f"Done, since as much work again gained less than {gain:g} nats,"
+    if learner.stopped_by_ == "max_seconds":
+        return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
+    return f"Stopped by {learner.stopped_by_}"
 
 
 def _next(data: Path, out: Path | None) -> str:

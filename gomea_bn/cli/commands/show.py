@@ -176,5 +176,3 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
         measure = points_measure(network)
         noted = f" ({measure})" if measure else ""
         say(f"Mean log density per row of DATA, in its units{noted}: {density:.4f} nats.", to_error=False)
-
-

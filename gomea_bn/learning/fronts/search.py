@@ -26,7 +26,9 @@ from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGE
 from gomea_bn.learning.fronts.logits import LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
+    FORMER_PATIENCE,
     OPTIMAL,
+    WORTHWHILE_GAIN,
     LearningOptions,
     check_options,
     limits_after_preparation,
@@ -168,8 +170,6 @@ def _check_own_objective(objective: OwnObjective) -> None:
         )
 
 
-# as of `BayesNetLearner`: more evaluations than that rarely change the network
-_PATIENCE = 10.0
 _ROUNDING = 1e-11
 # any number: the rows must be other draws than those of the searches
 _SEED_OF_ROWS = 7
@@ -216,17 +216,20 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
     """Return the limits of the search for a single network, None if nothing is left for it.
 
     `share`, from 0 to below 1, is that of the seconds, evaluations and generations of both searches together; a number
-    of `evaluations`, below that of `limits`, takes its place.
+    of `evaluations`, below that of `limits`, takes its place. Where the work is not given, the search ends when it is
+    done, as that of `BayesNetLearner`.
     """
     if evaluations == 0 or (evaluations is None and not share):
         return None
-    patience = limits.patience or _PATIENCE
+    patience = limits.patience or FORMER_PATIENCE
     if evaluations is not None:
         return Limits(limits.max_seconds, evaluations, None, patience)
     seconds, most, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
     most, generations = most and int(share * most), generations and int(share * generations)
     if most == 0 or generations == 0:
         return None
+    if limits.patience is None and most is None and generations is None:
+        return Limits(seconds and share * seconds, least_gain=WORTHWHILE_GAIN)
     return Limits(seconds and share * seconds, most, generations, patience)
 
 

@@ -33,7 +33,7 @@ _MIN_WIDTH = CutLimits().min_width
 # share of the remaining time for a discretizer that has not come to its end in any run
 _TIME_SHARE = 1 / 3
 # reasons why a search ends by itself, as opposed to limits that interrupt it
-_SETTLED = ("patience", "max_population_size")
+_SETTLED = ("done", "patience", "max_population_size")
 
 
 @dataclass(eq=False)

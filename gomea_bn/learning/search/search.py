@@ -9,7 +9,7 @@ import numpy as np
 
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions, limits_after_preparation
+from gomea_bn.learning.options import LearningOptions, limits_after_preparation, worthwhile_gain
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
@@ -49,6 +49,8 @@ def search(
         limits=limits_after_preparation(settings.limits, share * (perf_counter() - clock.began), after),
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
+    if settings.limits.least_gain is not None:
+        settings = settings.within(replace(settings.limits, least_gain=worthwhile_gain(table.n_rows)))
     first = settings.part("search")
     fills_gaps = table.n_missing > 0 and (options.has_curves or not _is_counted_exactly(problem, table))
     if fills_gaps:

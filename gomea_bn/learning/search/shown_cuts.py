@@ -32,6 +32,7 @@ from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, SHOWN_CUTS, FitClock
 from gomea_bn.runtime.limits import Result
+from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
 
 
 def learned_cut_points(
@@ -154,6 +155,7 @@ def with_shown_cuts(
     follows = problem.curve_gains(result.X) > 0
     if not follows.any():
         return network, result
+    begin_phase("Choosing the cuts that are shown", DENSITIES, COMPARISON)
     scores = problem.scorer.score(problem.families(result.X))
     # libraries may forget them when the problem of tables is made
     cuts = problem.cuts(result.X)

@@ -117,8 +117,11 @@ class SearchRounds:
         """Return the limits minus the counts of the runs so far; `patience` is that of the whole search."""
         return Budget(self.settings.limits, self.stop.seconds, self.n_eval, self.n_generations).share()
 
-    def reporter(self, best: float) -> Callback | None:
-        """Return a callback that passes on the progress of the next run with counts and best objective of all runs."""
+    def reporter(self, best: float, reached: str = "", done_at: int = 0) -> Callback | None:
+        """Return a callback that passes on the progress of the next run with counts and best objective of all runs.
+
+        `reached` says what the best solution so far is, and `done_at` is that of `Progress`.
+        """
         callback = self.settings.callback
         if callback is None:
             return None
@@ -133,15 +136,17 @@ class SearchRounds:
                     n_eval=n_eval + progress.n_eval,
                     n_generations=n_generations + progress.n_generations,
                     best=min(best, progress.best),
+                    reached="" if is_gain(best - progress.best, best) else reached,
+                    done_at=done_at or (progress.done_at and n_eval + progress.done_at),
                     statistics=dict(statistics + Counter(progress.statistics)),
                 )
             )
 
         return report
 
-    def report_start(self, objective: float) -> None:
-        """Report the least objective that was reached before the first run; the callback may end the search."""
-        progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {})
+    def report_start(self, objective: float, reached: str) -> None:
+        """Report what was reached before the first run, its objective and words; the callback may end the search."""
+        progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {}, reached=reached)
         if self.settings.callback is not None and self.settings.callback(progress):
             self.stop.raise_for("callback")
 
@@ -175,8 +180,12 @@ class SearchRounds:
 # evaluations per gene of the first stage over graphs and cuts; stages double
 _FIRST_PER_GENE = 20
 _FEWEST_EVALUATIONS = 500
+# most of them where the search ends when it is done: of wide tables a longer stage takes minutes to show no gain
+_MOST_EVALUATIONS = 10_000
 # evaluations over graphs alone per evaluation over graphs and cuts: they take about as long
 _GRAPH_SHARE = 64
+# the same where columns may follow curves and the search ends when it is done
+_GRAPH_SHARE_OF_CURVES = 8
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
@@ -217,7 +226,9 @@ class StagedSearch:
     cuts starts from the best graph.
 
     The lengths of the stages depend on numbers of evaluations alone, so that the same number of evaluations gives the
-    same network again. Limits and counts of progress are those of all stages together.
+    same network again. Limits and counts of progress are those of all stages together. Every pair of stages is twice as
+    long as the pair before it, about as long as all before it together; with `least_gain` the search is done after a
+    pair that gained less.
     """
 
     def __init__(self, problem: StructureProblem, settings: SearchSettings) -> None:
@@ -228,6 +239,10 @@ class StagedSearch:
         self._has_curves = bool(has_curves(problem.scorer.rows.curves))
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self._effort = self._effort_at_best = 0.0
+        # objective before the pair of stages that is running
+        self._objective_before = np.inf
+        # evaluations at its end
+        self._done_at = 0
         # the pair of stages that is running, and the cuts of its second stage once that has begun
         self._turn = 0
         self._graph_cuts: Cuts | None = None
@@ -243,6 +258,10 @@ class StagedSearch:
         self.stages = self.rounds.results
         self.stop = self.rounds.stop
         self._length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
+        self._graphs_per_evaluation = _GRAPH_SHARE
+        if self.settings.limits.least_gain is not None:
+            self._length = min(self._length, _MOST_EVALUATIONS)
+            self._graphs_per_evaluation = _GRAPH_SHARE_OF_CURVES if self._has_curves else _GRAPH_SHARE
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
@@ -261,6 +280,10 @@ class StagedSearch:
                     self._length = 1
             while True:
                 if self._graph_cuts is None:
+                    if not self._is_resumed:
+                        self._objective_before = self.objective
+                    if self.settings.limits.least_gain is not None:
+                        self._done_at = self.rounds.n_eval + (1 + self._graphs_per_evaluation) * self._length
                     self._stage(self.problem, self._length, starts)
                     if self._ended():
                         break
@@ -268,11 +291,12 @@ class StagedSearch:
                     # every other stage over graphs starts without the best graph, which may be hard to leave
                     starts = [_Network(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
                 cuts = self._graph_cuts
-                graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * self._length, starts)
+                length = self._graphs_per_evaluation * self._length
+                graph = self._stage(self.problem.with_cuts(cuts), length, starts)
                 if self._ended():
                     break
                 starts = [self.best, self._priced(_Network(graph.edges, cuts))]
-                if self._ended():
+                if self._ended() or self._is_done():
                     break
                 self._length, self._turn, self._graph_cuts = 2 * self._length, self._turn + 1, None
             genotype = _genotypes(self.problem, [self.best])[0]
@@ -289,6 +313,7 @@ class StagedSearch:
             "objective": float(self.objective),
             "effort": self._effort,
             "effort_at_best": self._effort_at_best,
+            "objective_before": float(self._objective_before),
             "length": self._length,
             "turn": self._turn,
             "graph_cuts": None if self._graph_cuts is None else _cuts_state(self._graph_cuts),
@@ -304,6 +329,8 @@ class StagedSearch:
         self.best = _Network([(parent, child) for parent, child in edges], _cuts_of(cuts))
         self.objective = state["objective"]
         self._effort, self._effort_at_best = state["effort"], state["effort_at_best"]
+        # checkpoints of earlier versions lack it
+        self._objective_before = state.get("objective_before", np.inf)
         self._length, self._turn, self._began = state["length"], state["turn"], state["began"]
         if state["graph_cuts"] is not None:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
@@ -363,7 +390,7 @@ class StagedSearch:
             turn, n_idle = turn + 1, n_idle + 1
             if self._keep_better(network, objective):
                 n_idle = 0
-            self.rounds.report_start(self.objective)
+            self.rounds.report_start(self.objective, self._reached)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
     def _first_network(self, starts: Sequence[_Network]) -> _Network:
@@ -434,14 +461,14 @@ class StagedSearch:
                 for network in self._with_better_cuts(_Network(edges, cuts), pricer):
                     take(network)
             if not self._is_late():
-                self.rounds.report_start(self.objective)
+                self.rounds.report_start(self.objective, self._reached)
         finer = self._pricer(N_CELLS)
         for _, network in sorted(best.values(), key=lambda item: item[0])[:_N_POLISHED]:
             if not self._is_late():
                 for polished in self._with_better_cuts(network, finer):
                     take(polished)
         if not self._is_late():
-            self.rounds.report_start(self.objective)
+            self.rounds.report_start(self.objective, self._reached)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
     def _several_first_cuts(self, present: Cuts) -> list[Cuts]:
@@ -589,6 +616,7 @@ class StagedSearch:
             max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
             max_evaluations=int(max(min(length, evaluations), 1)),
             patience=None,
+            least_gain=None,
         )
         # a stage that goes on has its own limits and first solutions
         result = self.settings.algorithm.run(
@@ -596,7 +624,7 @@ class StagedSearch:
             limits,
             random_state=self.rounds.random_state,
             n_jobs=self.settings.n_threads,
-            callback=self.rounds.reporter(self.objective),
+            callback=self.rounds.reporter(self.objective, self._reached, self._done_at),
             initial=_genotypes(problem, starts) if starts and not self._is_resumed else None,
             checkpoint=self.settings.section.part("stage"),
         )
@@ -634,6 +662,18 @@ class StagedSearch:
                 _PATIENT_PER_GENE * self.problem.n_variables, limits.patience * self._effort_at_best
             ):
                 self.stop.raise_for("patience")
+        return bool(self.stop.reason)
+
+    @property
+    def _reached(self) -> str:
+        """What the best network is, in words."""
+        return counted(len(self.best.edges), "edge")
+
+    def _is_done(self) -> bool:
+        """Return whether a pair of stages that has ended gained less than the limits want, or a limit is met."""
+        least = self.settings.limits.least_gain
+        if least is not None and self._objective_before - self.objective < least:
+            self.stop.raise_for("done")
         return bool(self.stop.reason)
 
     def _left(self) -> tuple[float, float]:

@@ -137,7 +137,7 @@ def test_cuts_that_score_worse_are_not(steps):
     learner = BayesNetLearner(Known(cuts={"x": [0.999], "y": [0.001]}), max_seconds=None, random_state=1).fit(
         steps
     )
-    assert learner.stopped_by_ == "patience"
+    assert learner.stopped_by_ == "done"
     assert learner.statistics_["policies_entered"] == 2
     assert not {0.999, 0.001} & {cut for cuts in learner.network_.cut_points.values() for cut in cuts}
     objectives = [entry.objective for entry in learner.history_]
@@ -195,7 +195,7 @@ def test_counts_and_history_run_over_all_rounds(sampled):
     learner = BayesNetLearner("bayesian", max_seconds=None, random_state=2, callback=reports.append).fit(
         sampled
     )
-    assert learner.stopped_by_ == "patience"
+    assert learner.stopped_by_ == "done"
     assert learner.statistics_["rounds"] > 1
     for name in ("n_eval", "n_generations", "seconds"):
         values = [getattr(report, name) for report in reports]
