@@ -22,7 +22,7 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.problems.benchmarks import NKLandscape, Trap
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.jit import KernelDispatcher, prune_folders
-from gomea_bn.runtime.kernel_progress import KernelProgress, announced_kernels
+from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
@@ -306,28 +306,33 @@ def test_separate_kernels_are_compiled_once_for_all_that_call_them(tmp_path):
     assert called() == [values, [1, 1], 1]
 
 
-def test_nothing_is_told_of_kernels_that_are_quick():
+def test_nothing_is_told_of_kernels_that_are_quick(monkeypatch):
+    monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
     lines = []
-    with announced_kernels(lines.append, 2):
+    with announced_kernels(lines.append):
         jit.kernel_needed("one", is_compiled=True)
         jit.kernel_needed("two", is_compiled=False)
+        with compiling():
+            pass
+        time.sleep(0.05)
     assert lines == []
 
 
-def test_after_a_second_the_kernel_and_the_count_are_told(monkeypatch):
+def test_kernels_that_take_long_are_told_also_where_nobody_asked_for_it(monkeypatch, caplog):
     monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
     lines = []
-    progress = KernelProgress(lines.append, 3)
-    for n_lines, (name, is_compiled) in enumerate((("one", True), ("two", False), ("three", False))):
-        progress.needed(name, is_compiled=is_compiled)
-        while len(lines) < n_lines:
-            time.sleep(0.001)
-    progress.close()
-    assert lines == [
-        "Compiling kernels (2 of 3): two (first use only) ...",
-        "Compiling kernels (3 of 3): three (first use only) ...",
-    ]
+    with announced_kernels(lines.append) as progress:
+        for n_lines, (name, is_compiled) in enumerate((("one", True), ("two", False), ("three", False))):
+            jit.kernel_needed(name, is_compiled=is_compiled)
+            while len(lines) < n_lines:
+                time.sleep(0.001)
+    told = [f"Compiling kernels: {name} (first use on this machine only) ..." for name in ("two", "three")]
+    assert lines == told
     assert progress.n_compiled == 2
+    jit.kernel_needed("two", is_compiled=False)
+    while not caplog.messages:
+        time.sleep(0.001)
+    assert caplog.messages == told[:1]
 
 
 class UsersData(NamedTuple):
