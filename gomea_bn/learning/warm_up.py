@@ -27,7 +27,6 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import centred_gains, centred_score, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
@@ -231,9 +230,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
     from gomea_bn.network.conditionals.student import below_student
 
-    scorer = problem.scorer
-    has_curves(scorer.rows.curves)
-    score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
+    score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
     centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
     centred_score(np.ones(2, np.int64), 1, 2, 1.0)
     concentrations(16.0)
