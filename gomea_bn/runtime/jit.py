@@ -227,7 +227,8 @@ def address_of_separate(key: str) -> int:
     kernel.compile(arguments)
     compiled = kernel.overloads[arguments]
     if compiled.signature.return_type != kernel.declared_type:
-        raise TypeError(f"{name} returns {compiled.signature.return_type}, unlike its annotation.")
+        returned = compiled.signature.return_type
+        raise TypeError(f"The separate kernel {name} returns {returned}, other than its annotation says.")
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
