@@ -34,17 +34,17 @@ import numba._dynfunc as numba_functions
 import numba.core.config as numba_config
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils as numba_builders
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.errors import TypingError
-from numba.core.imputils import impl_ret_new_ref
+from numba.core.imputils import impl_ret_new_ref as numba_new_value
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
-from numba.core.typing import signature as typing_signature
-from numba.core.typing.templates import make_concrete_template
+from numba.core.typing import templates as numba_templates
 from platformdirs import user_cache_path
 
 from gomea_bn.errors import GomeaBnError, give_warning
@@ -99,6 +99,10 @@ _PLAIN_TYPES = (
     types.NumPyRandomGeneratorType,
     types.Omitted,
 )
+# numba declares no types of these
+_builders: Any = numba_builders
+_templates: Any = numba_templates
+_new_value: Any = numba_new_value
 _foreign_digests: set[str] = set()
 _kernels: list[KernelDispatcher] = []
 
@@ -237,11 +241,11 @@ def _implementation_by_address(key: str, signature: Any, library: _CallByAddress
 
     def write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         slot = _global(builder.module, f"separate.{key}", ir.IntType(8).as_pointer()(None))
-        found = cgutils.alloca_once_value(builder, builder.load(slot))
-        with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(found))):
+        found = _builders.alloca_once_value(builder, builder.load(slot))
+        with _builders.if_unlikely(builder, _builders.is_null(builder, builder.load(found))):
             text = context.insert_const_string(builder.module, key)
             address = builder.call(_lookup(context, builder.module), [text])
-            with cgutils.if_unlikely(builder, cgutils.is_null(builder, address)):
+            with _builders.if_unlikely(builder, _builders.is_null(builder, address)):
                 context.call_conv.return_exc(builder)
             builder.store(address, slot)
             builder.store(address, found)
@@ -250,9 +254,9 @@ def _implementation_by_address(key: str, signature: Any, library: _CallByAddress
         status, result = context.call_conv.call_function(
             builder, function, signature.return_type, signature.args, args
         )
-        with cgutils.if_unlikely(builder, status.is_error):
+        with _builders.if_unlikely(builder, status.is_error):
             context.call_conv.return_status_propagate(builder, status)
-        return impl_ret_new_ref(context, builder, signature.return_type, result)
+        return _new_value(context, builder, signature.return_type, result)
 
     implementation: Any = write
     implementation.signature = signature.args
@@ -281,16 +285,16 @@ def _lookup(context: Any, module: Any) -> Any:
     builder = ir.IRBuilder(function.append_basic_block())
     python = context.get_python_api(builder)
     lock = python.gil_ensure()
-    found = cgutils.alloca_once_value(builder, text(None))
+    found = _builders.alloca_once_value(builder, text(None))
     ours = python.import_module(context.insert_const_string(module, __name__))
-    with builder.if_then(cgutils.is_not_null(builder, ours)):
+    with builder.if_then(_builders.is_not_null(builder, ours)):
         kind = ir.FunctionType(python.pyobj, [python.pyobj, text, text], var_arg=True)
-        call = cgutils.get_or_insert_function(module, kind, "PyObject_CallMethod")
+        call = _builders.get_or_insert_function(module, kind, "PyObject_CallMethod")
         method, format_ = (
             context.insert_const_string(module, part) for part in (address_of_separate.__name__, "s")
         )
         address = builder.call(call, [ours, method, format_, function.args[0]])
-        with builder.if_then(cgutils.is_not_null(builder, address)):
+        with builder.if_then(_builders.is_not_null(builder, address)):
             builder.store(python.long_as_voidptr(address), found)
             python.decref(address)
         python.decref(ours)
@@ -373,6 +377,7 @@ class KernelDispatcher(CPUDispatcher):
     """
 
     _cache: Any
+    _compiler: Any
 
     def __init__(
         self, py_func: Any, locals: Any = None, targetoptions: Any = None, *, is_separate: bool = False
@@ -412,11 +417,16 @@ class KernelDispatcher(CPUDispatcher):
             return self._part.get_call_template(arguments, general)
         pysig, arguments = self._compiler.fold_argument_types(arguments, general)
         arguments = tuple(arguments)
-        called = typing_signature(self.declared_type, *arguments)
+        called = _templates.signature(self.declared_type, *arguments)
         if arguments not in self._keys:
             self._add_call(called)
         name = self.py_func.__name__
-        return make_concrete_template(f"CallTemplate({name})", name, [called]), pysig, arguments, {}
+        return (
+            _templates.make_concrete_template(f"CallTemplate({name})", name, [called]),
+            pysig,
+            arguments,
+            {},
+        )
 
     @property
     def declared_type(self) -> Any:
