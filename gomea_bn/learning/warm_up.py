@@ -135,11 +135,13 @@ def compile_followers(followers: Iterable[str]) -> None:
     from gomea_bn.problems.kernels.counts import count_gain
     from gomea_bn.problems.kernels.curves import curve_score, sum_score
     from gomea_bn.problems.kernels.logits import logit_gain
+    from gomea_bn.problems.kernels.transforms import transform_gain
 
     curves = no_curves()
     scratch, some = new_curve_scratch(curves), np.zeros(0, np.int64)
     if SUM in followers:
         compile_for(sum_score, curves, scratch, some, 0)
+        compile_for(transform_gain, curves.transforms, scratch.transforms, 0, 1.0, 1.0)
     if LOGIT in followers:
         compile_for(logit_gain, curves.logits, scratch.logits, some, 0, 0)
     if COUNT in followers:
