@@ -27,7 +27,6 @@ from gomea_bn.problems.kernels.curves import (
     SOLVED,
     TARGET,
     curve_score,
-    has_curves,
     regress_levels,
     solve_family,
     start_count,
@@ -87,7 +86,7 @@ def best_curve_model(
         with one_blas_thread():
             functions = column_functions(family, sizes.per_column, sizes.has_units)
     curves = family_curve_data(family, sizes, functions)._replace(variable=views)
-    if not has_curves(curves):
+    if not len(curves.products):
         return None
     scratch = new_curve_scratch(curves)
     score = curve_score(curves, scratch, views, n_views)

@@ -20,7 +20,7 @@ from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import ScoredVariable, curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.kernels.curves import CurveData, has_curves
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.logits import (
     LogitData,
 )
@@ -394,6 +394,11 @@ class FamilyScorer:
         free = int(self.view_offset[v + 1]) - first - len(variable.policies)
         self._libraries[v] = [*variable.policies, *[None] * free]
 
+    @property
+    def has_curves(self) -> bool:
+        """Whether any family may be scored by curves."""
+        return len(self.rows.curves.products) > 0
+
     def new_scratch(self) -> ScoreScratch:
         """Return the work space of one thread."""
         return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
@@ -555,7 +560,7 @@ class FamilyScorer:
             self.reserve(n)
         # two parts a thread, since families take more or less time
         n_threads = 1 + n_spare_threads()
-        is_shared = n_threads > 1 and n > 1 and has_curves(self.rows.curves)
+        is_shared = n_threads > 1 and n > 1 and self.has_curves
         n_parts = min(2 * n_threads, n) if is_shared else 1
         self._more_scratch += [self.new_scratch() for _ in range(n_parts - 1 - len(self._more_scratch))]
         scratches, ends = [self._scratch, *self._more_scratch], np.linspace(0, n, n_parts + 1).astype(int)
@@ -609,6 +614,6 @@ class FamilyScorer:
     def reserve(self, n_more: int) -> None:
         """Make room in the caches for `n_more` families, up to their limits."""
         self.caches.reserve(n_more)
-        if has_curves(self.rows.curves):
+        if self.has_curves:
             # a family enters with its score and its number of parameters
             self.curve_caches.reserve(2 * n_more)

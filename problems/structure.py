@@ -17,7 +17,6 @@ from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
@@ -69,7 +68,7 @@ class StructureProblem(DiscreteDefaults):
         self.first_cuts = dict(first_cuts or {})
         self.pricing = pricing
         self.prices_parents = prices_parents
-        if has_curves(scorer.rows.curves):
+        if scorer.has_curves:
             self.solutions_per_block = _BLOCK_OF_CURVES
         self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules

@@ -29,7 +29,6 @@ from gomea_bn.network.rows import evidence_for
 from gomea_bn.problems.curves import ScoredVariable, curve_data
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
@@ -82,7 +81,7 @@ class GraphScores:
         scorer, session = _scorer(
             network, table, scoring_method, equivalent_sample_size, edge_cost, with_curves=with_curves
         )
-        has_scored_curves = has_curves(scorer.rows.curves)
+        has_scored_curves = scorer.has_curves
         cardinality = [network.cardinality(name) for name in network.names]
         knowledge_rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
         rules = _without_constants(knowledge_rules, cardinality)
@@ -104,7 +103,7 @@ class GraphScores:
     @property
     def has_curves(self) -> bool:
         """Whether families may be scored by curves."""
-        return bool(has_curves(self.scorer.rows.curves))
+        return self.scorer.has_curves
 
     def first_order(self, search: OrderSearch, generator: np.random.Generator | None) -> list[int]:
         """Return the order of the network, or a random one.

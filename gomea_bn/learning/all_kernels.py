@@ -20,7 +20,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 def compile_all_kernels(announce: Callable[[str], object]) -> float:
     """Compile or load the kernels of all commands, and return the seconds this took; see `compile_kernels`."""
     began = perf_counter()
-    compile_front_kernels(announce, in_second_process=True)
+    compile_front_kernels(announce)
     compile_kernels(announce)
     with announced_kernels(announce), warnings.catch_warnings():
         # the small examples are nobody's data

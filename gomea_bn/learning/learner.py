@@ -574,7 +574,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         # the compiler is not on the clock
         from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 
-        clock.wait(compile_kernels(**size_of_table(rows)))
+        clock.wait(compile_kernels(**size_of_table(rows, has_curves=options.has_curves)))
         digest = in_background(table_digest, given)
         is_averaged = plain_options(self)["density"] == "averaged"
         after_search = (DENSITIES, COMPARISON) if is_averaged else ()

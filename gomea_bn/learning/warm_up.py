@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict
 
@@ -17,6 +19,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import smoothed_and_left_out
+from gomea_bn.problems.counts import are_counts
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -24,13 +27,12 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.kernels.score import centred_gains, centred_score, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
+from gomea_bn.runtime.jit import compile_for, kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
@@ -51,11 +53,24 @@ class TableSize(TypedDict, total=False):
 
     n_columns: int
     has_gaps: bool
+    followers: frozenset[str]
 
 
-def size_of_table(table: Table) -> TableSize:
-    """Return the options of `compile_kernels` and `compile_front_kernels` for a table."""
-    return TableSize(n_columns=len(table.names), has_gaps=table.n_missing > 0)
+SUM, LOGIT, COUNT = "sum", "logit", "count"
+"""What a column may be that follows curves of its parents: each kind has kernels of its own."""
+
+
+def size_of_table(table: Table, *, has_curves: bool = True) -> TableSize:
+    """Return the options of `compile_kernels` for a table, whose columns follow curves unless `has_curves` is False."""
+    followers = set()
+    for column in table.columns if has_curves and not table.n_missing else ():
+        if column.levels is not None:
+            followers.add(LOGIT)
+        elif are_counts(column.values):
+            followers |= {SUM, COUNT}
+        else:
+            followers.add(SUM)
+    return TableSize(n_columns=len(table.names), has_gaps=table.n_missing > 0, followers=frozenset(followers))
 
 
 def compile_kernels(
@@ -63,17 +78,16 @@ def compile_kernels(
     *,
     n_columns: int | None = None,
     has_gaps: bool | None = None,
-    in_second_process: bool = False,
+    followers: Iterable[str] = (SUM, LOGIT, COUNT),
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
     `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine. With few
-    columns, kernels for tables of `WIDE_TABLE` columns are left out, and without gaps those that complete rows. A
-    second process may compile a part of them, where there is a second core: for commands, since the interpreter of
-    another program may not be one that can be started again.
+    columns, kernels for tables of `WIDE_TABLE` columns are left out, without gaps those that complete rows, and those
+    by which columns follow curves unless `followers` names their kind. A second process compiles a part of them, where
+    there is a second core.
     """
-    part = _around_the_search if in_second_process else None
-    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_for_gaps(
+    return _compile("learner", [_learn_once], announce, n_columns, followers) + _compile_for_gaps(
         announce, has_gaps
     )
 
@@ -83,18 +97,12 @@ def compile_front_kernels(
     *,
     n_columns: int | None = None,
     has_gaps: bool | None = None,
-    in_second_process: bool = False,
+    followers: Iterable[str] = (SUM, LOGIT, COUNT),
 ) -> float:
     """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
-    part = _learn_once if in_second_process else None
-    return _compile("front", runs, announce, n_columns, part) + _compile_for_gaps(announce, has_gaps)
-
-
-# kernels that a run calls from Python: without and with those of wide tables, and those of missing values
-_N_KERNELS = {"learner": (24, 27), "front": (33, 36)}
-_N_KERNELS_OF_GAPS = 3
+    return _compile("front", runs, announce, n_columns, followers) + _compile_for_gaps(announce, has_gaps)
 
 
 def _compile(
@@ -102,20 +110,44 @@ def _compile(
     runs: Sequence[Callable[[int, bool], None]],
     announce: Callable[[str], object],
     n_columns: int | None,
-    part: Callable[[int, bool], None] | None,
+    followers: Iterable[str],
 ) -> float:
-    """Compile the kernels of some runs; another process compiles those of `part` meanwhile."""
+    """Compile the kernels of some runs; another process compiles those that come last."""
     is_wide = n_columns is None or n_columns >= WIDE_TABLE
-    if run_kind in _done and (not is_wide or f"{run_kind}-wide" in _done):
+    wanted = {run_kind, *followers, *([f"{run_kind}-wide"] if is_wide else [])}
+    if wanted <= _done:
         return 0.0
     began = perf_counter()
-    meanwhile = nullcontext() if part is None else _in_another_process(part, is_wide)
-    with announced_kernels(announce, _N_KERNELS[run_kind][is_wide]), meanwhile:
+    others = [run.__name__ for run in runs[1:]] or [_around_the_search.__name__]
+    calls = [f"compile_followers({sorted(followers)})", *(f"{name}(1, {is_wide})" for name in others)]
+    with announced_kernels(announce), _in_another_process(calls):
         for run in runs:
             for n_threads in (1, 2):
                 run(n_threads, is_wide)
-    _done.update({run_kind, f"{run_kind}-wide"} if is_wide else {run_kind})
+        compile_followers(followers)
+    _done.update(wanted)
     return perf_counter() - began
+
+
+def compile_followers(followers: Iterable[str]) -> None:
+    """Compile or load the kernels by which columns follow curves, for some kinds of columns."""
+    from gomea_bn.problems.curves import new_curve_scratch, no_curves
+    from gomea_bn.problems.kernels.counts import count_gain
+    from gomea_bn.problems.kernels.curves import curve_score, sum_score
+    from gomea_bn.problems.kernels.logits import logit_gain
+    from gomea_bn.problems.kernels.transforms import transform_gain
+
+    curves = no_curves()
+    scratch, some = new_curve_scratch(curves), np.zeros(0, np.int64)
+    if SUM in followers:
+        compile_for(sum_score, curves, scratch, some, 0)
+        compile_for(transform_gain, curves.transforms, scratch.transforms, 0, 1.0, 1.0)
+    if LOGIT in followers:
+        compile_for(logit_gain, curves.logits, scratch.logits, some, 0, 0)
+    if COUNT in followers:
+        compile_for(count_gain, curves.counts, curves.logits.cells, scratch.counts, some, 0, 0)
+    if followers:
+        compile_for(curve_score, curves, scratch, some, 0)
 
 
 def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) -> float:
@@ -124,7 +156,7 @@ def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) 
         return 0.0
     began = perf_counter()
     frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
-    with announced_kernels(announce, _N_KERNELS_OF_GAPS):
+    with announced_kernels(announce):
         table = read_table(frame, missing="keep")
         network = DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count="auto")
         network.query(["a"], {"b": "x"}, method="exact")
@@ -133,16 +165,18 @@ def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) 
 
 
 @contextmanager
-def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Iterator[None]:
-    """Compile the kernels of a run in another process during the block, if there are cores and a cache for that."""
-    if thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
+def _in_another_process(calls: Sequence[str]) -> Iterator[None]:
+    """Call functions of this module in another process during the block, if there are cores and a cache for that."""
+    # the program may be another one, which holds an interpreter
+    is_python = Path(sys.executable or "").name.startswith("python")
+    if not is_python or thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
         yield
         return
     from gomea_bn.runtime.children import running_meanwhile
 
-    code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
+    code = ["from gomea_bn.learning import warm_up", *(f"warm_up.{call}" for call in calls)]
     # whatever it has not done at the end of the block is done by then
-    with running_meanwhile(code):
+    with running_meanwhile("; ".join(code)):
         yield
 
 
@@ -198,9 +232,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
     from gomea_bn.network.conditionals.student import below_student
 
-    scorer = problem.scorer
-    has_curves(scorer.rows.curves)
-    score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
+    score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
     centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
     centred_score(np.ones(2, np.int64), 1, 2, 1.0)
     concentrations(16.0)

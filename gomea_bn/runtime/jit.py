@@ -33,14 +33,18 @@ import numba
 import numba._dynfunc as numba_functions
 import numba.core.config as numba_config
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils as numba_builders
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.errors import TypingError
+from numba.core.imputils import impl_ret_new_ref as numba_new_value
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
+from numba.core.typing import templates as numba_templates
 from platformdirs import user_cache_path
 
 from gomea_bn.errors import GomeaBnError, give_warning
@@ -97,6 +101,10 @@ _PLAIN_TYPES = (
     types.NumPyRandomGeneratorType,
     types.Omitted,
 )
+# numba declares no types of these
+_builders: Any = numba_builders
+_templates: Any = numba_templates
+_new_value: Any = numba_new_value
 _foreign_digests: set[str] = set()
 _kernels: list[KernelDispatcher] = []
 
@@ -194,24 +202,107 @@ def _callers_first(libraries: Sequence[Any]) -> list[Any]:
     return callees_first[::-1]
 
 
-class _SeparateLibrary:
-    """The library of a separate kernel as its callers link it: they find its machine code by its name."""
+class _CallByAddress:
+    """The library of a separate kernel as its callers link it: they look its machine code up at their first call."""
 
-    def __init__(self, kernel: KernelDispatcher, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, key: str, kernel: KernelDispatcher, arguments: tuple[Any, ...]) -> None:
         name = kernel.py_func.__module__, kernel.py_func.__qualname__
         # numba calls these before it loads the machine code of a caller from a file
-        self._reload_init = {partial(_load_separate, *name, arguments)}
+        self._reload_init = {partial(_note_separate, key, *name, arguments)}
 
     def _ensure_finalized(self) -> None:
-        """Do nothing: the machine code is there already."""
+        """Do nothing: there may be no machine code yet."""
 
     def _get_module_for_linking(self) -> Any:
         return llvm.parse_assembly("")
 
 
-def _load_separate(module: str, name: str, arguments: tuple[Any, ...]) -> None:
-    """Load or compile a separate kernel for types of arguments."""
-    getattr(import_module(module), name).compile(arguments)
+# module, name and types of arguments of separate kernels that others call
+_separate: dict[str, tuple[str, str, tuple[Any, ...]]] = {}
+
+
+def _note_separate(key: str, module: str, name: str, arguments: tuple[Any, ...]) -> None:
+    """Take in which kernel `address_of_separate` is asked for by a key."""
+    _separate[key] = module, name, arguments
+
+
+def address_of_separate(key: str) -> int:
+    """Return the address of a separate kernel, loaded or compiled by now; machine code of other kernels calls this."""
+    module, name, arguments = _separate[key]
+    kernel = getattr(import_module(module), name)
+    kernel.compile(arguments)
+    compiled = kernel.overloads[arguments]
+    if compiled.signature.return_type != kernel.declared_type:
+        returned = compiled.signature.return_type
+        raise TypeError(f"The separate kernel {name} returns {returned}, other than its annotation says.")
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+
+def _implementation_by_address(key: str, signature: Any, library: _CallByAddress) -> Any:
+    """Return what numba calls to write a call of a separate kernel: by an address, which the first call looks up."""
+
+    def write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        slot = _global(builder.module, f"separate.{key}", ir.IntType(8).as_pointer()(None))
+        found = _builders.alloca_once_value(builder, builder.load(slot))
+        with _builders.if_unlikely(builder, _builders.is_null(builder, builder.load(found))):
+            text = context.insert_const_string(builder.module, key)
+            address = builder.call(_lookup(context, builder.module), [text])
+            with _builders.if_unlikely(builder, _builders.is_null(builder, address)):
+                context.call_conv.return_exc(builder)
+            builder.store(address, slot)
+            builder.store(address, found)
+        kind = context.call_conv.get_function_type(signature.return_type, signature.args)
+        function = builder.bitcast(builder.load(found), kind.as_pointer())
+        status, result = context.call_conv.call_function(
+            builder, function, signature.return_type, signature.args, args
+        )
+        with _builders.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return _new_value(context, builder, signature.return_type, result)
+
+    implementation: Any = write
+    implementation.signature = signature.args
+    implementation.libs = (library,)
+    return implementation
+
+
+def _global(module: Any, name: str, value: Any) -> Any:
+    """Return the global variable of a module for a name, which begins with a value."""
+    if name not in module.globals:
+        variable = ir.GlobalVariable(module, value.type, name)
+        variable.linkage, variable.initializer = "internal", value
+    return module.globals[name]
+
+
+def _lookup(context: Any, module: Any) -> Any:
+    """Return the machine code that calls `address_of_separate`: null if that raised, with Python's error set."""
+    text = ir.IntType(8).as_pointer()
+    name = "gomea_bn_address_of_separate"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(text, [text]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("cold")
+    builder = ir.IRBuilder(function.append_basic_block())
+    python = context.get_python_api(builder)
+    lock = python.gil_ensure()
+    found = _builders.alloca_once_value(builder, text(None))
+    ours = python.import_module(context.insert_const_string(module, __name__))
+    with builder.if_then(_builders.is_not_null(builder, ours)):
+        kind = ir.FunctionType(python.pyobj, [python.pyobj, text, text], var_arg=True)
+        call = _builders.get_or_insert_function(module, kind, "PyObject_CallMethod")
+        method, format_ = (
+            context.insert_const_string(module, part) for part in (address_of_separate.__name__, "s")
+        )
+        address = builder.call(call, [ours, method, format_, function.args[0]])
+        with builder.if_then(_builders.is_not_null(builder, address)):
+            builder.store(python.long_as_voidptr(address), found)
+            python.decref(address)
+        python.decref(ours)
+    python.gil_release(lock)
+    builder.ret(builder.load(found))
+    return function
 
 
 class _FirstHand:
@@ -256,14 +347,6 @@ class _WholeCompiler(Compiler):
         return compiled
 
 
-class _SeparateCompiler(_WholeCompiler):
-    """Compiles a separate kernel, under a name that is the same in every process."""
-
-    def _compile_bytecode(self) -> Any:
-        self.state.func_id.unique_id = 0
-        return super()._compile_bytecode()  # type: ignore[no-untyped-call]
-
-
 class CalledKernelCompiler(Compiler):
     """Compiles a kernel for its callers alone."""
 
@@ -292,19 +375,20 @@ def _new_library(kind: type[JITCodeLibrary], codegen: Any, function: Any) -> Any
 class KernelDispatcher(CPUDispatcher):
     """A compiled function: `compile` is for calls from Python; calls from other kernels have a compiler of theirs.
 
-    All calls of a separate kernel use the same machine code.
+    All calls of a separate kernel use the same machine code, which is compiled when the first of them is made.
     """
 
     _cache: Any
+    _compiler: Any
 
     def __init__(
         self, py_func: Any, locals: Any = None, targetoptions: Any = None, *, is_separate: bool = False
     ) -> None:
         options = dict(targetoptions or {})
-        compiler = _SeparateCompiler if is_separate else _WholeCompiler
-        super().__init__(py_func, locals or {}, options, pipeline_class=compiler)
-        # what other kernels call
+        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)
+        # what other kernels call: a part, or for a separate kernel an address, by the types of arguments
         self._part: Any = None
+        self._keys: dict[tuple[Any, ...], str] = {}
         if not is_separate:
             self._part = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)
 
@@ -327,29 +411,58 @@ class KernelDispatcher(CPUDispatcher):
             if release is not None:
                 release()
 
-    def add_overload(self, cres: Any) -> None:
-        """Take in compiled code."""
-        super().add_overload(cres)
-        if self._part is None:
-            context, key = cres.target_context, cres.entry_point
-            context.remove_user_function(key)
-            library = _SeparateLibrary(self, tuple(cres.signature.args))
-            context.insert_user_function(key, cres.fndesc, [library])
-
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the template of a call from another kernel; constants do not count as types of their own."""
         general = {name: _without_constants(kws[name]) for name in kws}
-        return self._called().get_call_template(tuple(map(_without_constants, args)), general)
+        arguments = tuple(map(_without_constants, args))
+        if self._part is not None:
+            return self._part.get_call_template(arguments, general)
+        pysig, arguments = self._compiler.fold_argument_types(arguments, general)
+        arguments = tuple(arguments)
+        called = _templates.signature(self.declared_type, *arguments)
+        if arguments not in self._keys:
+            self._add_call(called)
+        name = self.py_func.__name__
+        return (
+            _templates.make_concrete_template(f"CallTemplate({name})", name, [called]),
+            pysig,
+            arguments,
+            {},
+        )
+
+    @property
+    def declared_type(self) -> Any:
+        """Type of what a separate kernel returns, by its annotation."""
+        declared = self.py_func.__annotations__.get("return")
+        if declared not in _DECLARED_TYPES:
+            raise TypeError(
+                f"The separate kernel {self.py_func.__name__} must return float or int, got {declared!r}."
+            )
+        return _DECLARED_TYPES[declared]
+
+    def _add_call(self, called: Any) -> None:
+        """Let other kernels call a separate kernel with some types."""
+        name = self.py_func.__module__, self.py_func.__qualname__
+        key = hashlib.sha256(repr((*name, str(called))).encode()).hexdigest()[:16]
+        self._keys[called.args] = key
+        _note_separate(key, *name, called.args)
+        # numba looks implementations up here, also those of its own functions
+        overloads = self.targetctx._defns[key]
+        implementation = _implementation_by_address(key, called, _CallByAddress(key, self, called.args))
+        overloads.append(implementation, called.args)
 
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
-        return self._called().get_overload(sig)
-
-    def _called(self) -> Any:
-        """Return the dispatcher of calls from other kernels."""
-        return super() if self._part is None else self._part
+        return self._keys[tuple(sig)] if self._part is None else self._part.get_overload(sig)
 
 
+# `annotations` are texts, or classes in modules without the future import
+_DECLARED_TYPES: dict[Any, Any] = {
+    "float": types.float64,
+    "int": types.int64,
+    float: types.float64,
+    int: types.int64,
+}
 _without_constants: Any = types.unliteral
 
 
@@ -535,13 +648,14 @@ def prune_folders(base: Path, *, keep: Path) -> None:
 
 
 def _without_bitcode(libdata: tuple[str, str, Any], description: Any) -> tuple[str, str, Any]:
-    """Return the data of a compiled library whose bitcode only names the function that Python calls.
+    """Return the data of a compiled library whose bitcode only names the functions that Python and kernels call.
 
     The bitcode is for linking into other kernels, which compile a form of their own.
     """
     name, kind, (machine_code, _) = libdata
-    symbol = description.llvm_cpython_wrapper_name.replace("\\", "\\5c").replace('"', "\\22")
-    named = llvm.parse_assembly(f'define void @"{symbol}"() {{ ret void }}')
+    names = description.llvm_cpython_wrapper_name, description.llvm_func_name
+    symbols = [each.replace("\\", "\\5c").replace('"', "\\22") for each in names]
+    named = llvm.parse_assembly("\n".join(f'define void @"{each}"() {{ ret void }}' for each in symbols))
     return name, kind, (machine_code, named.as_bitcode())
 
 
@@ -718,6 +832,13 @@ class _KernelCache:
         self._foreign.flush()
 
 
+def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile or load a kernel for arguments like the given ones, without calling it."""
+    # without a compiler kernels are plain functions
+    if isinstance(function, KernelDispatcher):
+        function.compile(tuple(map(numba.typeof, arguments)))
+
+
 def read_only(array: A) -> A:
     """Return a view that cannot be written, for which a kernel has another type than for an array that can.
 
@@ -747,7 +868,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def separate_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function of a module like `kernel`, once for all kernels that call it, which cannot inline it.
 
-    That is for large kernels with several callers, where the call is a small part of the work.
+    It is compiled when it is called, so that callers do not wait for kernels that they never call. That is for large
+    kernels where the call is a small part of the work. They return a float or an integer, as their annotation says.
     """
     return _compiled(function, is_separate=True)
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
 _SECONDS_OF_SILENCE = 1.0
-# only the last one gets lines; blocks may be nested
-_listeners: list[KernelProgress] = []
+# Python prints warnings to standard error by default, so that users know why they wait
+_log = logging.getLogger("gomea_bn").warning
 # seconds of finished blocks of `compiling`, and the times at which the present ones began
 _seconds = [0.0]
 _began: list[float] = []
 
 
 class KernelProgress:
-    """Lines about the kernels of one piece of work, if compiling takes more than a second.
+    """Lines about the kernels of one piece of work, if compiling takes more than a second; `tell` receives one line."""
 
-    `tell` receives one line; `n_kernels` is the number that the work needs, None if it is not known.
-    """
-
-    def __init__(self, tell: Callable[[str], object], n_kernels: int | None = None) -> None:
+    def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell = tell
-        self._n_kernels = n_kernels
-        self._n_needed = 0
         self._lock = threading.Lock()
         self._line: str | None = None
         self._timer: threading.Timer | None = None
@@ -33,13 +29,11 @@ class KernelProgress:
     def needed(self, name: str, *, is_compiled: bool) -> None:
         """Take in that the work now needs a kernel, which is in the cache already or is compiled from now on."""
         with self._lock:
-            self._n_needed += 1
             if is_compiled:
                 self._line = None
                 return
             self.n_compiled += 1
-            count = "" if self._n_kernels is None else f" ({self._n_needed} of {self._n_kernels})"
-            self._line = f"Compiling kernels{count}: {name} (first use only) ..."
+            self._line = f"Compiling kernels: {name} (first use on this machine only) ..."
             # a kernel that takes less than a second is not worth a line
             if self._timer is None:
                 self._timer = threading.Timer(_SECONDS_OF_SILENCE, self._speak)
@@ -52,32 +46,37 @@ class KernelProgress:
         if line is not None:
             self._tell(line)
 
-    def close(self) -> None:
-        """Say nothing from now on."""
+    def done(self) -> None:
+        """Take in that no kernel is compiled now."""
         with self._lock:
             self._line = None
             if self._timer is not None:
                 self._timer.cancel()
+                self._timer = None
+
+
+# only the last one gets lines; blocks may be nested
+_listeners = [KernelProgress(_log)]
 
 
 @contextmanager
-def announced_kernels(
-    tell: Callable[[str], object], n_kernels: int | None = None
-) -> Iterator[KernelProgress]:
-    """Tell by `KernelProgress` which kernels are compiled inside the block, by this and by other threads."""
-    progress = KernelProgress(tell, n_kernels)
+def announced_kernels(tell: Callable[[str], object]) -> Iterator[KernelProgress]:
+    """Tell by `KernelProgress` which kernels are compiled inside the block, by this and by other threads.
+
+    Outside of all blocks the lines are warnings of the logger "gomea_bn".
+    """
+    progress = KernelProgress(tell)
     _listeners.append(progress)
     try:
         yield progress
     finally:
         _listeners.remove(progress)
-        progress.close()
+        progress.done()
 
 
 def kernel_needed(name: str, *, is_compiled: bool) -> None:
     """Tell the innermost `announced_kernels` that a kernel is called for the first time in this process."""
-    if _listeners:
-        _listeners[-1].needed(name, is_compiled=is_compiled)
+    _listeners[-1].needed(name, is_compiled=is_compiled)
 
 
 @contextmanager
@@ -91,6 +90,7 @@ def compiling() -> Iterator[None]:
         began = _began.pop()
         if not _began:
             _seconds[0] += perf_counter() - began
+            _listeners[-1].done()
 
 
 def search_clock() -> float:

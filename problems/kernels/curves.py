@@ -794,7 +794,7 @@ def _with_noise(
 
 
 @separate_kernel
-def _sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
+def sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 
     The best prior and the best target count, or the best transformation of the child, with products of parents or
@@ -923,7 +923,7 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
     child = curves.variable[views[n_views - 1]]
     if n_views > 1 and curves.logits.n_levels[child] > 0:
         return _logit_score(curves, scratch, views, n_views)
-    score = _sum_score(curves, scratch, views, n_views)
+    score = sum_score(curves, scratch, views, n_views)
     if n_views > 1 and curves.counts.is_count[child]:
         # what is a line with normal noise is no curve of a count, but a parent of few values has no line in units
         with_curves = not score > -np.inf or scratch.best[PRIOR] >= SMOOTH

@@ -1,10 +1,15 @@
-"""Kernels are compiled before the clock of a run starts: those that it needs, and as many as are announced."""
+"""Kernels are compiled before the clock of a run starts: those that it needs, and no others."""
 
 import json
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
 
 SCRIPT = """
 import json
@@ -18,31 +23,53 @@ def noted(progress, name, **options):
     names.append(name)
     needed(progress, name, **options)
 kernel_progress.KernelProgress.needed = noted
-counts = []
+steps = []
 for step in (
-    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False),
-    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=()),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=()),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=[warm_up.SUM]),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=[warm_up.LOGIT]),
     lambda: warm_up.compile_kernels(n_columns=500, has_gaps=False),
     lambda: warm_up.compile_front_kernels(has_gaps=False),
     lambda: warm_up.compile_front_kernels(),
     lambda: compile_all_kernels(lambda line: None),
 ):
     step()
-    counts.append(len(names))
-print(json.dumps([counts, names, warm_up._N_KERNELS, warm_up._N_KERNELS_OF_GAPS]))
+    steps.append(names[:])
+    names.clear()
+print(json.dumps(steps))
 """
 
 
 @pytest.mark.long
-def test_runs_announce_as_many_kernels_as_they_need_and_all_compile_the_others_too():
+def test_runs_compile_the_kernels_that_their_tables_need_and_all_compile_the_others_too():
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    (narrow, again, wide, front, parts, every), names, announced, n_parts = json.loads(run.stdout)
-    assert [narrow, wide] == announced["learner"]
-    assert again == narrow
-    assert front == announced["front"][1]
-    assert announced["front"][1] - announced["front"][0] == wide - narrow
-    assert "sparse_average_linkage" in names[narrow:wide]
-    assert parts - front == n_parts
-    assert {"best_split", "plan_costs", "joint_of_rows", "draw_rows", "marginals_of_rows"} <= set(
-        names[front:every]
-    )
+    plain, again, sums, logits, wide, front, gaps, every = map(set, json.loads(run.stdout))
+    assert {"evaluate_structure", "family_score", "vary_range"} <= plain
+    assert not plain & {"curve_score", "sum_score", "logit_gain", "count_gain", "transform_gain"}
+    assert again == set()
+    assert sums == {"curve_score", "sum_score", "transform_gain"}
+    assert logits == {"logit_gain"}
+    assert {"count_gain", "sparse_average_linkage"} <= wide
+    assert {"evaluate_front", "evaluate_front_partial"} <= front
+    assert gaps
+    assert {"best_split", "plan_costs", "joint_of_rows", "draw_rows", "marginals_of_rows"} <= every
+
+
+def test_kernels_of_curves_are_those_of_the_columns_that_may_follow_curves():
+    generator = np.random.default_rng(0)
+    number, count = generator.normal(size=40), generator.poisson(2.0, 40)
+    frame = pd.DataFrame({"number": number, "level": [*"ab"] * 20, "count": count})
+    kinds = {"count": "continuous"}
+
+    def followers(names, **options):
+        table = read_table(frame[list(names)], kinds={name: kinds[name] for name in names if name in kinds})
+        return size_of_table(table, **options)["followers"]
+
+    assert followers(["number"]) == {SUM}
+    assert followers(["level"]) == {LOGIT}
+    assert followers(["count"]) == {SUM, COUNT}
+    assert followers(["number", "level", "count"]) == {SUM, LOGIT, COUNT}
+    assert followers(["number", "level", "count"], has_curves=False) == set()
+    with_gaps = read_table(frame.assign(number=np.where(number > 1, np.nan, number)), missing="keep")
+    assert size_of_table(with_gaps)["followers"] == set()

@@ -22,7 +22,7 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.problems.benchmarks import NKLandscape, Trap
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.jit import KernelDispatcher, prune_folders
-from gomea_bn.runtime.kernel_progress import KernelProgress, announced_kernels
+from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
@@ -269,9 +269,24 @@ def for_a_way(x: float, way: int) -> float:
 @kernel
 def sixteenfold_and_more(x: float) -> float:
     return times(fourfold(x), 4) + for_a_way(x, 1) + least_two(x) + for_a_way(x, 2)
+
+@separate_kernel
+def broken(x: float) -> float:
+    return x + no_such_name
+
+@separate_kernel
+def truncated(x: float) -> float:
+    return int(x)
+
+@kernel
+def seldom(x: float, n: int) -> float:
+    if n == 1:
+        return broken(x)
+    return truncated(x) if n == 2 else x
 """
 CALL_SEPARATE = """
 import json, numba, separate
+from concurrent.futures import ThreadPoolExecutor
 from gomea_bn.runtime.kernel_progress import announced_kernels
 
 @numba.njit(cache=True)
@@ -280,13 +295,22 @@ def of_numba_alone(x):
 
 with announced_kernels(print) as progress:
     values = [of_numba_alone(3.0), separate.eightfold(3.0), separate.sixteenfold_and_more(1.0)]
-n_types = [len(each.signatures) for each in (separate.times, separate.fourfold)]
-print(json.dumps([values, n_types, progress.n_compiled]))
+    values.append(separate.seldom(5.0, 0))
+n_types = [len(each.signatures) for each in (separate.times, separate.fourfold, separate.broken)]
+errors = []
+with ThreadPoolExecutor(1) as pool:
+    for call in (separate.seldom, lambda x, n: pool.submit(separate.seldom, x, n).result()):
+        for n in (1, 2):
+            try:
+                call(5.0, n)
+            except Exception as error:
+                errors.append(f"{type(error).__name__} {error}")
+print(json.dumps([values, n_types, errors, progress.n_compiled]))
 """
 
 
 @pytest.mark.skipif(isinstance(middle, type(tripled)), reason="kernels are plain Python")
-def test_separate_kernels_are_compiled_once_for_all_that_call_them(tmp_path):
+def test_separate_kernels_are_compiled_once_for_all_that_call_them_and_not_before(tmp_path):
     (tmp_path / "separate.py").write_text(SEPARATE)
     (tmp_path / "call.py").write_text(CALL_SEPARATE)
     setting = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
@@ -295,39 +319,53 @@ def test_separate_kernels_are_compiled_once_for_all_that_call_them(tmp_path):
         done = subprocess.run(
             [sys.executable, "call.py"], cwd=tmp_path, env=setting, capture_output=True, text=True, check=True
         )
-        return json.loads(done.stdout.splitlines()[-1])
+        *results, errors, n_compiled = json.loads(done.stdout.splitlines()[-1])
+        assert results == [[24.0, 24.0, 16.0 + 1.0 + 2.0 + 2.0, 5.0], [1, 1, 0]]
+        # errors of kernels that are compiled inside a call are those of the call, in every thread
+        of_name, of_type = errors[:2]
+        assert of_name.startswith("TypingError") and "no_such_name" in of_name
+        assert (
+            of_type
+            == "TypeError The separate kernel truncated returns int64, other than its annotation says."
+        )
+        assert errors[2:] == errors[:2]
+        return n_compiled
 
-    values = [24.0, 24.0, 16.0 + 1.0 + 2.0 + 2.0]
-    # two separate kernels and two of those that call them
-    assert called() == [values, [1, 1], 4]
-    assert called() == [values, [1, 1], 0]
+    # two separate kernels and three that call them
+    assert called() == 5
+    assert called() == 0
     for path in (tmp_path / "kept").rglob("separate.times-*.kernel"):
         path.unlink()
-    assert called() == [values, [1, 1], 1]
+    assert called() == 1
 
 
-def test_nothing_is_told_of_kernels_that_are_quick():
+def test_nothing_is_told_of_kernels_that_are_quick(monkeypatch):
+    monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
     lines = []
-    with announced_kernels(lines.append, 2):
+    with announced_kernels(lines.append):
         jit.kernel_needed("one", is_compiled=True)
         jit.kernel_needed("two", is_compiled=False)
+        with compiling():
+            pass
+        time.sleep(0.05)
     assert lines == []
 
 
-def test_after_a_second_the_kernel_and_the_count_are_told(monkeypatch):
+def test_kernels_that_take_long_are_told_also_where_nobody_asked_for_it(monkeypatch, caplog):
     monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
     lines = []
-    progress = KernelProgress(lines.append, 3)
-    for n_lines, (name, is_compiled) in enumerate((("one", True), ("two", False), ("three", False))):
-        progress.needed(name, is_compiled=is_compiled)
-        while len(lines) < n_lines:
-            time.sleep(0.001)
-    progress.close()
-    assert lines == [
-        "Compiling kernels (2 of 3): two (first use only) ...",
-        "Compiling kernels (3 of 3): three (first use only) ...",
-    ]
+    with announced_kernels(lines.append) as progress:
+        for n_lines, (name, is_compiled) in enumerate((("one", True), ("two", False), ("three", False))):
+            jit.kernel_needed(name, is_compiled=is_compiled)
+            while len(lines) < n_lines:
+                time.sleep(0.001)
+    told = [f"Compiling kernels: {name} (first use on this machine only) ..." for name in ("two", "three")]
+    assert lines == told
     assert progress.n_compiled == 2
+    jit.kernel_needed("two", is_compiled=False)
+    while not caplog.messages:
+        time.sleep(0.001)
+    assert caplog.messages == told[:1]
 
 
 class UsersData(NamedTuple):

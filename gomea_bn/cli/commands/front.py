@@ -165,9 +165,7 @@ def _front(
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)
-    seconds = compile_first(
-        partial(compile_front_kernels, in_second_process=True, **size_of_table(table)), tell
-    )
+    seconds = compile_first(partial(compile_front_kernels, **size_of_table(table)), tell)
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(table, checkpoint=checkpoint)

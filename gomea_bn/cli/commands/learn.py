@@ -126,8 +126,9 @@ def _learn(
         check_run_folder(out)
     tell = silent if given.values["quiet"] else say
     rows, source_sha256 = _read_source(learner, data, reading, tell, weight)
-    size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
-    seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
+    has_curves = options.has_curves
+    size = size_of_table(rows, has_curves=has_curves) if isinstance(rows, Table) else TableSize()
+    seconds = compile_first(partial(compile_kernels, **size), tell)
     tell(announcement(learner, out))
     with printed_warnings({"network_": "The network of the whole search is kept: it"}):
         learner.fit(rows, start=start, checkpoint=checkpoint)

@@ -21,7 +21,6 @@ from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_dp import N_CELLS
 from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
-from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
@@ -236,7 +235,7 @@ class StagedSearch:
         self.settings = settings
         self.first_cuts = {v: cuts for v, cuts in problem.first_cuts.items() if cuts}
         self.best, self.objective = _Network([], {}), np.inf
-        self._has_curves = bool(has_curves(problem.scorer.rows.curves))
+        self._has_curves = problem.scorer.has_curves
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self._effort = self._effort_at_best = 0.0
         # objective before the pair of stages that is running
