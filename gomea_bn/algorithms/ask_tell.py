@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,10 @@ from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.evaluations import Failure
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
+
+
+# evaluations in turn of solutions that were evaluated before, after which a search ends
+_MOST_REPEATS = 10_000
 
 
 class _Closed(BaseException):
@@ -59,9 +64,11 @@ def asked_problem(problem: Any) -> Any:
 class AskedRun:
     """A search that is under way and waits for the values of the solutions that it asks for.
 
-    `GOMEA.start`, `MOGOMEA.start` and `RVGOMEA.start` return it. The search is the same as that of
-    `gomea_bn.optimise` with ``n_jobs=2`` and the same seed. It works in another thread of this process while it is not
-    waiting.
+    No solution is asked for twice. A search that comes to nothing but solutions that it has asked for ends; the
+    result's ``stopped_by`` is then "repeated".
+
+    `GOMEA.start`, `MOGOMEA.start` and `RVGOMEA.start` return it. The search is that of `gomea_bn.optimise` with the
+    same seed and several processes. It works in another thread of this process while it is not waiting.
 
     Examples
     --------
@@ -82,7 +89,9 @@ class AskedRun:
         self._answers: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._asked: NDArray[Any] | None = None
         self._has_ended = False
-        problem.evaluations.answer_by(self._answered)
+        # the best solution told, for one objective
+        self._best: tuple[NDArray[Any], NDArray[np.float64], float] | None = None
+        problem.evaluations.answer_by(self._answered, self._note_repeats)
         self._future: Future[Result] = DaemonThreads().submit(run.finish, section)
         self._future.add_done_callback(lambda _future: self._questions.put(None))
 
@@ -128,8 +137,30 @@ class AskedRun:
             raise GomeaBnError(
                 f"row {row}: objectives must not be NaN and violations at least 0, got {values[row]} and {amounts[row]}."
             )
+        values = values.reshape(k, -1)
+        if self._n_objectives == 1:
+            self._note_best(values, amounts)
         self._asked = None
-        self._answers.put(list(zip(values.reshape(k, -1), amounts.tolist(), strict=True)))
+        self._answers.put(list(zip(values, amounts.tolist(), strict=True)))
+
+    def tell_first(self, objectives: ArrayLike, violations: ArrayLike) -> None:
+        """Give the values of the first solutions of the latest `ask`, of which all are needed to go on.
+
+        With fewer than all the search ends here; `result` counts them.
+        """
+        values, amounts = np.atleast_2d(np.asarray(objectives, float)), np.asarray(violations, float)
+        if self._asked is not None and len(values) < len(self._asked):
+            self._note_best(values, amounts)
+            self.close()
+        else:
+            self.tell(values, amounts)
+
+    def _note_best(self, values: NDArray[np.float64], violations: NDArray[np.float64]) -> None:
+        assert self._asked is not None
+        best = int(np.lexsort((values[:, 0], violations))[0])
+        found = (float(violations[best]), float(values[best, 0]))
+        if self._best is None or found < (self._best[2], self._best[1][0]):
+            self._best = (self._asked[best].copy(), values[best].copy(), found[0])
 
     def should_stop(self) -> bool:
         """Return whether the search has ended; it waits until that is known."""
@@ -144,11 +175,16 @@ class AskedRun:
         return self._has_ended
 
     def result(self) -> Result:
-        """Return the best solution, or the front, so far; solutions of the present generation may be missing."""
-        if self._has_ended and self._future.exception() is None:
+        """Return the best solution that was told, or the front at the end of the latest generation."""
+        if self._has_ended and self._future.done() and self._future.exception() is None:
             return self._future.result()
         result: Result = self._run.result()
-        return result
+        if self._best is None:
+            return result
+        x, objectives, violation = self._best
+        if (violation, objectives[0]) >= (result.extra["violation"], result.F[0]):
+            return result
+        return replace(result, X=x, F=objectives, extra={**result.extra, "violation": violation})
 
     def close(self) -> None:
         """End the search where it is; `result` keeps what it has found."""
@@ -163,6 +199,11 @@ class AskedRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _note_repeats(self, n: int) -> None:
+        """End a search that has come to nothing new for long, as it would never ask again."""
+        if n > _MOST_REPEATS:
+            self._run.stop.raise_for("repeated")
 
     def _answered(self, solutions: NDArray[Any]) -> list[Any]:
         """Return what `tell` gives for solutions, in the thread of the search."""

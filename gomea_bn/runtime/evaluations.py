@@ -247,6 +247,8 @@ class Evaluations:
         self._n_chunks = 1
         self._pool: Executor | None = None
         self._by_caller: Callable[[NDArray[Any]], list[Any]] | None = None
+        self._repeats: Callable[[int], None] | None = None
+        self._n_in_turn = 0
 
     @property
     def has_batches(self) -> bool:
@@ -265,9 +267,14 @@ class Evaluations:
         workers = getattr(given, "_max_workers", None)
         self._n_chunks = workers if isinstance(workers, int) else 1
 
-    def answer_by(self, answer_all: Callable[[NDArray[Any]], list[Any]]) -> None:
-        """Let a function answer all solutions (k, n_variables) that were not looked up."""
-        self._by_caller = answer_all
+    def answer_by(
+        self, answer_all: Callable[[NDArray[Any]], list[Any]], repeats: Callable[[int], None]
+    ) -> None:
+        """Let a function answer all solutions (k, n_variables) that were not looked up.
+
+        `repeats` gets the number of look-ups since then whenever all solutions of a round were looked up.
+        """
+        self._by_caller, self._repeats = answer_all, repeats
 
     def close(self) -> None:
         """End worker processes."""
@@ -317,7 +324,10 @@ class Evaluations:
             else:
                 new.setdefault(key if self._keeps is not False else bytes([i]), []).append(i)
         asked = [places[0] for places in new.values()]
+        self._n_in_turn = 0 if asked else self._n_in_turn + len(requests)
         if not asked:
+            if self._repeats is not None:
+                self._repeats(self._n_in_turn)
             return answers
         for places, answer in zip(new.values(), self._answers_of([requests[i] for i in asked]), strict=True):
             self.n_repeated += len(places) - 1
