@@ -113,7 +113,6 @@ class _FromPymoo:
         return x.copy()
 
 
-
 class _IntegersFromPymoo(_FromPymoo):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -208,7 +207,13 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the running search, as pymoo copies algorithms for its history."""
-        return {**self.__dict__, "_run": None, "_asked": None, "_section": NO_CHECKPOINT, "_of_run": NO_CHECKPOINT}
+        return {
+            **self.__dict__,
+            "_run": None,
+            "_asked": None,
+            "_section": NO_CHECKPOINT,
+            "_of_run": NO_CHECKPOINT,
+        }
 
     def _new_run(self, seed: int) -> MultiStartRun:
         raise NotImplementedError

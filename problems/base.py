@@ -173,7 +173,9 @@ class AnyProblem(Protocol):
     n_terms: int
     n_aux: int
     target: float | None  # objective at which the problem counts as solved
-    meeting: Meeting | None  # where threads wait for evaluations that are answered together; None if there are none
+    meeting: (
+        Meeting | None
+    )  # where threads wait for evaluations that are answered together; None if there are none
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread; shared arrays are the same objects in each."""

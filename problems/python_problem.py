@@ -109,7 +109,9 @@ class _Exchange(ProblemDefaults):
                     if isinstance(answer, Failure):
                         raise answer.error
                 else:
-                    answer = evaluations.one(Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x))
+                    answer = evaluations.one(
+                        Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x)
+                    )
                 # the usual answer, without the time of the checks
                 if is_simple and isinstance(answer, float) and answer == answer:
                     objectives[0] = answer

@@ -17,7 +17,6 @@ from gomea_bn.runtime.evaluations import Failure
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
 
-
 # evaluations in turn of solutions that were evaluated before, after which a search ends
 _MOST_REPEATS = 10_000
 
@@ -102,7 +101,9 @@ class AskedRun:
         mixed ones are float64. An ended search raises `GomeaBnError`; see `should_stop`.
         """
         if self.should_stop():
-            raise GomeaBnError("The search has ended, so it asks for nothing; see should_stop() and result().")
+            raise GomeaBnError(
+                "The search has ended, so it asks for nothing; see should_stop() and result()."
+            )
         assert self._asked is not None
         return self._asked.copy()
 
@@ -135,7 +136,8 @@ class AskedRun:
         if wrong.any():
             row = int(wrong.argmax())
             raise GomeaBnError(
-                f"row {row}: objectives must not be NaN and violations at least 0, got {values[row]} and {amounts[row]}."
+                f"row {row}: objectives must not be NaN and violations at least 0, got {values[row]} and "
+                f"{amounts[row]}."
             )
         values = values.reshape(k, -1)
         if self._n_objectives == 1:

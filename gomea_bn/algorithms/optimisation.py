@@ -137,7 +137,9 @@ def optimise(
         raise GomeaBnError(f"cache must be True, False or None, got {cache!r:.80}.")
     is_python = isinstance(problem, (PythonProblem, RealPythonProblem))
     if map is not None and not is_python:
-        raise GomeaBnError("map is for Python objects; the evaluations of this problem are compiled. Use n_jobs.")
+        raise GomeaBnError(
+            "map is for Python objects; the evaluations of this problem are compiled. Use n_jobs."
+        )
     kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
     if target is None:
         target = problem.target

@@ -219,8 +219,8 @@ def mapping_of(given: Any) -> Mapping:
     if callable(given):
         return lambda function, items: given(function, items)
     raise GomeaBnError(
-        "map must be an executor (concurrent.futures, joblib's loky, Dask's Client) or a function map(function, items), "
-        f"got {given!r:.80}."
+        "map must be an executor (of concurrent.futures, joblib's loky, Dask's Client) or a function "
+        f"map(function, items), got {given!r:.80}."
     )
 
 
@@ -253,7 +253,9 @@ class Evaluations:
     @property
     def has_batches(self) -> bool:
         """Whether the user's object evaluates many solutions in one call; those with own terms are evaluated singly."""
-        return callable(getattr(self.problem, "evaluate_batch", None)) and not hasattr(self.problem, "n_terms")
+        return callable(getattr(self.problem, "evaluate_batch", None)) and not hasattr(
+            self.problem, "n_terms"
+        )
 
     def use_processes(self, n_jobs: int) -> None:
         """Evaluate in worker processes from now on, until `close`."""
@@ -361,5 +363,9 @@ class Evaluations:
         if len(self._kept) < _MOST_KEPT:
             # the caller may change what it has returned
             with suppress(Exception):
-                answer = tuple(np.array(part) for part in answer) if isinstance(answer, tuple) else np.array(answer)
+                answer = (
+                    tuple(np.array(part) for part in answer)
+                    if isinstance(answer, tuple)
+                    else np.array(answer)
+                )
             self._kept[request.x.tobytes()] = answer

@@ -22,7 +22,9 @@ class PythonData(NamedTuple):
 
     full: int  # address of a function without arguments that evaluates `genotype`
     partial: int  # the same for partial evaluation; 0 if there is none
-    ahead: int  # the same for evaluation of all rows of `announced`; 0 if solutions are evaluated one at a time
+    ahead: (
+        int  # the same for evaluation of all rows of `announced`; 0 if solutions are evaluated one at a time
+    )
     genotype: NDArray[np.generic]  # (l,) int16, or float64 for real variables
     changed: NDArray[np.int64]  # (l,) the first `sizes[0]` entries are the changed genes
     sizes: NDArray[np.int64]  # (1,) number of changed genes
@@ -30,7 +32,9 @@ class PythonData(NamedTuple):
     terms: NDArray[np.float64]  # (n_terms,) set by Python
     objectives: NDArray[np.float64]  # (n_objectives,) set by Python
     violation: NDArray[np.float64]  # (1,) set by Python
-    announced: NDArray[np.generic]  # (n, l) solutions that will be evaluated next, the first `sizes[0]` of them
+    announced: NDArray[
+        np.generic
+    ]  # (n, l) solutions that will be evaluated next, the first `sizes[0]` of them
 
 
 @intrinsic

@@ -196,9 +196,7 @@ def test_python_is_called_as_often_as_counted_and_a_seed_repeats_the_run(linkage
     for _ in range(2):
         problem = TrapAndEllipsoid()
         runs.append(
-            optimise(
-                problem, RVGOMEA(linkage=linkage), random_state=4, max_evaluations=3_001, cache=False
-            )
+            optimise(problem, RVGOMEA(linkage=linkage), random_state=4, max_evaluations=3_001, cache=False)
         )
         assert runs[-1].n_eval == problem.calls == 3_001
         assert np.isin(runs[-1].X[:10], [0, 1]).all()
