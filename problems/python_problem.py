@@ -192,7 +192,7 @@ class _Exchange(ProblemDefaults):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without arrays and functions that are bound to this object's memory."""
-        bound = {"_data": [], "_callables": [], "_errors": [], "meeting": None}
+        bound: dict[str, Any] = {"_data": [], "_callables": [], "_errors": [], "meeting": None}
         return {**self.__dict__, **bound, "evaluations": Evaluations(self.user)}
 
 
