@@ -6,6 +6,7 @@ from time import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
@@ -13,6 +14,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.variable import Binary, Choice, Integer, Real
 from pymoo.util.display.single import SingleObjectiveOutput
 
+from gomea_bn.algorithms.ask_tell import AskedRun, asked_problem
 from gomea_bn.algorithms.gomea import GOMEA as DiscreteSettings
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.multi_start import MultiStartRun, opened_run
@@ -20,7 +22,7 @@ from gomea_bn.algorithms.optimisation import evaluate_genotypes, evaluate_soluti
 from gomea_bn.algorithms.rvgomea import RVGOMEA as RealSettings
 from gomea_bn.algorithms.rvgomea import RealRun
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
+from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, CheckpointOption, State
 from gomea_bn.runtime.limits import Limits
 
@@ -92,7 +94,7 @@ def as_problem(problem: Any) -> Problem:
 
 
 class _FromPymoo:
-    """A pymoo problem as a plain Python problem."""
+    """The variables of a pymoo problem, whose solutions pymoo evaluates."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -109,16 +111,6 @@ class _FromPymoo:
     def shown(self, x: Any) -> Any:
         """Return a solution in pymoo's terms."""
         return x.copy()
-
-    def evaluate(self, x: Any) -> tuple[Any, float]:
-        """Return objectives and the sum of violated constraints."""
-        answer = self.problem.evaluate(np.array([self.shown(x)]), return_as_dictionary=True)
-        violation = 0.0
-        if self.problem.n_ieq_constr:
-            violation += float(np.maximum(answer["G"], 0.0).sum())
-        if self.problem.n_eq_constr:
-            violation += float(np.abs(answer["H"]).sum())
-        return answer["F"][0], violation
 
 
 class _IntegersFromPymoo(_FromPymoo):
@@ -174,8 +166,31 @@ class _MixedFromPymoo(_FromPymoo):
         return {name: value if values is None else values[int(value)] for (name, values), value in named}
 
 
+def _objects(solutions: list[Any]) -> NDArray[Any]:
+    """Return solutions as rows of an array; those of mixed problems are dictionaries."""
+    if not isinstance(solutions[0], dict):
+        return np.array(solutions)
+    rows = np.empty(len(solutions), object)
+    rows[:] = solutions
+    return rows
+
+
+def _violations(problem: Problem, evaluated: Population) -> NDArray[np.float64]:
+    """Return the sum of violated constraints of every solution."""
+    violations = np.zeros(len(evaluated))
+    if problem.n_ieq_constr:
+        violations += np.maximum(evaluated.get("G"), 0.0).sum(axis=1)
+    if problem.n_eq_constr:
+        violations += np.abs(evaluated.get("H")).sum(axis=1)
+    return violations
+
+
 class _MultiStart(Algorithm):  # type: ignore[misc]
-    """An algorithm of this package in pymoo; one iteration is one generation of the multi-start scheme."""
+    """An algorithm of this package in pymoo.
+
+    One iteration is one round of solutions that pymoo evaluates. For a problem of this package, whose evaluations are
+    compiled, it is one generation of the multi-start scheme.
+    """
 
     def __init__(self, settings: Any, checkpoint: CheckpointOption, **kwargs: Any) -> None:
         super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
@@ -185,25 +200,40 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         self._source: Any = None
         self._searched: Any = None
         self._run: MultiStartRun | None = None
+        # the same run if pymoo evaluates its solutions
+        self._asked: AskedRun | None = None
         self._section = self._of_run = NO_CHECKPOINT
         self._has_ended = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the running search, as pymoo copies algorithms for its history."""
-        return {**self.__dict__, "_run": None, "_section": NO_CHECKPOINT, "_of_run": NO_CHECKPOINT}
+        return {
+            **self.__dict__,
+            "_run": None,
+            "_asked": None,
+            "_section": NO_CHECKPOINT,
+            "_of_run": NO_CHECKPOINT,
+        }
 
     def _new_run(self, seed: int) -> MultiStartRun:
         raise NotImplementedError
 
-    def _initialize_infill(self) -> None:
+    def _initialize_infill(self) -> Population | None:
         self._run = self._new_run(int(self.random_state.integers(2**32)))
         self._section = opened_run(self.checkpoint, self._run, self.seed)
-
-    def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
-        assert self._run is not None
         self._section.resume(self._restore)
         self._section.keep(lambda: {"n_iter": self.n_iter, "has_ended": self._has_ended})
         self._of_run = self._section.part("run")
+        if self._searched.meeting is None:
+            return None
+        self._asked = AskedRun(self._run, self._searched, self._of_run)
+        return self._infill()
+
+    def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
+        if self._asked is not None:
+            self._advance(infills)
+            return
+        assert self._run is not None
         self._run.begin(self._of_run)
         # the clock of pymoo starts with the process
         self.start_time = time() - self._run.stop.seconds
@@ -222,10 +252,18 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         self._has_ended = True
         self._section.write()
 
-    def _infill(self) -> None:
-        return None
+    def _infill(self) -> Population | None:
+        if self._asked is None or self._asked.should_stop():
+            return None
+        solutions = self._asked.ask()
+        most = getattr(self.termination, "n_max_evals", None)
+        left = len(solutions) if most is None else max(int(most) - self.evaluator.n_eval, 1)
+        return Population.new(X=_objects([self._source.shown(x) for x in solutions[:left]]))
 
     def _advance(self, infills: Any = None, **_kwargs: Any) -> None:
+        if self._asked is not None:
+            self._tell(self._asked, infills)
+            return
         if self._run is None:
             raise GomeaBnError(
                 f"A copy of a running {type(self).__name__} cannot continue; use the original."
@@ -234,6 +272,17 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
             if not run.advance(self._of_run):
                 self.termination.force_termination = True
         self._show(run)
+
+    def _tell(self, asked: AskedRun, infills: Population | None) -> None:
+        """Give the search what pymoo has evaluated; the last round may be cut to pymoo's limit of evaluations."""
+        if infills is not None:
+            self.pop = infills
+            values, violations = infills.get("F"), _violations(self.problem, infills)
+            asked.tell_first(values, violations)
+        if asked.should_stop():
+            self.termination.force_termination = True
+        best = asked.result()
+        self._best = (best.X[None], best.F[None], np.array([best.extra["violation"]]))
 
     def _show(self, run: MultiStartRun) -> None:
         """Tell pymoo the state of the run."""
@@ -296,7 +345,7 @@ class GOMEA(_MultiStart):
             self._source, self._searched = problem, problem.wrapped
         else:
             self._source = _IntegersFromPymoo(problem)
-            self._searched = PythonProblem(self._source)
+            self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
         return GomeaRun(self.settings, self._searched, _UNLIMITED, random_state=seed)
@@ -327,7 +376,7 @@ class RVGOMEA(_MultiStart):
         else:
             has_kinds = getattr(problem, "vars", None) is not None
             self._source = _MixedFromPymoo(problem) if has_kinds else _RealsFromPymoo(problem)
-            self._searched = RealPythonProblem(self._source)
+            self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
         return RealRun(self.settings, self._searched, _UNLIMITED, random_state=seed)

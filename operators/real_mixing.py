@@ -26,7 +26,7 @@ from gomea_bn.operators.real_estimation import (
     select,
     solve_lower,
 )
-from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.base import Journal, announce, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import shuffle
 
@@ -105,6 +105,7 @@ class RealWork(NamedTuple):
     matrices: NDArray[np.float64]  # (2, l, l) of one subset: COVARIANCES and their FACTOR
     # (5, l) of one subset: MEAN, CENTRE of a solution, NORMALS, DRAW, mean IMPROVEMENT
     vectors: NDArray[np.float64]
+    draws: NDArray[np.float64]  # (n, l) new values of one subset for every solution
     tallies: NDArray[np.int64]  # (3,) EVALUATIONS, TOUCHED terms, BUDGET of evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
 
@@ -153,7 +154,9 @@ def initialise(
     generator: np.random.Generator,
 ) -> int:
     """Evaluate all solutions in full; returns the status. Solutions that are not reached keep infinite violation."""
-    for i in range(population.genotypes.shape[0]):
+    n = population.genotypes.shape[0]
+    announce(problem, population.genotypes, work.all_variables[:0], work.draws, min(n, work.tallies[BUDGET]))
+    for i in range(n):
         # a run that is stopped at once still returns one evaluated solution
         if i > 0 and (work.tallies[BUDGET] <= 0 or work.stop[0] != 0):
             return CUT_SHORT
@@ -369,9 +372,13 @@ def _vary_subset(
         if n_shifted > 0:
             n_shifted -= 1
             _shift(members, values, moments, _AMS_SHIFT * multipliers[subset], rules)
+        for k in range(size):
+            work.draws[i, k] = values[k]
+    announce(problem, population.genotypes, members, work.draws, min(n, work.tallies[BUDGET]))
+    for i in range(n):
         solution = solution_of(population, i)
         for k in range(size):
-            set_gene(solution, work.journal, members[k], values[k])
+            set_gene(solution, work.journal, members[k], work.draws[i, k])
         accept_worse = 0.0 if i == elite else rules.accept_worse
         if _step(problem, population, i, accept_worse, work, generator):
             population.improved[i] = 1

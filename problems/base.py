@@ -17,6 +17,7 @@ from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.evaluations import Meeting
 from gomea_bn.runtime.jit import CalledKernelCompiler, fingerprint, kernel, note_source
 
 __all__ = [
@@ -172,6 +173,9 @@ class AnyProblem(Protocol):
     n_terms: int
     n_aux: int
     target: float | None  # objective at which the problem counts as solved
+    meeting: (
+        Meeting | None
+    )  # where threads wait for evaluations that are answered together; None if there are none
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread; shared arrays are the same objects in each."""
@@ -222,6 +226,7 @@ class ProblemDefaults:
     n_objectives: int = 1
     n_aux: int = 0
     target: float | None = None
+    meeting: Meeting | None = None
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
         """Return `data` as it is."""
@@ -381,13 +386,18 @@ def check_registered(data: Any) -> None:
 class _Implementation(NamedTuple):
     evaluate: Callable[..., int]
     evaluate_partial: Callable[..., int]
+    announce: Callable[..., None] | None = None
 
 
 _REGISTRY: dict[type, _Implementation] = {}
 
 
 def register_problem(
-    data_class: type, evaluate: Callable[..., int], evaluate_partial: Callable[..., int]
+    data_class: type,
+    evaluate: Callable[..., int],
+    evaluate_partial: Callable[..., int],
+    *,
+    announce: Callable[..., None] | None = None,
 ) -> None:
     """Register the compiled evaluation of problems whose kernel data is of the class `data_class`.
 
@@ -400,6 +410,9 @@ def register_problem(
         state, objectives and violation from ``solution.genotype``. The second one is called after the genes in
         ``journal`` changed; it sets terms and auxiliary state with `set_term` and `set_aux`, repairs genes with
         `set_gene`, and updates objectives and violation.
+    announce : kernel, optional
+        ``(data, genotypes, members, values, n)``, which is called before real-valued solutions are evaluated: the first
+        n rows of `genotypes`, in which the variables `members` have the entries of the rows of `values`.
 
     Notes
     -----
@@ -410,7 +423,7 @@ def register_problem(
     if not (data_class.__module__ or "").startswith("gomea_bn."):
         digest = fingerprint(evaluate, evaluate_partial)[:12]
         data_class.__name__ = f"{data_class.__module__}.{data_class.__qualname__}_{digest}".replace(".", "_")
-    _REGISTRY[data_class] = _Implementation(evaluate, evaluate_partial)
+    _REGISTRY[data_class] = _Implementation(evaluate, evaluate_partial, announce)
     for function in (evaluate, evaluate_partial):
         note_source(getattr(function, "py_func", function))
 
@@ -450,5 +463,37 @@ def _overload_evaluate_partial(
 
     def call(data: Any, solution: Any, journal: Any, generator: Any) -> int:
         return implementation(data, solution, journal, generator)
+
+    return call
+
+
+def announce(
+    data: Any, genotypes: NDArray[Any], members: NDArray[np.int64], values: NDArray[np.float64], n: int
+) -> None:
+    """Tell a problem which solutions will be evaluated next, so that it may evaluate them together.
+
+    They are the first n rows of `genotypes`, in which the variables `members` get the entries of `values` (n, k).
+    """
+    implementation = _REGISTRY[type(data)].announce
+    if implementation is not None:
+        implementation(data, genotypes, members, values, n)
+
+
+@overload(announce, jit_options=_CALLED)
+def _overload_announce(
+    data: Any, genotypes: Any, members: Any, values: Any, n: Any
+) -> Callable[..., None] | None:
+    if not isinstance(data, types.BaseNamedTuple):
+        return None
+    implementation: Any = _REGISTRY[data.instance_class].announce  # type: ignore[attr-defined]
+    if implementation is None:
+
+        def nothing(data: Any, genotypes: Any, members: Any, values: Any, n: Any) -> None:
+            return
+
+        return nothing
+
+    def call(data: Any, genotypes: Any, members: Any, values: Any, n: Any) -> None:
+        implementation(data, genotypes, members, values, n)
 
     return call

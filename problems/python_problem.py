@@ -18,6 +18,7 @@ from gomea_bn.problems.base import (
 )
 from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, outside, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
+from gomea_bn.runtime.evaluations import ROUND, Evaluations, Failure, Meeting, Request
 
 
 def _numbers(part: Any) -> NDArray[np.float64]:
@@ -36,12 +37,16 @@ class _Exchange(ProblemDefaults):
     def __init__(self, problem: Any) -> None:
         self.user = problem
         self.n_variables = self._number("n_variables", None)
-        if not callable(getattr(problem, "evaluate", None)):
-            raise GomeaBnError(f"{type(problem).__name__} needs a method evaluate(x).")
+        if not any(callable(getattr(problem, name, None)) for name in ("evaluate", "evaluate_batch")):
+            raise GomeaBnError(f"{type(problem).__name__} needs a method evaluate(x) or evaluate_batch(X).")
+        if hasattr(problem, "n_terms") and not callable(getattr(problem, "evaluate", None)):
+            raise GomeaBnError(f"{type(problem).__name__} has n_terms, so it needs a method evaluate(x).")
         self.n_objectives = self._number("n_objectives", 1)
         self.n_terms = self._number("n_terms", self.n_objectives)
         self.target = getattr(problem, "target", None)
         self._has_terms = hasattr(problem, "n_terms")
+        self.evaluations = Evaluations(problem)
+        self.fails_softly = False
         self._errors: list[BaseException] = []
         self._data: list[PythonData] = []
         self._callables: list[Callable[[], None]] = []
@@ -52,13 +57,18 @@ class _Exchange(ProblemDefaults):
         check_integer(f"{type(self.user).__name__}.{name}", number, 1)
         return int(number)
 
-    def _callable(self, data: PythonData, partial: bool) -> Callable[[], None]:
+    def meet(self) -> None:
+        """Let the evaluations of all threads of a run be answered together from now on."""
+        self.meeting = Meeting(self.evaluations.all)
+        self._data.clear()
+
+    def _callable(self, data: PythonData, partial: bool, thread: int) -> Callable[[], None]:
         """Return the function without arguments that kernels call; it keeps exceptions, as it must not raise."""
         objectives, violation, terms = data.objectives, data.violation, data.terms
         x = data.genotype.view()
         x.flags.writeable = False
         errors, n_terms, has_terms = self._errors, self.n_terms, self._has_terms
-        evaluate = self.user.evaluate_partial if partial else self.user.evaluate
+        meeting, evaluations = self.meeting, self.evaluations
         changed, sizes, parent_terms = data.changed, data.sizes, data.parent_terms
 
         is_simple = not has_terms and self.n_objectives == 1
@@ -93,7 +103,15 @@ class _Exchange(ProblemDefaults):
             if errors:
                 return
             try:
-                answer = evaluate(x, changed[: sizes[0]], parent_terms) if partial else evaluate(x)
+                if meeting is not None:
+                    changes = (changed[: sizes[0]].copy(), parent_terms.copy()) if partial else ()
+                    answer = meeting.value(thread, Request(x.copy(), *changes))
+                    if isinstance(answer, Failure):
+                        raise answer.error
+                else:
+                    answer = evaluations.one(
+                        Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x)
+                    )
                 # the usual answer, without the time of the checks
                 if is_simple and isinstance(answer, float) and answer == answer:
                     objectives[0] = answer
@@ -104,7 +122,25 @@ class _Exchange(ProblemDefaults):
             except BaseException as error:
                 objectives[:] = np.inf
                 violation[0] = np.inf
-                errors.append(error)
+                if self.fails_softly and isinstance(error, Exception):
+                    terms[:] = np.inf
+                else:
+                    errors.append(error)
+                    if meeting is not None:
+                        meeting.leave()
+
+        return call
+
+    def _announced(self, data: PythonData) -> Callable[[], None]:
+        """Return the function without arguments that evaluates the solutions that a kernel has announced."""
+
+        def call() -> None:
+            if self._errors:
+                return
+            try:
+                self.evaluations.prepare([Request(x) for x in data.announced[: data.sizes[0]].copy()])
+            except BaseException as error:
+                self._errors.append(error)
 
         return call
 
@@ -121,12 +157,19 @@ class _Exchange(ProblemDefaults):
                 terms=np.zeros(self.n_terms),
                 objectives=np.zeros(self.n_objectives),
                 violation=np.zeros(1),
+                ahead=0,
+                announced=np.zeros((ROUND, self.n_variables), self.dtype),
             )
-            full = self._callable(data, False)
-            partial = self._callable(data, True) if hasattr(self.user, "evaluate_partial") else None
+            thread = len(self._data)
+            full = self._callable(data, False, thread)
+            has_partial = hasattr(self.user, "evaluate_partial")
+            partial = self._callable(data, True, thread) if has_partial else None
             # the list keeps the functions alive whose addresses the kernels call
-            self._callables += [full] if partial is None else [full, partial]
-            self._data.append(data._replace(full=id(full), partial=0 if partial is None else id(partial)))
+            # partial evaluations need the terms of the solutions as they are then
+            ahead = None if self.meeting is None or has_partial else self._announced(data)
+            self._callables += [call for call in (full, partial, ahead) if call is not None]
+            addresses = [0 if call is None else id(call) for call in (full, partial, ahead)]
+            self._data.append(data._replace(full=addresses[0], partial=addresses[1], ahead=addresses[2]))
         return self._data[:n_threads]
 
     def chunk_ended(self, thread: int, data: PythonData) -> PythonData:
@@ -137,6 +180,10 @@ class _Exchange(ProblemDefaults):
             raise error
         return data
 
+    def statistics(self) -> dict[str, int]:
+        """Return the number of evaluations of solutions that had been evaluated before."""
+        return {"repeated": self.evaluations.n_repeated}
+
     def identity(self) -> dict[str, str]:
         """Return the class of the user's object, the numbers, and a digest of the alphabet or the bounds."""
         ranges = [getattr(self, name, None) for name in ("alphabet", "lower", "upper")]
@@ -145,7 +192,8 @@ class _Exchange(ProblemDefaults):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without arrays and functions that are bound to this object's memory."""
-        return {**self.__dict__, "_data": [], "_callables": [], "_errors": []}
+        bound: dict[str, Any] = {"_data": [], "_callables": [], "_errors": [], "meeting": None}
+        return {**self.__dict__, **bound, "evaluations": Evaluations(self.user)}
 
 
 class PythonProblem(_Exchange, DiscreteDefaults):
@@ -165,6 +213,8 @@ class PythonProblem(_Exchange, DiscreteDefaults):
     """
 
     dtype = np.int16
+    # every solution has its own random numbers, so that solutions may wait for their evaluations together
+    solutions_per_block = 1
 
     def __init__(self, problem: Any) -> None:
         super().__init__(problem)

@@ -76,6 +76,29 @@ def test_integer_variables_reach_both_of_their_bounds():
     assert minimize(Bounds(), GOMEA(), ("n_eval", 400), seed=1).X.tolist() == [5, -3]
 
 
+def test_pymoo_evaluates_what_is_asked_and_counts_it():
+    class Counted(Sum):
+        calls = 0
+
+        def _evaluate(self, x, out, *args, **kwargs):
+            self.calls += 1
+            super()._evaluate(x, out)
+
+    problem = Counted()
+    result = minimize(problem, GOMEA(), ("n_eval", 200), seed=1, copy_algorithm=False)
+    assert problem.calls == result.algorithm.evaluator.n_eval == 200
+    algorithm = GOMEA()
+    algorithm.setup(Sum(), termination=("n_eval", 100), seed=1)
+    asked = 0
+    while algorithm.has_next():
+        individuals = algorithm.ask()
+        asked += len(individuals)
+        algorithm.evaluator.eval(algorithm.problem, individuals)
+        algorithm.tell(infills=individuals)
+    assert asked == 100
+    assert algorithm.result().F is None or algorithm.result().CV[0] == 0.0
+
+
 @pytest.mark.long
 def test_seed_evaluations_history_and_display(capsys):
     runs = [

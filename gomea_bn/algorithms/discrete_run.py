@@ -28,6 +28,7 @@ from gomea_bn.operators.mixing import (
 )
 from gomea_bn.problems.base import CompiledProblem, Refiner, Solution, new_journal
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_states, generators_of
+from gomea_bn.runtime.evaluations import ROUND
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 
@@ -143,6 +144,12 @@ def variation_rules(
         search_donors=search_donors,
         immediate_elite=immediate_elite,
     )
+
+
+def begun_prefix(tallies: NDArray[np.int64]) -> int:
+    """Return the number of solutions up to the first one that has not begun."""
+    not_run = np.flatnonzero(tallies[:, STATUS] == NOT_RUN)
+    return int(not_run[0]) if len(not_run) else len(tallies)
 
 
 def finished_prefix(tallies: NDArray[np.int64]) -> int:
@@ -284,9 +291,8 @@ class DiscreteRun(MultiStartRun):
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         self.immediate = immediate
-        super().__init__(
-            settings, problem, limits, random_state, callback, 1 if immediate else thread_count(n_jobs)
-        )
+        n_threads = thread_count(n_jobs) if problem.meeting is None else ROUND
+        super().__init__(settings, problem, limits, random_state, callback, 1 if immediate else n_threads)
         self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
         # a function of the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(problem.solutions_per_block, _BLOCK_GENES // max(problem.n_variables, 1)))
@@ -431,16 +437,28 @@ class DiscreteRun(MultiStartRun):
         """
         size = population.size
         data = self.problem.kernel_data(self.n_threads)
+        meeting = self.problem.meeting
 
         def run(part: range, n_threads: int) -> None:
             def task(thread: int, number: int) -> None:
                 block = part[number]
                 bounds = (block * self.block, min(size, (block + 1) * self.block))
+                if meeting is not None:
+                    meeting.block_begins(thread, block)
                 vary_block(data[thread], thread, block, bounds)
+                if meeting is not None:
+                    meeting.block_ends(thread)
                 data[thread] = self.problem.chunk_ended(thread, data[thread])
 
             self.execute(task, len(part), work_kind=work_kind, n_threads=n_threads, inline=turn.inline)
 
+        if meeting is not None:
+            if (left := self._left(population, turn)) > 0:
+                self._set_budgets(UNLIMITED)
+                meeting.limit(left, [work.budget for work in self.works], self.stop.flag)
+                run(blocks, min(self.n_threads, left))
+            self.problem.generation_ended()
+            return
         while len(sure := self._sure_blocks(population, turn, blocks)) > 1:
             self._set_budgets(UNLIMITED)
             run(sure, self.n_threads)
@@ -464,10 +482,14 @@ class DiscreteRun(MultiStartRun):
         n_sure = (self._left(population, turn) - 1) // (turn.cost_bound * self.block)
         return blocks[: max(n_sure, 0)]
 
+    def _n_counted(self, tallies: NDArray[np.int64]) -> int:
+        """Return the number of solutions of a generation that count: those that have begun where threads meet."""
+        return begun_prefix(tallies) if self.problem.meeting is not None else finished_prefix(tallies)
+
     def _count_evaluations(self, population: Population) -> int:
         """Count a generation up to its first unfinished solution, so that a limit repeats it; return how many count."""
         tallies = population.data.tallies
-        n_counted = finished_prefix(tallies)
+        n_counted = self._n_counted(tallies)
         self.n_eval += int(tallies[:n_counted, EVALUATIONS].sum())
         self.touched += int(tallies[:n_counted, TOUCHED].sum())
         # a generation that was stopped before its first evaluation does not count

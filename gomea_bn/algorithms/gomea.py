@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population, put_back
+from gomea_bn.algorithms.discrete_run import (
+    DiscreteRun,
+    DiscreteSearch,
+    Population,
+    begun_prefix,
+    put_back,
+)
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
@@ -164,7 +170,13 @@ class GomeaRun(DiscreteRun, EliteRun):
         def vary_block(data: Any, thread: int, block: int, bounds: tuple[int, int]) -> None:
             block_kernel(data, self.works[thread], population.generators[block], bounds)
 
-        self._run_blocks(population, turn, work_kind, range(turn.n_blocks), vary_block)
+        try:
+            self._run_blocks(population, turn, work_kind, range(turn.n_blocks), vary_block)
+        except Exception:
+            # an error of the user's function does not lose what the generation has found
+            if n_begun := begun_prefix(population.data.tallies):
+                self._note_rows(population, slice(n_begun))
+            raise
         population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
         if n_counted:

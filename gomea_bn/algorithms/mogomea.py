@@ -19,7 +19,6 @@ from gomea_bn.algorithms.discrete_run import (
     DiscreteRun,
     DiscreteSearch,
     Population,
-    finished_prefix,
     put_back,
     stall_limit,
 )
@@ -464,7 +463,7 @@ class FrontRun(DiscreteRun):
             blocks = range(start, min(start + wave, turn.n_blocks))
             self._make_room(len(blocks), cost_bound)
             self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
-            n_finished = finished_prefix(population.data.tallies)
+            n_finished = self._n_counted(population.data.tallies)
             if not self.immediate:
                 n_begun = -(-(n_finished - start * self.block) // self.block)
                 self._take_finds(max(0, min(len(blocks), n_begun)))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from math import inf
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from gomea_bn.runtime.checkpoints import (
 )
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag, Workers
+
+if TYPE_CHECKING:
+    from gomea_bn.algorithms.ask_tell import AskedRun
 
 _RESULT = "result"
 
@@ -79,6 +82,54 @@ class Scheme:
     subgenerations: int  # generations of a population per generation of the next larger one
     max_population_size: int  # size above which no population is started
 
+    def start(
+        self,
+        problem: Any,
+        *,
+        random_state: Any = None,
+        max_seconds: float | None = None,
+        max_evaluations: int | None = None,
+        max_generations: int | None = None,
+        patience: float | None = None,
+        target: float | None = None,
+        initial: Any = None,
+        checkpoint: CheckpointOption = None,
+    ) -> AskedRun:
+        """Return a search that asks for evaluations and is told their values.
+
+        Parameters
+        ----------
+        problem : object
+            An object with ``n_variables`` and ``alphabet``, ``bounds`` or both, and ``n_objectives`` if there are
+            several; see `PythonProblem`. It needs no ``evaluate``.
+        random_state : int, SeedSequence, Generator or RandomState, optional
+            Seed. The same seed and the same values told give the same solutions.
+        max_seconds, max_evaluations, max_generations, patience, target : number, optional
+            Limits of the search; see `Limits`. Without any, the caller ends it.
+        initial : array_like of shape (k, n_variables), optional
+            Solutions with which every population begins.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a search that was killed can go on. It then asks again for the solutions
+            of the generation in which it was killed.
+
+        Raises
+        ------
+        GomeaBnError
+            For a problem, option or limit that cannot be used, and for a checkpoint of another search.
+        """
+        from gomea_bn.algorithms.ask_tell import AskedRun, asked_problem
+
+        given = (max_seconds, max_evaluations, max_generations, patience, target)
+        is_limited = any(limit is not None for limit in given)
+        limits = Limits(*given) if is_limited else Limits(max_generations=2**62)
+        asked = asked_problem(problem)
+        run = self._new_run(asked, limits, random_state=random_state, initial=initial)
+        return AskedRun(run, asked, opened_run(checkpoint, run, random_state))
+
+    def _new_run(self, problem: Any, limits: Limits, **options: Any) -> MultiStartRun:
+        """Return a run with these options."""
+        raise NotImplementedError
+
 
 def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
     """Raise `GomeaBnError` for options of a search that cannot be used.
@@ -118,9 +169,13 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(
             random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
         )
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31 - 1))
     if random_state is not None and (not is_integer(random_state) or random_state < 0):
         raise GomeaBnError(
-            "random_state must be an integer of at least 0, a SeedSequence or None, "
+            "random_state must be an integer of at least 0, a SeedSequence, a Generator, a RandomState or None, "
             f"got {random_state!r:.80}."
         )
     return np.random.SeedSequence(random_state)
@@ -197,10 +252,12 @@ class MultiStartRun(ABC):
         """Return solutions, objectives and violations of the population whose turn it was."""
 
     def __enter__(self) -> Self:
-        self.workers = Workers(self.n_threads, self.stop)
+        self.workers = Workers(self.n_threads, self.stop, may_wait=self.problem.meeting is not None)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if error is not None and self.problem.meeting is not None:
+            self.problem.meeting.leave()
         self.workers.__exit__(kind, error, trace)
 
     def finish(self, section: Section = NO_CHECKPOINT) -> Result:
@@ -209,9 +266,15 @@ class MultiStartRun(ABC):
         if before is not None:
             return before
         self.begin(section)
-        with self, self.stop.catching_interrupts():
-            while self.advance(section):
-                pass
+        try:
+            with self, self.stop.catching_interrupts():
+                while self.advance(section):
+                    pass
+        except Exception as error:
+            best = self.result()
+            if len(best.X) and np.isfinite(best.F).all():
+                error.add_note(f"The search had found this before the error:\n{best!r}")
+            raise
         result = self.result()
         finish_section(section, self.problem, result)
         return result
@@ -341,8 +404,12 @@ class MultiStartRun(ABC):
         compiling on another thread never returns if a module that is being imported started the run.
         """
         first = (self._data_class, work_kind)
-        inline |= first not in _COMPILED
+        meeting = self.problem.meeting
+        # threads that wait for each other's evaluations are worth their start
+        inline = first not in _COMPILED or (inline and meeting is None)
         _COMPILED.add(first)
+        if meeting is not None:
+            meeting.begin(n_blocks, 1 if inline else n_threads)
         n_certain = 1 if self.n_eval == 0 else 0
         self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
 

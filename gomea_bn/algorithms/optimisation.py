@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,15 @@ from gomea_bn.algorithms.discrete_run import checked_genotypes, new_population, 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.errors import GomeaBnError, check_callable, check_verbose
+from gomea_bn.errors import GomeaBnError, check_callable, check_choice, check_verbose
 from gomea_bn.operators.mixing import evaluate_row
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
-from gomea_bn.problems.python_problem import as_compiled
+from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
 from gomea_bn.runtime.checkpoints import Checkpoint
+from gomea_bn.runtime.evaluations import Evaluations
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
+from gomea_bn.runtime.threads import thread_count
 
 
 def evaluate_genotypes(
@@ -67,6 +70,9 @@ def optimise(
     callback: Callback | None = None,
     initial: Any = None,
     n_jobs: int | None = 1,
+    map: Any = None,
+    cache: bool | None = None,
+    on_error: str = "raise",
     verbose: bool = False,
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
 ) -> Result:
@@ -79,8 +85,10 @@ def optimise(
         ``evaluate(x)`` and ``alphabet``, ``bounds`` or both (see `PythonProblem` and `RealPythonProblem`).
     algorithm : GOMEA, MOGOMEA or RVGOMEA, optional
         By default `GOMEA()`, `MOGOMEA()` for several objectives, or `RVGOMEA()` for real or mixed variables.
-    random_state : int or SeedSequence, optional
-        Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
+    random_state : int, SeedSequence, Generator or RandomState, optional
+        Seed. The same seed gives the same result at any number of threads or processes, unless a clock ended the run.
+        Where solutions are evaluated together, the limit of evaluations ends the last generation at other solutions
+        than where they are evaluated one by one.
     max_seconds, max_evaluations, max_generations, patience : number, optional
         Limits of the run; see `Limits`. At least one of them, a `target` or a `termination` is needed.
     target : float, optional
@@ -90,8 +98,18 @@ def optimise(
     initial : array_like of shape (k, n_variables), optional
         Solutions with which every population begins.
     n_jobs : int or None
-        Number of threads for compiled discrete problems: None is 1, -1 is all cores. A
-        problem's Python functions always run one at a time.
+        None is 1, -1 all cores. Number of threads for compiled discrete problems. Number of processes that evaluate
+        solutions of a Python object, which must be importable there. With ``evaluate_batch`` each gets a part of X.
+    map : executor or function, optional
+        What evaluates the solutions of a Python object in place of `n_jobs`: an object with ``map``, such as a
+        ``ThreadPoolExecutor`` or Dask's ``Client``, or a function ``map(function, items)``.
+    cache : bool, optional
+        Whether a solution of a Python object is evaluated once, and looked up when it comes again. By default it is if
+        the first evaluations take 20 microseconds or more. Repeated ones count as evaluations all the same;
+        ``result.statistics["repeated"]`` has their number.
+    on_error : {"raise", "worst"}
+        What an exception or a NaN of a Python object's evaluation does: end the search with this exception, which has
+        the best solution so far as a note, or make its solution the worst one, with infinite objectives and violation.
     verbose : bool
         Whether to show a live table.
     checkpoint : Checkpoint or path, optional
@@ -114,6 +132,14 @@ def optimise(
     """
     problem = as_compiled(problem)
     check_verbose(verbose)
+    check_choice("on_error", on_error, ("raise", "worst"))
+    if not (cache is None or isinstance(cache, bool)):
+        raise GomeaBnError(f"cache must be True, False or None, got {cache!r:.80}.")
+    is_python = isinstance(problem, (PythonProblem, RealPythonProblem))
+    if map is not None and not is_python:
+        raise GomeaBnError(
+            "map is for Python objects; the evaluations of this problem are compiled. Use n_jobs."
+        )
     kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
     if target is None:
         target = problem.target
@@ -142,12 +168,39 @@ def optimise(
         return sum(bool(call(progress)) for call in calls) > 0
 
     options: dict[str, Any] = {"random_state": random_state, "initial": initial, "checkpoint": checkpoint}
-    if not problem.is_real:
+    if not problem.is_real and not is_python:
         options["n_jobs"] = n_jobs
-    if not verbose:
-        return algorithm.run(problem, limits, callback=combined if calls else None, **options)
-    from gomea_bn.runtime.progress import LiveTable
+    with _evaluating(problem, n_jobs, map, cache, on_error) if is_python else nullcontext():
+        if not verbose:
+            return algorithm.run(problem, limits, callback=combined if calls else None, **options)
+        from gomea_bn.runtime.progress import LiveTable
 
-    with LiveTable(scores=False) as live:
-        calls.append(live)
-        return algorithm.run(problem, limits, callback=combined, **options)
+        with LiveTable(scores=False) as live:
+            calls.append(live)
+            return algorithm.run(problem, limits, callback=combined, **options)
+
+
+@contextmanager
+def _evaluating(
+    problem: PythonProblem | RealPythonProblem,
+    n_jobs: int | None,
+    given_map: Any,
+    cache: bool | None,
+    on_error: str,
+) -> Iterator[None]:
+    """Evaluate the solutions of a user's object in this way during the block."""
+    n_processes = thread_count(n_jobs)
+    evaluations = problem.evaluations = Evaluations(problem.user, cache)
+    problem.fails_softly = on_error == "worst"
+    if given_map is not None:
+        if n_processes > 1:
+            raise GomeaBnError(f"Give either map or n_jobs, got both, with n_jobs={n_jobs}.")
+        evaluations.use_map(given_map)
+    elif n_processes > 1:
+        evaluations.use_processes(n_processes)
+    if given_map is not None or n_processes > 1 or evaluations.has_batches:
+        problem.meet()
+    try:
+        yield
+    finally:
+        evaluations.close()

@@ -171,8 +171,11 @@ class RVGOMEA(Scheme):
         GomeaBnError
             For an option that cannot be used, and for a checkpoint of another run.
         """
-        run = RealRun(self, problem, limits, random_state=random_state, callback=callback, initial=initial)
+        run = self._new_run(problem, limits, random_state=random_state, callback=callback, initial=initial)
         return run.finish(opened_run(checkpoint, run, random_state))
+
+    def _new_run(self, problem: RealProblem, limits: Limits, **options: Any) -> RealRun:
+        return RealRun(self, problem, limits, **options)
 
 
 @dataclass
@@ -356,6 +359,7 @@ class RealRun(EliteRun):
             deviations=np.zeros((n_variables, rules.n_selected)),
             matrices=np.zeros((2, n_variables, n_variables)),
             vectors=np.zeros((5, n_variables)),
+            draws=np.zeros((size, n_variables)),
             tallies=np.zeros(3, np.int64),
             stop=self.stop.flag,
         )

@@ -167,7 +167,8 @@ class Result:
         Improvements, in order.
     stopped_by : str
         Reason of the end: "max_seconds", "max_evaluations", "max_generations", "patience", "target", "done" (see
-        `least_gain` of `Limits`), "callback", "interrupt" or "max_population_size".
+        `least_gain` of `Limits`), "callback", "interrupt", "max_population_size", or "repeated" of a search that asks
+        for evaluations and comes to no new solution.
     n_generations : int
         Number of generations of all populations.
     statistics : dict of str to int

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from threading import local
+from threading import Thread, local
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -98,13 +98,37 @@ class StopFlag:
             yield
 
 
-class Workers:
-    """Threads that take blocks of work in turn, while the main thread watches signals and the deadline."""
+class DaemonThreads(Executor):
+    """Threads that the end of the interpreter does not wait for, one for every call."""
 
-    def __init__(self, n_threads: int, stop: StopFlag) -> None:
+    def submit(self, function: Callable[..., R], /, *args: Any, **options: Any) -> Future[R]:
+        """Return the future of a call that begins at once."""
+        future: Future[R] = Future()
+
+        def call() -> None:
+            try:
+                result = function(*args, **options)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        Thread(target=call, name="gomea-bn", daemon=True).start()
+        return future
+
+
+class Workers:
+    """Threads that take blocks of work in turn, while the main thread watches signals and the deadline.
+
+    Threads that `may_wait` for somebody outside do not keep the interpreter from ending.
+    """
+
+    def __init__(self, n_threads: int, stop: StopFlag, *, may_wait: bool = False) -> None:
         self.n_threads = n_threads
         self.stop = stop
-        self._pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="gomea-bn")
+        self._pool: Executor = (
+            DaemonThreads() if may_wait else ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
+        )
 
     def __enter__(self) -> Workers:
         return self

@@ -22,6 +22,9 @@ class PythonData(NamedTuple):
 
     full: int  # address of a function without arguments that evaluates `genotype`
     partial: int  # the same for partial evaluation; 0 if there is none
+    ahead: (
+        int  # the same for evaluation of all rows of `announced`; 0 if solutions are evaluated one at a time
+    )
     genotype: NDArray[np.generic]  # (l,) int16, or float64 for real variables
     changed: NDArray[np.int64]  # (l,) the first `sizes[0]` entries are the changed genes
     sizes: NDArray[np.int64]  # (1,) number of changed genes
@@ -29,6 +32,9 @@ class PythonData(NamedTuple):
     terms: NDArray[np.float64]  # (n_terms,) set by Python
     objectives: NDArray[np.float64]  # (n_objectives,) set by Python
     violation: NDArray[np.float64]  # (1,) set by Python
+    announced: NDArray[
+        np.generic
+    ]  # (n, l) solutions that will be evaluated next, the first `sizes[0]` of them
 
 
 @intrinsic
@@ -104,4 +110,25 @@ def evaluate_python_partial(
     return touched if data.partial != 0 else n_terms
 
 
-register_problem(PythonData, evaluate_python, evaluate_python_partial)
+@kernel
+def announce_python(
+    data: PythonData,
+    genotypes: NDArray[Any],
+    members: NDArray[np.int64],
+    values: NDArray[np.float64],
+    n: int,
+) -> None:
+    """Let Python evaluate solutions that will be asked for, as many as there is room for."""
+    if data.ahead == 0:
+        return
+    n_announced = min(n, data.announced.shape[0])
+    for i in range(n_announced):
+        for g in range(genotypes.shape[1]):
+            data.announced[i, g] = genotypes[i, g]
+        for k in range(members.shape[0]):
+            data.announced[i, members[k]] = values[i, k]
+    data.sizes[0] = n_announced
+    call_python(data.ahead)
+
+
+register_problem(PythonData, evaluate_python, evaluate_python_partial, announce=announce_python)

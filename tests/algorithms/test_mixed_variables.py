@@ -195,7 +195,9 @@ def test_python_is_called_as_often_as_counted_and_a_seed_repeats_the_run(linkage
     runs = []
     for _ in range(2):
         problem = TrapAndEllipsoid()
-        runs.append(optimise(problem, RVGOMEA(linkage=linkage), random_state=4, max_evaluations=3_001))
+        runs.append(
+            optimise(problem, RVGOMEA(linkage=linkage), random_state=4, max_evaluations=3_001, cache=False)
+        )
         assert runs[-1].n_eval == problem.calls == 3_001
         assert np.isin(runs[-1].X[:10], [0, 1]).all()
     np.testing.assert_array_equal(runs[0].X, runs[1].X)
@@ -205,7 +207,7 @@ def test_python_is_called_as_often_as_counted_and_a_seed_repeats_the_run(linkage
 
 def test_a_target_ends_the_search_at_the_evaluation_that_meets_it() -> None:
     problem = TrapAndEllipsoid()
-    result = optimise(problem, random_state=1, target=8.0, max_evaluations=60_000)
+    result = optimise(problem, random_state=1, target=8.0, max_evaluations=60_000, cache=False)
     assert result.F[0] <= 8.0
     assert result.stopped_by == "target"
     assert result.n_eval == problem.calls

@@ -68,7 +68,7 @@ def study(
         )
         column, state = _outcome(target, table.names)
         learner = BayesNetLearner(max_seconds=limit(max_seconds), max_evaluations=EVALUATIONS, n_jobs=-1)
-        compile_first(partial(compile_kernels, in_second_process=True, **size_of_table(table)), tell)
+        compile_first(partial(compile_kernels, **size_of_table(table)), tell)
         made = study_of(
             table,
             column,
