@@ -592,7 +592,8 @@ def _tail_data(
         cells,
         np.array(of_cells, np.float32),
         np.repeat(np.arange(n), [len(column.roughness) for column in functions]).astype(np.int64),
-        np.concatenate(factors),
+        # the order of an empty array; another one would compile all kernels of curves again
+        np.ascontiguousarray(np.concatenate(factors)),
         first[terms[:, ::2]] + terms[:, 1::2],
         np.ascontiguousarray(own[some].T.astype(np.float32)),
         least_of_cells,

@@ -4,12 +4,17 @@ import json
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
 
+from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
+from gomea_bn.learning.learning_problem import scored_variables
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
+from gomea_bn.problems.curves import curve_data, no_curves
 
 SCRIPT = """
 import json
@@ -73,3 +78,13 @@ def test_kernels_of_curves_are_those_of_the_columns_that_may_follow_curves():
     assert followers(["number", "level", "count"], has_curves=False) == set()
     with_gaps = read_table(frame.assign(number=np.where(number > 1, np.nan, number)), missing="keep")
     assert size_of_table(with_gaps)["followers"] == set()
+
+
+def test_kernels_that_are_compiled_ahead_are_those_of_tables_with_curves():
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=80)
+    frame = pd.DataFrame({"x": x, "y": x + generator.normal(size=80), "level": [*"abcd"] * 20})
+    variables, _ = scored_variables(read_table(frame), LearningOptions.of(BayesNetLearner()))
+    curves = curve_data(variables)
+    assert len(curves.tails.factors) > 1
+    assert numba.typeof(curves) == numba.typeof(no_curves())

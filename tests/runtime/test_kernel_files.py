@@ -323,7 +323,8 @@ def test_separate_kernels_are_compiled_once_for_all_that_call_them_and_not_befor
         assert results == [[24.0, 24.0, 16.0 + 1.0 + 2.0 + 2.0, 5.0], [1, 1, 0]]
         # errors of kernels that are compiled inside a call are those of the call, in every thread
         of_name, of_type = errors[:2]
-        assert of_name.startswith("TypingError") and "no_such_name" in of_name
+        assert of_name.startswith("TypingError")
+        assert "no_such_name" in of_name
         assert (
             of_type
             == "TypeError The separate kernel truncated returns int64, other than its annotation says."
