@@ -114,7 +114,7 @@ def numbers_of(column: Column) -> NDArray[np.float64] | None:
         return np.asarray(column.observed, np.float64) if len(column.observed) else None
     if any(isinstance(level, (bool, str)) for level in column.levels) or not len(column.observed):
         return None
-    return np.array(column.levels, np.float64)[column.observed]
+    return np.asarray(np.array(column.levels, np.float64)[column.observed], np.float64)
 
 
 def yes_codes(column: Column) -> NDArray[np.bool_] | None:

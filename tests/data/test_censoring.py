@@ -125,7 +125,9 @@ def test_a_horizon_is_chosen_and_said() -> None:
 
 
 def test_a_tenth_of_the_rows_is_observed_beyond_the_horizon() -> None:
-    frame = censored_rows(500, 3, digits=4).assign(event=1)
+    frame = censored_rows(500, 3, digits=6)
+    # the last row alone is censored
+    frame["event"] = (frame["time"] < frame["time"].max()).astype(int)
     done = outcome_of(frame).censoring
     assert done is not None
     assert (frame["time"] > done.horizon).sum() == 50

@@ -472,7 +472,8 @@ def fitted_target(
     rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
     parameters, covariance, logs = followed.posterior(rows, precisions)
     constants, slopes = np.split(parameters, [n_levels[target]])
-    functions, factors, heights, place = [], [], [], 0
+    factors: list[Functions] = []
+    functions, heights, place = [], [], 0
     intercepts = np.zeros(len(followed.positions))
     for of in terms.values():
         used = np.flatnonzero(np.isfinite(of.precisions(widths)))
