@@ -161,7 +161,6 @@ def _before_commands(
 
 # in the order of a user's work; a line must fit into 80 columns next to the name
 _SUMMARIES: dict[Callable[..., None], str] = {
-    check: "Say how a table would be read, and what is wrong with it.",
     learn: "Learn a network from a table.",
     show: "Print a network, or what its graph says about variables.",
     query: "Ask a network: what is likely, given what is known?",
@@ -183,6 +182,7 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     export: "Write a network in another format, or a front's table.",
     report: "Write one to three pages about a network, to print.",
     plot: "Draw a network, or the density of a column.",
+    check: "Say how a table would be read, and what is wrong with it.",
     fit: "Learn the probabilities of a graph of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
     refine: "Move the cuts of a network, and keep its graph.",
