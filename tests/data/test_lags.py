@@ -1,5 +1,7 @@
 """Columns of earlier times, by groups, and the tiers that forbid edges back in time."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,7 +33,7 @@ def test_rows_stand_next_to_their_earlier_ones(lags):
     assert list(frame) == ["person", *(name for tier in tiers for name in tier)]
     assert len(frame) == N - 3 * max(steps)
     # brute force
-    known = {(row.person, row.visit): (row.x, row.town) for row in visits().itertuples()}
+    known: dict[Any, Any] = {(row.person, row.visit): (row.x, row.town) for row in visits().itertuples()}
     expected = [
         (person, *(part for step in (*reversed(steps), 0) for part in known[person, visit - step]))
         for person, visit in sorted(known)

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ FILES = {
 }
 
 
-def read(content: bytes, folder: Path, **options: object) -> tuple[pd.DataFrame, list[str]]:
+def read(content: bytes, folder: Path, **options: Any) -> tuple[pd.DataFrame, list[str]]:
     (folder / "a.csv").write_bytes(content)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
