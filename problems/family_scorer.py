@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma, log
 from typing import Any
 
@@ -464,6 +464,13 @@ class FamilyScorer:
                     self.leave(v, index)
                 elif present is not first[index]:
                     self._replace_policy(v, index, first[index])
+
+    def set_edge_cost(self, edge_cost: float) -> None:
+        """Charge edges another share of ln(N - 1); scores of families are forgotten, and those by curves stay."""
+        price = self.rule.edge_cost * edge_cost / self.method.edge_cost
+        self.method = replace(self.method, edge_cost=edge_cost)
+        self.rule = self.rule._replace(edge_cost=price)
+        self.caches = ThreadCaches(self.caches.max_bytes)
 
     def libraries_state(self) -> dict[str, Any]:
         """Return the libraries that grow, and the words by which cached scores know their policies."""

@@ -103,6 +103,10 @@ def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float
 
 # columns that may be a parent, at least, in the price of an edge: few columns are no reason to expect edges
 _FEWEST_OTHERS = 9
+# pairs, at least, of which those with an edge have a share, for the same reason
+_FEWEST_PAIRS = 45
+# of the price of an edge, where many have been found
+_LEAST_RELATIVE_COST = 0.5
 # tables of all columns together may have a cell for every other row, and each of them as many as are shown
 _CELLS_PER_ROW, _FEWEST_FREE_CELLS = 0.5, 200.0
 
@@ -146,6 +150,18 @@ def score_rule(
     return ScoreRule(
         DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred, free_cells=free_cells
     )
+
+
+def relative_edge_cost(n_edges: int, n_pairs: int, n_variables: int) -> float:
+    """Return the price of an edge where some of the pairs of variables have one, relative to ln(N - 1), from .5 to 1.
+
+    The price is ln(pairs / edges): minus the log probability of an edge that the graph found suggests (empirical Bayes:
+    Scott & Berger, "Bayes and empirical-Bayes multiplicity adjustment in the variable-selection problem", 2010). With
+    N / 2 edges among all pairs it is ln(N - 1). Pairs count as 45 at least, and variables as ten, as in `score_rule`.
+    """
+    price = log(max(n_pairs, _FEWEST_PAIRS) / max(n_edges, 1))
+    relative = price / log(max(n_variables - 1, _FEWEST_OTHERS))
+    return min(max(relative, _LEAST_RELATIVE_COST), 1.0)
 
 
 def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:

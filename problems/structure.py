@@ -154,6 +154,11 @@ class StructureProblem(DiscreteDefaults):
             self._follow_library(variable, int(self.rules.bin_gene[variable]))
         return index
 
+    def set_edge_cost(self, edge_cost: float) -> None:
+        """Charge edges another share of ln(N - 1), while no search runs."""
+        self.scorer.set_edge_cost(edge_cost)
+        self._data = [data._replace(score=self.scorer.rule) for data in self._data]
+
     def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> StructureProblem:
         """Return the same problem in which some variables have these cuts, charged as chosen, and no genes."""
         scorer = self.scorer
@@ -370,15 +375,21 @@ class StructureProblem(DiscreteDefaults):
         }
 
     def state(self) -> dict[str, Any]:
-        """Return the libraries that have grown, and the counts."""
+        """Return the libraries that have grown, the cost of an edge that has been learned, and the counts."""
         counts = {name: self.statistics()[name] for name in ("families_scored", "cache_hits")}
         if not self.scorer.grows.any():
             return {"counts": counts}
         libraries = self.scorer.libraries_state()
-        return {"counts": counts, "libraries": libraries, "alphabet": self.alphabet, "allowed": self.allowed}
+        return {
+            "counts": counts,
+            "edge_cost": self.scorer.method.edge_cost,
+            "libraries": libraries,
+            "alphabet": self.alphabet,
+            "allowed": self.allowed,
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in the libraries and the counts; scores are counted again where they are needed."""
+        """Take in the libraries, the cost of an edge and the counts; scores are counted again where they are needed."""
         self.kernel_data(1)
         for data in self._data:
             data.scratch.statistics[:] = 0
@@ -386,6 +397,8 @@ class StructureProblem(DiscreteDefaults):
         counter[FAMILIES_SCORED] = state["counts"]["families_scored"]
         counter[CACHE_HITS] = state["counts"]["cache_hits"]
         if "libraries" in state:
+            if state["edge_cost"] != self.scorer.method.edge_cost:
+                self.set_edge_cost(state["edge_cost"])
             self.scorer.restore_libraries(state["libraries"])
             fill(self.alphabet, state["alphabet"])
             fill(self.allowed, state["allowed"])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

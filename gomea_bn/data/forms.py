@@ -24,7 +24,7 @@ from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note
 from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.data.number_texts import CODE_PATTERN, NumberTexts, number_texts, numbers_in, typed
 from gomea_bn.data.symbols import USUAL, is_text_like
-from gomea_bn.errors import GomeaBnError, Option, Rows, Setting, nearest
+from gomea_bn.errors import GomeaBnError, Option, RowPositions, Setting, nearest
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _wrong_form(name: str, form: str, value: object, rows: NDArray[Any]) -> Gome
         [
             Option("forms"),
             f": column '{name}' must hold what reads as {form!r}, got {value!r:.60} in ",
-            Rows(rows),
+            RowPositions(rows),
             ".",
         ],
         ["repair or drop these rows", Setting("forms", TEXT, name)],

@@ -10,7 +10,7 @@ import numpy as np
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.dates import as_numbers
 from gomea_bn.data.frames import frame_of
-from gomea_bn.errors import GomeaBnError, Option, Rows, check_integer, nearest, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, RowPositions, check_integer, nearest, wrong_option
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -64,13 +64,15 @@ def lagged(
     for name in (time, *([group] if group is not None else [])):
         gaps = np.flatnonzero(rows[name].isna())
         if gaps.size:
-            raise GomeaBnError([f"Column '{name}' is missing in ", Rows(gaps), "."], ["drop these rows"])
+            raise GomeaBnError(
+                [f"Column '{name}' is missing in ", RowPositions(gaps), "."], ["drop these rows"]
+            )
     keys = [time] if group is None else [group, time]
     twice = np.flatnonzero(rows.duplicated(keys, keep=False))
     if twice.size:
         of_group = "" if group is None else f" in a group of '{group}'"
         raise GomeaBnError(
-            [f"Column '{time}' has the same time more than once{of_group}, in ", Rows(twice), "."],
+            [f"Column '{time}' has the same time more than once{of_group}, in ", RowPositions(twice), "."],
             ["name the column whose rows belong together as the group", "drop copies"],
         )
     moments = _moments(rows[time], time)

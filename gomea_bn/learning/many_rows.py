@@ -235,6 +235,8 @@ class Improvement:
         given network is that of the sample, with the problem of its search and what ended that.
         """
         self.problem = problem
+        # the search may have learned the cost of an edge
+        self._take_options(replace(self.options, edge_cost=problem.scorer.method.edge_cost))
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
             # lines follow the climb
@@ -398,8 +400,11 @@ class Improvement:
             self.given_sample = table
         self.sample = columns_of_search(self.given_sample, self.learner.shape)
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
-        self.options = LearningOptions.of(self.learner, self.n_rows)
-        self.method, self.rule = scoring_of(self.sample, self.options)
+        self._take_options(LearningOptions.of(self.learner, self.n_rows))
+
+    def _take_options(self, options: LearningOptions) -> None:
+        self.options = options
+        self.method, self.rule = scoring_of(self.sample, options)
 
     def _climb(self, network: DiscretizedBayesNet) -> Climb:
         """Return the climb that begins with the network of the sample, over cells around its cuts."""

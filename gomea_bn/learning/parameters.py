@@ -94,6 +94,8 @@ class Scoring(_Subject):
     edge_cost : float
         Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats, of at least ten columns under
         the default score. Without it, tables with few rows and many columns yield edges between independent variables.
+        Under the default score an edge costs less, down to half, where the search finds more edges than half as many as
+        there are columns: ln(pairs / edges) in place of the logarithm. A network has the multiple in its metadata.
 
     Examples
     --------

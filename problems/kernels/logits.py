@@ -378,6 +378,9 @@ def _first_positions(
 ) -> None:
     """Fill positions of levels, which make a linear regression of the position explain most of it.
 
+    Positions are standard normal: what is explained, in rows, counts minus the sum of their squares. Without that a
+    rare level lay far from all others, and stayed there, since two levels at the ends keep their places.
+
     Rows of `explained` have, after the first `size` columns, what orthonormal functions explain of the indicators of
     the levels, each divided by its standard deviation.
     """
@@ -395,12 +398,15 @@ def _first_positions(
             for m in range(n_levels):
                 between[k, m] += explained[i, size + k] * explained[i, size + m]
     for _ in range(_STEPS_OF_POSITIONS):
-        most = 0.0
+        most, gain = 0.0, 0.0
         for k in range(n_levels):
             new[k] = 0.0
             for m in range(n_levels):
                 new[k] += between[k, m] * deviations[m] * b[m]
-            new[k] *= deviations[k] / shares[k]
+            new[k] *= deviations[k]
+            gain += new[k] * b[k]
+        for k in range(n_levels):
+            new[k] /= gain * shares[k] + 1.0
             most = max(most, abs(new[k]))
         if most < _LEAST_POSITION:
             return

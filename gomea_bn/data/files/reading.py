@@ -31,6 +31,7 @@ TEXT, NUMBER, DATE, TIME_OF_DAY = "text", "number", "date", "time"
 FORMS = (TEXT, NUMBER, f"{NUMBER} in UNIT", DATE, f"{DATE} day-month", f"{DATE} month-day", TIME_OF_DAY)
 """Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %."""
 
+
 class TextForm(NamedTuple):
     """How a text file writes a table: its separator and its decimal mark, None if each column is to decide."""
 

@@ -22,7 +22,7 @@ from gomea_bn.problems.cuts.interval_dp import N_CELLS
 from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scores import is_gain, relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
@@ -189,6 +189,8 @@ _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
+# most prices of an edge that follow the first one, and least share by which one is below the last
+_MOST_PRICES, _LEAST_CHANGE = 4, 0.01
 # columns up to which all graphs are compared, the best ones whose cuts are improved, and dynamic programmes per column
 _FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 3, 30
 # evaluations that take as long as a dynamic programme
@@ -242,6 +244,8 @@ class StagedSearch:
         self._objective_before = np.inf
         # evaluations at its end
         self._done_at = 0
+        # whether edges have another price than at first
+        self._has_price = False
         # the pair of stages that is running, and the cuts of its second stage once that has begun
         self._turn = 0
         self._graph_cuts: Cuts | None = None
@@ -272,7 +276,8 @@ class StagedSearch:
                 if has_shapes and self.problem.n_nodes <= _FEW_COLUMNS:
                     self._compare_graphs(starts)
                 else:
-                    self._climb(starts)
+                    self._climb(self._first_network(starts))
+                    self._learn_edge_cost()
                 starts = [self.best]
                 if self.stop.reason:
                     # one evaluation is that of the best network
@@ -317,6 +322,7 @@ class StagedSearch:
             "turn": self._turn,
             "graph_cuts": None if self._graph_cuts is None else _cuts_state(self._graph_cuts),
             "began": self._began,
+            "edge_cost": self.problem.scorer.method.edge_cost,
             # a stage over graphs and cuts has the state of the problem
             "problem": self.problem.state() if in_graphs else None,
         }
@@ -331,6 +337,8 @@ class StagedSearch:
         # checkpoints of earlier versions lack it
         self._objective_before = state.get("objective_before", np.inf)
         self._length, self._turn, self._began = state["length"], state["turn"], state["began"]
+        if state["edge_cost"] != self.problem.scorer.method.edge_cost:
+            self.problem.set_edge_cost(state["edge_cost"])
         if state["graph_cuts"] is not None:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
             self.problem.restore(state["problem"])
@@ -363,18 +371,16 @@ class StagedSearch:
         of_lean = self._objective(lean)
         return (lean, of_lean) if of_lean < objective else (network, objective)
 
-    def _climb(self, starts: Sequence[_Network]) -> None:
+    def _climb(self, network: _Network) -> None:
         """Find the network from which the first stage begins, by local searches until some of them gain nothing.
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
-        the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
-        that is the best one or not. After one without a gain, the next one tries all pairs of parents and begins at
-        other orders too: a graph with edges that run the wrong way can be hard to leave. A local search
-        that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
-        again. Progress is reported after every local search. A given network is one evaluation; without `starts` the
-        local searches begin at a graph of required edges alone.
+        the latest graph, the others have the finer ones of `_stage_cuts`. They begin at the given network, the best one
+        so far, and each goes on from the latest one, whether that is the best one or not. After one without a gain, the
+        next one tries all pairs of parents and begins at other orders too: a graph with edges that run the wrong way
+        can be hard to leave. A local search that a limit ends counts only if it is the first one, so that a number of
+        evaluations gives the same network again. Progress is reported after every local search.
         """
-        network = self._first_network(starts)
         turn = n_idle = 0
         is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:
@@ -382,7 +388,7 @@ class StagedSearch:
             climbed = self._climbed(network, cuts, n_idle)
             priced = climbed if self._is_late() else self._priced(climbed)
             is_late = self._is_late()
-            if is_late and turn:
+            if is_late and (turn or self._has_price):
                 break
             network = climbed if is_late else priced
             network, objective = self._leaner(network, self._objective(network))
@@ -392,8 +398,33 @@ class StagedSearch:
             self.rounds.report_start(self.objective, self._reached)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
+    def _learn_edge_cost(self) -> None:
+        """Let an edge cost what the number of edges found says, and search on, as long as that is less than before.
+
+        Scores other than the default one are published, and stay.
+        """
+        scorer, rules = self.problem.scorer, self.problem.edge_rules
+        if not (scorer.rule.centred and scorer.rule.edge_cost > 0):
+            return
+        varies = np.array([float(np.ptp(v.values[v.is_observed])) > 0 for v in scorer.variables])
+        may_join = (rules.may_lead | rules.may_lead.T) & rules.may_lack & np.outer(varies, varies)
+        n_pairs, given = int(np.triu(may_join, 1).sum()), scorer.method.edge_cost
+        required = set(_required_edges(self.problem))
+        for _ in range(_MOST_PRICES):
+            n_edges = sum(edge not in required for edge in self.best.edges)
+            wanted = given * relative_edge_cost(n_edges, n_pairs, int(varies.sum()))
+            if self._is_late() or wanted > (1 - _LEAST_CHANGE) * scorer.method.edge_cost:
+                return
+            self.problem.set_edge_cost(wanted)
+            self._has_price = True
+            self.objective = self._objective(self.best)
+            self._climb(self.best)
+
     def _first_network(self, starts: Sequence[_Network]) -> _Network:
-        """Make the first of `starts` the best network, or else that of the required edges alone, and return it."""
+        """Make the first of `starts` the best network, or else that of the required edges alone, and return it.
+
+        A given network is one evaluation.
+        """
         problem = self.problem
         required = _required_edges(problem)
         plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))

@@ -14,9 +14,11 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.parameters import Scoring
 from gomea_bn.learning.search import staged_search
 from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.scores import relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
 from gomea_bn.simulation.random_networks import random_network
@@ -207,6 +209,76 @@ def test_the_genotype_has_the_score_of_the_result() -> None:
     policies = problem.policy_indices(result.X).tolist()
     families = [ScoredFamily((v, policies[v]), tuple((p, policies[p]) for p in parents[v])) for v in range(3)]
     assert problem.scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
+
+
+def weak_equations(n_columns: int, n_edges: int, seed: int) -> pd.DataFrame:
+    """Columns of linear equations with normal noise, 600 rows."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.permutation([(p, c) for c in range(n_columns) for p in range(c)])[:n_edges].tolist()
+    values = rng.normal(size=(600, n_columns))
+    for child in range(n_columns):
+        for parent in (p for p, c in pairs if c == child):
+            values[:, child] += rng.choice([-0.4, 0.4]) * values[:, parent] / values[:, parent].std()
+    return pd.DataFrame(values, columns=[f"v{i}" for i in range(n_columns)])
+
+
+def test_edges_cost_less_where_many_are_found() -> None:
+    search, result = staged(weak_equations(11, 20, 1), Limits(max_evaluations=20_000))
+    scorer = search.problem.scorer
+    share = scorer.method.edge_cost
+    # the later stages may have found more edges than gave the price
+    n_edges = len(search.problem.edges(result.X))
+    assert min(abs(share - relative_edge_cost(k, 55, 11)) for k in range(n_edges + 1)) < 1e-12
+    assert share < 0.8
+    assert scorer.rule.edge_cost == pytest.approx(share * np.log(10))
+    families = search.problem.families(result.X)
+    assert scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
+    assert all(before.objective > after.objective for before, after in pairwise(result.history))
+
+
+def test_problems_keep_another_cost_of_edges_with_their_state() -> None:
+    first, second = (learning_problem(read_table(exclusive_or()), table_options()) for _ in range(2))
+    families = [
+        ScoredFamily((0, 0), ()),
+        ScoredFamily((1, 0), ((0, 0),)),
+        ScoredFamily((2, 0), ((0, 0), (1, 0))),
+    ]
+    before = first.scorer.score(families)
+    first.kernel_data(1)
+    first.set_edge_cost(0.75)
+    assert first.kernel_data(1)[0].score.edge_cost == pytest.approx(0.75 * np.log(9))
+    # three columns cost as ten
+    gained = 0.25 * np.log(9) * np.array([0, 1, 2])
+    np.testing.assert_allclose(first.scorer.score(families) - before, gained, atol=1e-9)
+    second.restore(first.state())
+    assert second.scorer.method == first.scorer.method
+    assert second.identity() == first.identity()
+    np.testing.assert_allclose(second.scorer.score(families), first.scorer.score(families), atol=1e-9)
+    np.testing.assert_allclose(
+        second.with_cuts({}).scorer.score(families), first.scorer.score(families), atol=1e-9
+    )
+
+
+def test_few_edges_and_published_scores_have_the_given_cost() -> None:
+    few, _ = staged(weak_equations(11, 5, 2), Limits(max_evaluations=5_000))
+    assert few.problem.scorer.method.edge_cost == 1.0
+    published, _ = staged(weak_equations(6, 15, 1), Limits(max_evaluations=600), shape="uniform")
+    assert published.problem.scorer.method.edge_cost == 1.0
+
+
+def test_networks_have_the_cost_that_their_score_charges() -> None:
+    frame = weak_equations(11, 20, 1)
+    double = Scoring(edge_cost=1.2)
+    options: dict[str, Any] = {
+        "max_evaluations": 20_000,
+        "max_seconds": None,
+        "random_state": 1,
+        "density": "bins",
+    }
+    learner = BayesNetLearner(scoring_method=double, **options).fit(frame)
+    metadata = learner.network_.metadata
+    assert 0.6 <= metadata["edge_cost"] < 1.1
+    assert sum(metadata["families"].values()) == pytest.approx(learner.score_, abs=1e-6)
 
 
 @pytest.mark.long

@@ -258,3 +258,23 @@ def test_combinations_of_levels_count_as_their_rows_do() -> None:
     gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
     grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
     assert gain == pytest.approx(max(grid), abs=1.0)
+
+
+@pytest.mark.parametrize(("n_rows", "seed"), [(500, 1), (2_000, 3)])
+def test_rare_levels_do_not_keep_positions_far_away(n_rows: int, seed: int) -> None:
+    """Two unrelated parents, and a count with a level of a few rows, which a regression puts twenty deviations away."""
+    generator = np.random.default_rng([37, seed, n_rows])
+    g, h = generator.integers(0, 4, n_rows), generator.integers(0, 5, n_rows)
+    generator.normal(size=9)
+    count = np.minimum(generator.poisson(1.5, n_rows), 7)
+    n_levels = int(count.max()) + 1
+    variables = [
+        curved_column("a", generator.normal(size=n_rows)),
+        discrete("g", g, 4),
+        discrete("h", h, 5),
+        discrete("k", count, n_levels),
+    ]
+    scorer = curves_scorer(variables)
+    gain = score(scorer, 3, 1, 2) - score(scorer, 3) + 2 * scorer.rule.edge_cost
+    # a table, or a level that stays far away, is more than 80 nats below
+    assert -60 < gain < 0
