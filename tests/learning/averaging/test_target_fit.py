@@ -15,6 +15,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.line_scales import line_scale
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.learning.averaging.target_fit import TargetRules, chosen_parents, fitted_target
+from gomea_bn.network.conditionals.family_logit import FamilyLogit
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.problems.cuts.shape_fit import table_shapes
@@ -129,7 +130,8 @@ def interacting_rows(n_rows: int, seed: int, n_levels: int = 2) -> tuple[pd.Data
     p = 1 / (1 + np.exp(-np.column_stack([np.zeros(n_rows), index, -index])[:, :n_levels]))
     p /= p.sum(axis=1, keepdims=True)
     codes = (r.random(n_rows)[:, None] > p.cumsum(axis=1)).sum(axis=1)
-    return frame.assign(y=pd.Categorical.from_codes(codes, [f"k{k}" for k in range(n_levels)])), p
+    levels = [f"k{k}" for k in range(n_levels)]
+    return frame.assign(y=pd.Categorical([levels[code] for code in codes.tolist()], levels)), p
 
 
 @pytest.mark.parametrize("n_levels", [2, 3])
@@ -138,6 +140,7 @@ def test_products_of_parents_enter_where_left_out_rows_need_them(n_levels: int) 
     scales = scales_of(table)
     member = fitted_target("y", ["a", "b", "g", "h"], columns_of(table), scales, levels_of(table))
     assert member is not None
+    assert isinstance(member.fitted, FamilyLogit)
     terms = member.fitted.terms
     pairs = [{terms.factors[i].of[0], terms.factors[j].of[0]} for i, j in terms.products]
     assert {"a", "g"} in pairs
@@ -163,5 +166,7 @@ def test_products_stay_out_where_effects_add_up() -> None:
     numbers = []
     for seed in range(6):
         table = read_table(weak_rows(1_500, 2, seed))
-        numbers.append(len(fitted(table, scales_of(table)).fitted.terms.products))
+        logit = fitted(table, scales_of(table)).fitted
+        assert isinstance(logit, FamilyLogit)
+        numbers.append(len(logit.terms.products))
     assert sum(numbers) <= 1
