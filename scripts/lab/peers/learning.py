@@ -19,7 +19,7 @@ from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import score_rule, scoring_method
 from lab.methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_family_scores, run_peer
-from lab.methods.peers import ScoredFamily as NamedFamily
+from lab.methods.peers import Family as NamedFamily
 from lab.published.judge import network_score
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Option, Options, Row, Task, records, tabulated
