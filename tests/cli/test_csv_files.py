@@ -13,7 +13,9 @@ from gomea_bn.cli.output import rounded_frame, without_formulas
 def folder(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=80).round(7)
-    frame = pd.DataFrame({"x": x, "y": (x + rng.normal(size=80)).round(7), "k": np.where(x > 0, "=1+1", "no")})
+    frame = pd.DataFrame(
+        {"x": x, "y": (x + rng.normal(size=80)).round(7), "k": np.where(x > 0, "=1+1", "no")}
+    )
     network = DiscretizedBayesNet.from_table(frame, [("x", "y"), ("x", "k")], {"x": [0.0], "y": [0.0]})
     network.to_json(tmp_path / "network.json")
     frame["note"] = "+cmd"
