@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import GraphTest, test_graph
 from gomea_bn.data.columns import same_as_text
-from gomea_bn.data.dates import name_in_words
+from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, doubts_about
@@ -571,7 +571,7 @@ def _case(
     sequence = [{name: cells[name] for name in order[: k + 1]} for k in range(len(order))]
     steps = pd.DataFrame(
         {
-            "value": [str(cells[name]) for name in order],
+            "value": [_cell_text(cells[name], name) for name in order],
             "figure": answers(sequence) if sequence else np.empty(0),
         },
         index=order,
@@ -590,6 +590,14 @@ def _case(
     return Case(
         row, steps, figure, observed, following.loc[widths.sort_values(ascending=False, kind="stable").index]
     )
+
+
+def _cell_text(value: Any, name: str) -> str:
+    """Return a cell as text, a number with four digits or as a date."""
+    if not isinstance(value, float):
+        return str(value)
+    texts = date_texts(np.array([value]), name, 1.0)
+    return f"{value:.4g}" if texts is None else texts[0]
 
 
 def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table, seed: int) -> pd.DataFrame:

@@ -32,6 +32,7 @@ from gomea_bn.studies.drawings import (
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
 from gomea_bn.studies.outcome_study import VERDICTS, Case, Study
+from gomea_bn.studies.value_groups import NOT_KNOWN
 from gomea_bn.texts import amount, counted, listed, percent
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
@@ -377,7 +378,8 @@ class _Words:
             return ""
         lines = []
         for name, row in columns.head(_MOST_LISTED).iterrows():
-            n_groups = int((self.study.groups["column"] == name).sum())
+            of_column = self.study.groups[self.study.groups["column"] == name]
+            n_groups = int((of_column["group"] != NOT_KNOWN).sum())
             if n_groups < 2:
                 found = "has one value"
             elif row["p_value"] < _LEAST_P:
