@@ -1,4 +1,4 @@
-"""The commands most-probable and explain."""
+"""The commands `query --most-probable` and explain."""
 
 import json
 
