@@ -67,6 +67,9 @@ __all__ = usable_names(_HOMES)
 offer(
     {
         "drift": "gomea_bn.network.drift",
+        "printed_pdf": "gomea_bn.studies.page",
+        "study_page": "gomea_bn.studies.page",
+        "study_part": "gomea_bn.studies.page",
         "updated_network": "gomea_bn.network.updates",
         "explanation_html": "gomea_bn.plots.html",
         "edge_probabilities": "gomea_bn.certainty.edge_posterior",

@@ -45,7 +45,7 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
             ),
         },
     ),
-    "tables": ("Tables", {"gomea_bn": ("read_table",), "gomea_bn.data": ()}),
+    "tables": ("Tables", {"gomea_bn": ("lagged", "read_table"), "gomea_bn.data": ()}),
     "networks": (
         "Networks",
         {

@@ -29,7 +29,7 @@ TESTS = (
     "tests/network/formats/test_summary.py",
     "tests/test_packaging.py",
     "tests/cli/commands/test_fit.py",
-    "tests/cli/commands/test_report.py",
+    "tests/cli/commands/test_plot.py",
     "tests/cli/commands/test_choose.py",
     "tests/cli/test_running.py",
     "tests/cli/test_app.py::test_help_shows_no_types_of_python",

@@ -18,7 +18,7 @@ from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
 
 # evaluations in turn of solutions that were evaluated before, after which a search ends
-_MOST_REPEATS = 10_000
+_MOST_REPEATS = 100_000
 
 
 class _Closed(BaseException):

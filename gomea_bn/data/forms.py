@@ -223,9 +223,11 @@ def _moments(days: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any
 
 def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | None, few: int) -> _Read | None:
     """Return a column as numbers, or None for one that has no form or is to stay as it is."""
+    from pandas import CategoricalDtype
     from pandas.api import types
 
-    if types.is_bool_dtype(series.dtype):
+    # pandas warns of categories that are booleans
+    if not isinstance(series.dtype, CategoricalDtype) and types.is_bool_dtype(series.dtype):
         return None
     if types.is_integer_dtype(series.dtype):
         return None if kind is not None else _compact_dates(series, name, few)

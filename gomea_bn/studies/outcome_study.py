@@ -20,6 +20,7 @@ from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, doubts_about
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.lazy import offered
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import learner_of_options, plain_options
@@ -164,19 +165,16 @@ class Study:
             For a file that cannot be written, and a PDF without a browser.
         """
         from gomea_bn.runtime.files import write_bytes, write_text
-        from gomea_bn.studies.page import printed_pdf, study_page
 
-        text = study_page(self, title)
+        text = offered("study_page")(self, title)
         if str(path).lower().endswith(".pdf"):
-            write_bytes(path, printed_pdf(text))
+            write_bytes(path, offered("printed_pdf")(text))
         else:
             write_text(path, text)
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
-        from gomea_bn.studies.page import study_part
-
-        return study_part(self)
+        return str(offered("study_part")(self))
 
 
 def study(

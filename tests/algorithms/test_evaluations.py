@@ -91,10 +91,10 @@ def same(first: Result, second: Result) -> None:
 
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 def test_asking_and_telling_is_the_same_search_as_optimising(kind: Any, settings: Any) -> None:
-    result, rounds = told(settings.start(kind(), random_state=3, max_generations=40), kind())
-    same(result, optimise(evaluated(kind()), settings, random_state=3, max_generations=40))
+    result, rounds = told(settings.start(kind(), random_state=3, max_generations=24), kind())
+    same(result, optimise(evaluated(kind()), settings, random_state=3, max_generations=24))
     shared = optimise(
-        evaluated(kind()), settings, random_state=3, max_generations=40, map=ThreadPoolExecutor(3)
+        evaluated(kind()), settings, random_state=3, max_generations=24, map=ThreadPoolExecutor(3)
     )
     same(result, shared)
     assert all(len(solutions) for solutions in rounds)
@@ -188,8 +188,8 @@ class InBatches(Bits):
 
 def test_solutions_are_evaluated_in_batches() -> None:
     problem = InBatches()
-    result = optimise(problem, random_state=3, max_generations=40)
-    same(result, optimise(evaluated(Bits()), random_state=3, max_generations=40))
+    result = optimise(problem, random_state=3, max_generations=24)
+    same(result, optimise(evaluated(Bits()), random_state=3, max_generations=24))
     assert max(problem.sizes) > 16
     assert sum(problem.sizes) == result.n_eval - result.statistics["repeated"]
 

@@ -102,7 +102,6 @@ def test_the_table_of_a_review_stays_whether_named_or_recorded(folder):
         "refine {}#0 rows.csv --out table.csv",
         "update {}#0 rows.csv -o table.csv",
         "show {}#0 -o table.csv",
-        "report {}#0 -o table.csv",
         "review {}#0 -o table.csv",
         "discretize rows.csv --method equal-width --network {}#0 -o table.csv",
         "fit {}#0 rows.csv -o table.csv",
@@ -151,7 +150,7 @@ def test_the_table_behind_a_file_of_a_run_or_front_is_no_target(folder, searched
         ("discretize rows.csv --method equal-width -o cuts.csv", ".json"),
         ("discretize rows.csv --method equal-width --codes codes.json", ".csv"),
         ("review front -o page.pdf", ".html"),
-        ("report run -o page.txt", ".html or .pdf"),
+        ("study rows.csv -o page.txt", ".html or .pdf"),
         ("show run -o page.html", ".png, .svg or .pdf"),
     ],
 )

@@ -281,7 +281,7 @@ def test_confidences_are_those_of_all_pairs() -> None:
 
 PUBLISHED: dict[str, Any] = {
     "density": "bins", "shape": "uniform", "max_bins": 15, "max_indegree": 6, "pseudo_count": 1.0,
-    "max_evaluations": 500,
+    "max_seconds": 60.0, "max_evaluations": 500, "patience": 10.0,
 }  # fmt: skip
 
 

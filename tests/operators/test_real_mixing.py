@@ -113,6 +113,7 @@ def work_of(n_variables: int, n: int, n_selected: int, n_terms: int = 0) -> Real
         deviations=np.zeros((n_variables, n_selected)),
         matrices=np.zeros((2, n_variables, n_variables)),
         vectors=np.zeros((5, n_variables)),
+        draws=np.zeros((n, n_variables)),
         tallies=np.array([0, 0, 2**60]),
         stop=np.zeros(1, np.uint8),
     )

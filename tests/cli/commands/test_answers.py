@@ -58,7 +58,8 @@ def test_probabilities_and_intervals_have_one_column_each(files, network, gaps):
         io.StringIO(ok("predict", "net.json", "gaps.csv", "--target", "d", "--proba").stdout)
     )
     assert printed.columns.tolist() == ["d=0", "d=1", "d=2"]
-    np.testing.assert_array_equal(printed, outside(network.predict_proba, gaps, "d"))
+    # computed numbers have six digits
+    np.testing.assert_allclose(printed, outside(network.predict_proba, gaps, "d"), rtol=5e-6)
     arguments = ("predict", "net.json", "gaps.csv", "--target", "b", "--interval", "0.8", "-o", "out.parquet")
     ok(*arguments)
     written = pd.read_parquet("out.parquet")
@@ -67,7 +68,9 @@ def test_probabilities_and_intervals_have_one_column_each(files, network, gaps):
     printed = pd.read_csv(
         io.StringIO(ok("predict", "net.json", "gaps.csv", "--target", "b", "--how", "median").stdout)
     )
-    np.testing.assert_array_equal(printed["b predicted"], outside(network.predict, gaps, "b", "median"))
+    np.testing.assert_allclose(
+        printed["b predicted"], outside(network.predict, gaps, "b", "median"), rtol=5e-6
+    )
 
 
 def test_the_target_need_not_be_in_the_data(files, network, gaps):
@@ -89,8 +92,9 @@ def test_columns_that_the_data_lack_count_as_missing(files, network, gaps):
     assert note in result.stderr
     filled, expected = pd.read_csv("filled.csv"), outside(network.impute, complete, random_state=2)
     assert filled.columns.tolist() == ["id", "a", "c", "B", "b", "d"]
-    for name in "abcd":
-        assert filled[name].tolist() == expected[name].tolist()
+    assert filled["c"].tolist() == expected["c"].tolist()
+    for name in "abd":
+        np.testing.assert_allclose(filled[name].astype(float), expected[name].astype(float), rtol=5e-6)
 
 
 @pytest.mark.parametrize("how", ["draw", "mode", "mean"])
@@ -312,8 +316,9 @@ def test_statements_take_dates_and_say_how_numbers_are_written():
     assert read_statements("--given", [f"{visit}=19478"], network) == {visit: 19_478.0}
     with pytest.raises(GomeaBnError, match=r"needs a number, or a date such as 2024-12-31, got 'May'"):
         read_statements("--given", ["visit=May"], network)
-    with pytest.raises(GomeaBnError, match=r"needs a number, got '70,5'. Write decimals with a point."):
-        read_statements("--given", ["weight (kg)=70,5"], network)
+    assert read_statements("--given", ["weight (kg)=70,5"], network) == {weight: 70.5}
+    with pytest.raises(GomeaBnError, match=r"needs a number, got '70,500'. Write decimals with a point."):
+        read_statements("--given", ["weight (kg)=70,500"], network)
     with pytest.raises(GomeaBnError, match=r"unknown variable 'visits'. Did you mean 'visit'"):
         read_statements("--given", ["visits=70"], network)
 
@@ -414,7 +419,12 @@ def test_a_table_is_read_like_that_of_the_run(run, network, gaps):
         )
         again = ok(*plain, "--sep", ",", "--decimal", ".", "--na-values", "NA,")
         assert "is read like" not in again.stderr
-        assert result.stdout.replace("-999", "") == again.stdout.replace("-999", "")
+        # results are written as the table was
+        frames = [
+            pd.read_csv(io.StringIO(result.stdout), sep=";", decimal=",", na_values="-999"),
+            pd.read_csv(io.StringIO(again.stdout)),
+        ]
+        pd.testing.assert_frame_equal(*frames)
     # options of text files do not apply
     gaps.to_parquet("gaps.parquet")
     result = ok("predict", "run", "gaps.parquet", "--target", "c")
@@ -441,7 +451,7 @@ def test_a_network_of_a_front_is_read_like_the_table_of_the_front(tmp_path):
         "predict", f"{tmp_path / 'front'}#1", tmp_path / "rows.csv", "--target", name, "--keep", "note"
     )
     assert "--sep ';' --encoding cp1252;" in result.stderr
-    assert set(pd.read_csv(io.StringIO(result.stdout))["note"]) == {"weiß"}
+    assert set(pd.read_csv(io.StringIO(result.stdout), sep=";")["note"]) == {"weiß"}
 
 
 def test_dates_name_their_column_in_every_command(files):

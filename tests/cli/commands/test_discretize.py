@@ -124,12 +124,12 @@ def test_learn_takes_a_discretizer_by_name(table, rows):
 def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     learner = BayesNetLearner("mdl", max_evaluations=500, random_state=1).fit(rows)
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"]["max_evaluations"] == 500
-    assert "with --seed 1 give this network again" in _report(learner)
+    assert "with --seed 1 give this network again" in _report(learner, table, None)
     learner.statistics_["preparation_cut_short"] = 1
-    assert "shortened by the limit on seconds, so another run may give" in _report(learner)
+    assert "shortened by the limit on seconds, so another run may give" in _report(learner, table, None)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    text = _report(learner)
+    text = _report(learner, table, None)
     assert "The clock ended the discretizer in 1 of " in text
     assert "again" not in text
 

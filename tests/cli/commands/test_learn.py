@@ -70,7 +70,8 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     ) in result.stderr
     assert {path.name for path in out.iterdir()} == set(RUN_FILES)
     network = DiscretizedBayesNet.from_json(out / "network.json")
-    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    shown = ok("show", out, "--data", table).stdout
+    assert f"in its units: {network.score(rows):.4f} nats." in shown
     assert network.conditionals is None
     assert set(json.loads(learn(table, *QUICK, "--json").stdout)) == {"run", "network"}
 
@@ -341,7 +342,7 @@ def test_a_failed_write_keeps_the_old_files_and_shows_the_result(table, tmp_path
     result = learn(table, "--max-evaluations", "50", "--seed", "2", "--out", out)
     assert result.exit_code == 1
     assert "Error: No space left on device." in result.stderr
-    assert "4 variables" in result.stdout
+    assert "4 columns" in result.stdout
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 

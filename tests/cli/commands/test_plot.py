@@ -1,4 +1,4 @@
-"""Tests of the command `plot`."""
+"""Pictures of the command `show`."""
 
 import re
 
@@ -34,18 +34,18 @@ def folder(tmp_path, network):
 def test_pictures_of_networks_and_densities_are_written(folder, ending):
     for column in ([], ["--column", "y", "--data", folder / "data.csv"], ["--column", "<k>"]):
         target = folder / f"picture{len(column)}{ending}"
-        ok("plot", folder / "network.json", *column, "-o", target)
+        ok("show", folder / "network.json", *column, "-o", target)
         assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")
 
 
 def test_plot_names_wrong_use(folder):
-    assert invoke("plot", folder / "network.json", "-o", folder / "p.txt").exit_code == 2
+    assert invoke("show", folder / "network.json", "-o", folder / "p.txt").exit_code == 2
     assert "unknown variable 'z'" in refused(
-        2, "plot", folder / "network.json", "--column", "z", "-o", folder / "p.svg"
+        2, "show", folder / "network.json", "--column", "z", "-o", folder / "p.svg"
     )
     assert (
         invoke(
-            "plot", folder / "network.json", "--data", folder / "data.csv", "-o", folder / "p.svg"
+            "show", folder / "network.json", "--data", folder / "data.csv", "-o", folder / "p.svg"
         ).exit_code
         == 2
     )
@@ -59,7 +59,7 @@ def test_dates_are_named_and_written_as_dates(tmp_path):
         table, [(table.names[0], "x")], {table.names[0]: [18_290.0], "x": [0.5]}
     ).to_json(tmp_path / "dates.json")
     # every text of a picture is also a comment
-    ok("plot", tmp_path / "dates.json", "--column", "day", "-o", tmp_path / "day.svg")
+    ok("show", tmp_path / "dates.json", "--column", "day", "-o", tmp_path / "day.svg")
     picture = (tmp_path / "day.svg").read_text()
     assert "<!-- day -->" in picture
     assert re.search("<!-- 2020-0[1-3]-[0-3][0-9] -->", picture)

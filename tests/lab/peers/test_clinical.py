@@ -94,4 +94,4 @@ def test_a_fold_of_a_table_in_a_wheel_has_all_methods(survival, tmp_path, monkey
     result = one_fold(task)
     assert result["rows"] == 270
     assert {CLASSIFIER, FRONT, "logistic regression", "random forest"} <= set(result["methods"])
-    assert all(len(scores) == 8 for scores in result["methods"].values())
+    assert all(len(scores) == 7 for scores in result["methods"].values())

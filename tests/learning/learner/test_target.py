@@ -243,7 +243,7 @@ def test_the_command_takes_times(tmp_path: Path) -> None:
     result = ok("learn", path, *options, "--target", "event", "--time", "time", "--out", out)
     assert "looks like the time" not in result.stderr
     assert "'event' is the event within" in result.stderr
-    assert "half of the rows and after which a tenth is observed" in result.stdout
+    assert "half of the rows and after which a tenth is observed" in ok("show", out).stdout
     record = json.loads((out / "run.json").read_text())
     assert record["parameters"]["time"] == "time"
     assert record["data"]["censoring"]["n_rows"] == 400

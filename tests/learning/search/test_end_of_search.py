@@ -59,7 +59,7 @@ def test_a_search_is_done_after_the_first_pair_of_stages_that_gains_too_little(
     curves: str, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # without local searches the stages have something to gain
-    monkeypatch.setattr(StagedSearch, "_climb", lambda self, starts: self._first_network(starts))
+    monkeypatch.setattr(StagedSearch, "_climb", lambda self, network: None)
     objectives: list[float] = []
     stage = StagedSearch._stage
 
@@ -116,7 +116,7 @@ def test_given_work_ends_a_search_as_before() -> None:
 @pytest.mark.filterwarnings("ignore:The time limit cut short")
 def test_a_network_whose_search_a_limit_has_ended_says_so() -> None:
     network = BayesNetLearner(max_seconds=1e-3, random_state=1).fit(rows()).network_
-    assert network.metadata["cut_short"][0] == "the search"
+    assert "the search" in network.metadata["cut_short"]
     assert "The time limit of the fit ended the search before it was done" in network.summary()
     assert "cut_short" not in BayesNetLearner(random_state=1).fit(rows()).network_.metadata
 

@@ -21,7 +21,7 @@ from gomea_bn.errors import GomeaBnWarning
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}
-POINTS_TO_FIT = r"start is no parameter of BayesNetLearner, .* fit\(rows, start=...\)"
+POINTS_TO_FIT = r"BayesNetLearner has no parameter 'start'. It is one of fit; call fit\(rows, start=...\)"
 
 
 def rows(n=300, seed=0):
