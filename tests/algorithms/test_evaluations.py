@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compiled_example import PythonTrap, compiled_trap
 from numpy.typing import NDArray
+from wrong_input import untyped
 
 from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Checkpoint, GomeaBnError, optimise
 from gomea_bn.algorithms.ask_tell import AskedRun
@@ -237,7 +238,7 @@ def test_repeated_solutions_are_looked_up(cache: bool) -> None:
     assert problem.calls == 700 - result.statistics["repeated"]
     assert (result.statistics["repeated"] > 0) == cache
     with pytest.raises(GomeaBnError, match="cache must be"):
-        optimise(problem, max_evaluations=10, cache="yes")
+        optimise(problem, max_evaluations=10, cache=untyped("yes"))
 
 
 class Failing(Bits):
@@ -254,7 +255,7 @@ class Failing(Bits):
 
 @pytest.mark.parametrize("together", [False, True])
 def test_an_evaluation_that_fails_ends_the_search_or_makes_the_worst_solution(together: bool) -> None:
-    more = {"map": ThreadPoolExecutor(2)} if together else {}
+    more: dict[str, Any] = {"map": ThreadPoolExecutor(2)} if together else {}
     with pytest.raises(ZeroDivisionError) as caught:
         optimise(Failing(), random_state=1, max_evaluations=500, **more)
     if not together:

@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_full_evaluation_equivalents_count_touched_terms():
 
 def test_python_functions_are_called_as_often_as_counted():
     problem, partial = PythonTrap(4), PartialPythonTrap(4)
-    limits = {"random_state": 1, "max_evaluations": 500, "target": -1e9, "cache": False}
+    limits: dict[str, Any] = {"random_state": 1, "max_evaluations": 500, "target": -1e9, "cache": False}
     assert optimise(problem, **limits).n_eval == problem.calls
     optimise(partial, **limits)
     assert 0 < partial.partial_calls < 500

@@ -420,11 +420,8 @@ def test_a_table_is_read_like_that_of_the_run(run, network, gaps):
         again = ok(*plain, "--sep", ",", "--decimal", ".", "--na-values", "NA,")
         assert "is read like" not in again.stderr
         # results are written as the table was
-        frames = [
-            pd.read_csv(io.StringIO(result.stdout), sep=";", decimal=",", na_values="-999"),
-            pd.read_csv(io.StringIO(again.stdout)),
-        ]
-        pd.testing.assert_frame_equal(*frames)
+        written = pd.read_csv(io.StringIO(result.stdout), sep=";", decimal=",", na_values="-999")
+        pd.testing.assert_frame_equal(written, pd.read_csv(io.StringIO(again.stdout)))
     # options of text files do not apply
     gaps.to_parquet("gaps.parquet")
     result = ok("predict", "run", "gaps.parquet", "--target", "c")
