@@ -422,10 +422,10 @@ def test_a_table_is_read_like_that_of_the_run(run, network, gaps):
         # results are written as the table was
         written = pd.read_csv(io.StringIO(result.stdout), sep=";", decimal=",", na_values="-999")
         pd.testing.assert_frame_equal(written, pd.read_csv(io.StringIO(again.stdout)))
-    # options of text files do not apply
+    # options of text files alone do not apply
     gaps.to_parquet("gaps.parquet")
     result = ok("predict", "run", "gaps.parquet", "--target", "c")
-    assert "is read like the table of 'run': --na-values -999; options" in result.stderr
+    assert "is read like the table of 'run': --decimal , --na-values -999; options" in result.stderr
 
 
 def test_an_option_that_equals_the_default_replaces_that_of_the_run(run, gaps):
