@@ -74,7 +74,7 @@ def evaluated(problem: Any, **more: Any) -> Any:
     return made
 
 
-def told(run: AskedRun, problem: Any) -> tuple[Result, list[NDArray[Any]]]:
+def answered(run: AskedRun, problem: Any) -> tuple[Result, list[NDArray[Any]]]:
     """Answer all that a search asks for; return its result and what it has asked for."""
     rounds = []
     while not run.should_stop():
@@ -92,7 +92,7 @@ def same(first: Result, second: Result) -> None:
 
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 def test_asking_and_telling_is_the_same_search_as_optimising(kind: Any, settings: Any) -> None:
-    result, rounds = told(settings.start(kind(), random_state=3, max_generations=24), kind())
+    result, rounds = answered(settings.start(kind(), random_state=3, max_generations=24), kind())
     same(result, optimise(evaluated(kind()), settings, random_state=3, max_generations=24))
     shared = optimise(
         evaluated(kind()), settings, random_state=3, max_generations=24, map=ThreadPoolExecutor(3)
@@ -105,7 +105,7 @@ def test_asking_and_telling_is_the_same_search_as_optimising(kind: Any, settings
 
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 def test_no_solution_is_asked_for_twice_and_the_limit_holds(kind: Any, settings: Any) -> None:
-    result, rounds = told(settings.start(kind(), random_state=5, max_evaluations=333), kind())
+    result, rounds = answered(settings.start(kind(), random_state=5, max_evaluations=333), kind())
     asked = np.concatenate(rounds)
     assert len(np.unique(asked, axis=0)) == len(asked) <= 333
     assert result.n_eval == 333
@@ -131,7 +131,7 @@ def test_a_search_that_only_repeats_itself_ends() -> None:
         def value(self, x: NDArray[Any]) -> float:
             return float(x @ [3, -1])
 
-    result, rounds = told(GOMEA().start(Few(), random_state=1), Few())
+    result, rounds = answered(GOMEA().start(Few(), random_state=1), Few())
     assert result.stopped_by == "repeated"
     assert sum(map(len, rounds)) <= 9
     assert result.X.tolist() == [0, 2]
@@ -167,12 +167,12 @@ def test_infeasible_solutions_come_last() -> None:
 
 def test_a_killed_search_asks_again_for_its_latest_generation(tmp_path: Any) -> None:
     options: dict[str, Any] = {"random_state": 2, "max_generations": 30}
-    whole, _ = told(GOMEA().start(Bits(), **options), Bits())
+    whole, _ = answered(GOMEA().start(Bits(), **options), Bits())
     with GOMEA().start(Bits(), checkpoint=Checkpoint(tmp_path / "run", every=0), **options) as run:
         for _ in range(40):
             run.tell([Bits().value(x) for x in run.ask()])
     again = Checkpoint(tmp_path / "run", every=0, resume=True)
-    resumed, _ = told(GOMEA().start(Bits(), checkpoint=again, **options), Bits())
+    resumed, _ = answered(GOMEA().start(Bits(), checkpoint=again, **options), Bits())
     same(whole, resumed)
 
 
