@@ -115,11 +115,16 @@ def test_no_solution_is_asked_for_twice_and_the_limit_holds(kind: Any, settings:
 
 
 def test_a_search_without_limits_goes_on_until_it_is_left() -> None:
+    least = np.inf
     with RVGOMEA().start(Valley(), random_state=1) as run:
         for _ in range(30):
-            run.tell([Valley().value(x) for x in run.ask()])
+            values = [Valley().value(x) for x in run.ask()]
+            run.tell(values)
+            least = min(least, *values, np.inf)
+            # also in the middle of a generation
+            assert run.result().F[0] == least
     assert run.should_stop()
-    assert np.isfinite(run.result().F).all()
+    assert run.result().F[0] == least
     with pytest.raises(GomeaBnError, match="has ended"):
         run.ask()
 
