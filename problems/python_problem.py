@@ -59,7 +59,7 @@ class _Exchange(ProblemDefaults):
 
     def meet(self) -> None:
         """Let the evaluations of all threads of a run be answered together from now on."""
-        self.meeting = Meeting(self.evaluations.all)
+        self.meeting = Meeting(self.evaluations.answers)
         self._data.clear()
 
     def _callable(self, data: PythonData, partial: bool, thread: int) -> Callable[[], None]:
@@ -109,7 +109,7 @@ class _Exchange(ProblemDefaults):
                     if isinstance(answer, Failure):
                         raise answer.error
                 else:
-                    answer = evaluations.one(
+                    answer = evaluations.answer(
                         Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x)
                     )
                 # the usual answer, without the time of the checks

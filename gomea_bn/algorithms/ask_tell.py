@@ -1,4 +1,4 @@
-"""A search that asks for evaluations and is told their values, for programs that evaluate themselves."""
+"""Searches whose solutions the calling program evaluates."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class AskedRun:
         self._answers: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._asked: NDArray[Any] | None = None
         self._has_ended = False
-        # the best solution told, for one objective
+        # the best solution with a value, for one objective
         self._best: tuple[NDArray[Any], NDArray[np.float64], float] | None = None
         problem.evaluations.answer_by(self._answered, self._note_repeats)
         self._future: Future[Result] = DaemonThreads().submit(run.finish, section)
@@ -177,7 +177,7 @@ class AskedRun:
         return self._has_ended
 
     def result(self) -> Result:
-        """Return the best solution that was told, or the front at the end of the latest generation."""
+        """Return the best solution evaluated, or the front at the end of the latest generation."""
         if self._has_ended and self._future.done() and self._future.exception() is None:
             return self._future.result()
         result: Result = self._run.result()

@@ -95,7 +95,7 @@ class Scheme:
         initial: Any = None,
         checkpoint: CheckpointOption = None,
     ) -> AskedRun:
-        """Return a search that asks for evaluations and is told their values.
+        """Return a search whose solutions the caller evaluates; see `AskedRun`.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Scheme:
             An object with ``n_variables`` and ``alphabet``, ``bounds`` or both, and ``n_objectives`` if there are
             several; see `PythonProblem`. It needs no ``evaluate``.
         random_state : int, SeedSequence, Generator or RandomState, optional
-            Seed. The same seed and the same values told give the same solutions.
+            Seed. The same seed and the same values give the same solutions.
         max_seconds, max_evaluations, max_generations, patience, target : number, optional
             Limits of the search; see `Limits`. Without any, the caller ends it.
         initial : array_like of shape (k, n_variables), optional

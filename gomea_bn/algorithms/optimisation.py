@@ -109,7 +109,8 @@ def optimise(
         ``result.statistics["repeated"]`` has their number.
     on_error : {"raise", "worst"}
         What an exception or a NaN of a Python object's evaluation does: end the search with this exception, which has
-        the best solution so far as a note, or make its solution the worst one, with infinite objectives and violation.
+        the best solution so far as a note (of fronts and real variables, that of earlier generations), or make its
+        solution the worst one, with infinite objectives and violation.
     verbose : bool
         Whether to show a live table.
     checkpoint : Checkpoint or path, optional

@@ -142,7 +142,7 @@ def _reason(row: Mapping[Any, Any]) -> str:
         return f" ({p_value})"
     if row["p_weak"] < _LEVEL:
         return f": a weak relation would have shown ({p_value}; of a weak relation p = {row['p_weak']:.2g})"
-    return f": so many rows cannot tell a weak relation from none ({p_value})"
+    return f": this number of rows cannot tell a weak relation from none ({p_value})"
 
 
 def test_graph(

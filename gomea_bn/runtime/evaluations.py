@@ -284,7 +284,7 @@ class Evaluations:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    def one(self, request: Request) -> Any:
+    def answer(self, request: Request) -> Any:
         """Return the answer to one request; exceptions of the user's function reach the caller."""
         if self._keeps is not False:
             answer = self._kept.get(request.x.tobytes())
@@ -310,9 +310,9 @@ class Evaluations:
         """Evaluate solutions that will be asked for one at a time."""
         keys = [request.x.tobytes() for request in requests]
         self._prepared.clear()
-        self._prepared = dict(zip(keys, self.all(requests), strict=True))
+        self._prepared = dict(zip(keys, self.answers(requests), strict=True))
 
-    def all(self, requests: list[Request]) -> list[Any]:
+    def answers(self, requests: list[Request]) -> list[Any]:
         """Return the answers to some requests, of which equal ones are evaluated once; failures are `Failure`."""
         answers: list[Any] = [None] * len(requests)
         new: dict[bytes, list[int]] = {}
@@ -324,7 +324,7 @@ class Evaluations:
                 answers[i] = self._kept[key]
                 self.n_repeated += 1
             else:
-                new.setdefault(key if self._keeps is not False else bytes([i]), []).append(i)
+                new.setdefault(key if self._keeps is not False else str(i).encode(), []).append(i)
         asked = [places[0] for places in new.values()]
         self._n_in_turn = 0 if asked else self._n_in_turn + len(requests)
         if not asked:

@@ -616,8 +616,8 @@ class _Words:
                 found += f", which is not enough where {counted(len(frame), 'arrow')} are tested at once"
             why = {
                 "support": f"its columns depend on each other given the expert's other arrows ({found})",
-                "against": f"so many rows would have shown a weak relation ({_p_text(row.p_weak)} if there were one)",
-                "open": f"so many rows cannot tell a weak relation from none ({found})",
+                "against": f"these rows would have shown a weak relation ({_p_text(row.p_weak)} if there were one)",
+                "open": f"these rows cannot tell a weak relation from none ({found})",
             }[kind]
             direction = f"; {row.direction}" if row.direction else ""
             items.append(

@@ -1,4 +1,4 @@
-"""Evaluations in Python: asked and told, together, in other processes, repeated ones, and those that fail."""
+"""Evaluations in Python: by the caller, together, in other processes, repeated ones, and those that fail."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_a_true_graph_stays_and_a_wrong_one_is_rejected_at_its_missing_edge():
     assert "a → b: the data support this edge (p = " in str(rejected)
     assert "c — b: the data miss this edge (p = " in str(rejected)
     assert rejected.note("b", "c") == rejected.note("c", "b") == rejected.notes["c", "b"]
-    assert "the data do not decide on this edge: so many rows" in rejected.note("a", "x")
+    assert "the data do not decide on this edge: this number of rows" in rejected.note("a", "x")
     assert ("a", "x") not in rejected.notes
     assert ("x", "a") not in rejected.notes
 
