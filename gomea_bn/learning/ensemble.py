@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import (
@@ -26,10 +25,11 @@ from gomea_bn.errors import (
 )
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import N_COPIES, average_in_time, interrupted_averaging
+from gomea_bn.learning.density import DensityEstimator
+from gomea_bn.learning.evidence import Evidence
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
-    DensityEstimator,
     LearningOptions,
     check_options,
     columns_of_search,
@@ -47,7 +47,6 @@ from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
-from gomea_bn.network.updates import network_of_all_rows
 from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
@@ -216,11 +215,8 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         networks, seconds, stopped_by = self._learned(options, table, rows, seed, section, clock)
         section.close()
         warn_of_cut_short(clock.cut_short)
-        if table.groups is not None:
-            networks = [network.with_metadata(groups=record_of_groups(table)) for network in networks]
-        if (of_all := table.all_rows) is not None:
-            networks = [network_of_all_rows(network, of_all.table, of_all.weights) for network in networks]
-        self.networks_ = [network.in_order(table.names) for network in networks]
+        evidence = Evidence.of(table)
+        self.networks_ = [evidence.network(network).in_order(table.names) for network in networks]
         self.n_networks_ = len(networks)
         self.table_ = table
         self.fit_seconds_ = seconds

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gomea_bn.data.censoring import with_outcome
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
-from gomea_bn.data.dates import source_name
-from gomea_bn.data.frames import plain_frame
 from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.pieces import is_in_pieces
-from gomea_bn.data.sources import source_frame, source_table
+from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import (
     GomeaBnError,
@@ -35,7 +30,13 @@ from gomea_bn.errors import (
     give_warning,
     is_integer,
 )
-from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
+from gomea_bn.learning.parameters import (
+    FORMER_PATIENCE,
+    LearnerParameters,
+    NetworkParameters,
+    declared_options,
+    plain_options,
+)
 from gomea_bn.network.parts import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -212,8 +213,6 @@ def table_to_learn(
 WORTHWHILE_GAIN = 1.0
 """Nats that twice the work of a search has to gain at least, or else the search is done."""
 _WORTHWHILE_GAIN_OF_ROW = 1e-3
-FORMER_PATIENCE = 10.0
-"""Ratio of evaluations to those of the last improvement at which searches with a given amount of work end too."""
 
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
@@ -432,72 +431,6 @@ def limits_after_preparation(limits: Limits, seconds: float, after: float = 0.0)
     most = limits.max_seconds or 0.0
     least = max(min(_SHARE_AFTER_PREPARATION * seconds, _MOST_AFTER_PREPARATION * most), _LEAST_SHARE * most)
     return Budget(limits).spend(seconds + max(_SHARE_OF_TABLES * seconds, after)).share(least_seconds=least)
-
-
-class DensityEstimator(ABC):
-    """Scores of rows by what a learner or an ensemble has learned, as of scikit-learn's density estimators."""
-
-    feature_names_in_: NDArray[Any]
-
-    @abstractmethod
-    def _judge(self) -> tuple[Any, str]:
-        """Return what has `log_density`, and how missing values are treated; raises before `fit`."""
-
-    def score(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: object = None,
-        *,
-        resolution: str = "points",
-    ) -> float:
-        """Return the mean log density per row, in nats and the units of the data; higher is better.
-
-        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
-        is the mean over the rows without missing values. Parameters and errors are those of `score_samples`; `y` is
-        present for compatibility with scikit-learn, and ignored.
-        """
-        densities = self.score_samples(X, resolution=resolution)
-        complete = densities[~np.isnan(densities)]
-        if not len(complete):
-            raise GomeaBnError("score needs at least one row without missing values.")
-        return float(complete.mean())
-
-    def score_samples(
-        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], *, resolution: str = "points"
-    ) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`.
-        resolution : {"points", "steps"}
-            Measure of values that are point masses: their probability, or the density of a bin as wide as the
-            measuring step of their column, which compares with libraries that know no point masses.
-
-        Raises
-        ------
-        GomeaBnError
-            For missing columns, infinite values and undeclared levels. Missing cells are summed out. With
-            ``missing="drop"`` rows with missing or infinite values get nan instead.
-        """
-        judge, missing = self._judge()
-        frame = source_frame(X)
-        if missing != "drop":
-            return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
-        # the names of variables that are dates end in a unit
-        names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
-        used = plain_frame(
-            frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
-        )
-        # a column without values may be one of the network, with a level for missing values
-        used = used.iloc[:, np.flatnonzero(used.notna().any())]
-        complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
-        densities = np.full(len(frame), np.nan)
-        if complete.any():
-            rows = np.flatnonzero(complete)
-            densities[rows] = judge.log_density(frame.iloc[rows], resolution=resolution)
-        return densities
 
 
 @contextmanager

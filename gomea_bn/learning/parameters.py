@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.tables import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
-    from gomea_bn.runtime.limits import Callback, Result
+    from gomea_bn.runtime.limits import Callback, HistoryEntry, Result
+
+FORMER_PATIENCE = 10.0
+"""Ratio of evaluations to those of the last improvement at which searches with a given amount of work end too."""
 
 COMMON, BINS, SCORE = "Common", "Bins", "Score"
 KNOWLEDGE, READING = "Knowledge", "Reading a table"
@@ -451,6 +454,12 @@ class NetworkParameters(LearnerParameters):
     scheduler: str | None = option(
         None, None, "Address of a Dask scheduler whose workers count the rows of a folder of files."
     )
+
+    def _keep_network(self, network: DiscretizedBayesNet, score: float, history: list[HistoryEntry]) -> None:
+        """Set the fitted attributes that describe the network; the class of learners documents them."""
+        self.network_ = network
+        self.score_ = score
+        self.history_ = history
 
 
 @with_known_names

@@ -89,6 +89,6 @@ def _warm_up() -> None:
 def _compile_all(announce: Callable[[str], object]) -> float:
     """Compile or load all kernels, also those of tables in pieces, and return the seconds this took."""
     from gomea_bn.learning.all_kernels import compile_all_kernels
-    from gomea_bn.learning.learner import compile_many_rows
+    from gomea_bn.learning.fit import compile_many_rows
 
     return compile_all_kernels(announce) + compile_many_rows(announce)

@@ -26,7 +26,6 @@ from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGE
 from gomea_bn.learning.fronts.logits import LogitNetwork, logit_networks
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
-    FORMER_PATIENCE,
     OPTIMAL,
     WORTHWHILE_GAIN,
     LearningOptions,
@@ -34,7 +33,7 @@ from gomea_bn.learning.options import (
     limits_after_preparation,
     limits_of,
 )
-from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
+from gomea_bn.learning.parameters import FORMER_PATIENCE, FrontParameters, OptimalCuts
 from gomea_bn.learning.reported_scores import continued
 from gomea_bn.learning.search.completed_tables import total_of
 from gomea_bn.learning.search.search import search

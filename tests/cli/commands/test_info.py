@@ -35,7 +35,7 @@ def compiling(monkeypatch):
     monkeypatch.setattr(
         "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
     )
-    monkeypatch.setattr("gomea_bn.learning.learner.compile_many_rows", lambda announce: 0.5)
+    monkeypatch.setattr("gomea_bn.learning.fit.compile_many_rows", lambda announce: 0.5)
 
 
 @pytest.mark.usefixtures("compiling")

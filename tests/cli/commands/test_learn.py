@@ -78,7 +78,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path, monkeypatch):
     # the limit ends the search, and cuts nothing short after it
-    monkeypatch.setattr("gomea_bn.learning.learner.FitClock", lambda _seconds: FitClock())
+    monkeypatch.setattr("gomea_bn.learning.fit.FitClock", lambda _seconds: FitClock())
     ok("learn", table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["stopped_by"] == "max_seconds"

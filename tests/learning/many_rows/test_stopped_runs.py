@@ -11,7 +11,7 @@ from pieces_examples import network_of_sample, score_over_all_rows
 
 from gomea_bn import Checkpoint
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning import learner as learner_module
+from gomea_bn.learning import fit as fit_module
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.improvement import Climb, Move
 from gomea_bn.problems.row_counts import LocalCounter
@@ -25,7 +25,7 @@ def test_ctrl_c_while_kernels_are_loaded_is_no_result(frame, learner, monkeypatc
         os.kill(os.getpid(), signal.SIGINT)
         return before(self, edges=edges)
 
-    monkeypatch.setattr(learner_module, "_has_compiled", [])
+    monkeypatch.setattr(fit_module, "_has_compiled", [])
     monkeypatch.setattr(many_rows.Climb, "improve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         replace(learner).fit([frame])
