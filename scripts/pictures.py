@@ -151,6 +151,90 @@ def draw_packages(out: Path) -> None:
     figure.savefig(out / "packages.png", dpi=110)
 
 
+# by picture of the guide to the architecture: boxes by name, as (column, row, heading, file), and arrows between them
+_SEARCH = (
+    {
+        "table": (0, 0, "Table\nvalues, kinds, levels, shapes", "data/table.py"),
+        "problem": (0, 1, "Problem\ngenes for edges and cuts", "learning/learning_problem.py"),
+        "climb": (1, 0, "Local searches over parents,\nwith exact cuts", "problems/parents.py"),
+        "stages": (1, 1, "Stages: edges and cuts,\nthen edges alone", "search/staged_search.py"),
+        "run": (1, 2, "Populations that mix genes\nalong learned linkage", "algorithms/gomea.py"),
+        "score": (2, 1, "Score of the families\nthat an exchange changed", "problems/family_scorer.py"),
+        "cuts": (2, 2, "Libraries of best cuts,\nby dynamic programming", "problems/cuts/libraries.py"),
+        "shown": (2, 0, "Shown cuts, conditionals,\ncomparison with the rows", "learning/fit.py"),
+    },
+    [
+        "table problem",
+        "problem climb",
+        "climb stages",
+        "stages run",
+        "run score",
+        "score cuts",
+        "stages shown",
+    ],
+)
+_CONDITIONAL = (
+    {
+        "winner": (0, 0, "Family that won the search\nparents, form, cuts", "problems/family_scorer.py"),
+        "fit": (0, 1, "Fit to the rows, by the\nprior of the score", "learning/averaging/families.py"),
+        "stack": (1, 1, "Stack of one column\nmembers and their weights", "conditionals/family.py"),
+        "kinds": (
+            1,
+            0,
+            "Kinds: table, effects, logit,\ncounts, mixture, odds, value",
+            "conditionals/kinds.py",
+        ),
+        "shown": (2, 0, "Shown: curves, bars and\ntables in the column's units", "network/effects.py"),
+        "kept": (2, 1, "Kept in a file, drawn,\nwritten in words", "network/bayes_net.py"),
+        "asked": (2, 2, "Asked: density of a row,\ntable over cells, draws", "conditionals/conditionals.py"),
+    },
+    ["winner fit", "fit stack", "kinds stack", "stack shown", "stack kept", "stack asked"],
+)
+_ANSWER = (
+    {
+        "findings": (0, 0, "Findings\nvalues, ranges, levels", "inference/evidence.py"),
+        "cells": (0, 1, "Cells of the columns that\nmatter to the answer", "inference/row_cells.py"),
+        "engine": (1, 1, "Elimination of variables,\nor draws where that is large", "inference/engine.py"),
+        "answer": (2, 1, "Answer\nprobabilities, mean, quantiles", "inference/answers.py"),
+        "interval": (1, 0, "Interval: parameters,\ngraph, bins, misfit", "inference/answer_errors.py"),
+        "rows": (1, 2, "Rows that satisfy the findings,\nand how many they are", "network/matched_rows.py"),
+    },
+    ["findings cells", "cells engine", "engine answer", "interval answer", "rows answer"],
+)
+
+
+def draw_architecture(out: Path) -> None:
+    """Write the pictures of a search, a conditional and an answer, with the file that has each step."""
+    for name, steps in {"search": _SEARCH, "conditional": _CONDITIONAL, "answer": _ANSWER}.items():
+        boxes, arrows = steps
+        n_rows = 1 + max(row for _, row, _, _ in boxes.values())
+        figure, ax = _figure(1, 1, width=9.5, height=1.25 * n_rows)
+        for column, row, heading, file in boxes.values():
+            x, y = 3.3 * column, -1.25 * row
+            ax.add_patch(mpl.patches.Rectangle((x, y), 2.7, 0.9, facecolor="#dce9f3", edgecolor="#0072b2"))
+            ax.text(x + 1.35, y + 0.57, heading, ha="center", va="center", fontsize=9)
+            ax.text(x + 1.35, y + 0.14, file, ha="center", va="center", fontsize=7.5, family="monospace")
+        for arrow in arrows:
+            (column, row, *_), (to_column, to_row, *_) = (boxes[end] for end in arrow.split())
+            start, end = _facing_edges(column, row, to_column, to_row)
+            ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "#444444"})
+        ax.set(xlim=(-0.1, 9.4), ylim=(-1.25 * (n_rows - 1) - 0.1, 1.0))
+        ax.axis("off")
+        figure.savefig(out / f"architecture_{name}.png", dpi=110)
+
+
+def _facing_edges(
+    column: int, row: int, to_column: int, to_row: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the points at which an arrow leaves one box and meets another."""
+    x, y, to_x, to_y = 3.3 * column, -1.25 * row, 3.3 * to_column, -1.25 * to_row
+    if column == to_column:
+        down = to_row > row
+        return (x + 1.35, y + (0 if down else 0.9)), (to_x + 1.35, to_y + (0.9 if down else 0))
+    right = to_column > column
+    return (x + (2.7 if right else 0), y + 0.45), (to_x + (0 if right else 2.7), to_y + 0.45)
+
+
 def _learner(evaluations: int, **options: Any) -> BayesNetLearner:
     """Return a learner that has learned from six columns of the table."""
     settings = {"max_seconds": None, "max_evaluations": evaluations, "random_state": 1, **options}
@@ -213,6 +297,7 @@ _DRAWINGS: dict[str, Callable[[Path], None]] = {
     "concepts": draw_concepts,
     "plots": draw_plots,
     "packages": draw_packages,
+    "architecture": draw_architecture,
 }
 
 
