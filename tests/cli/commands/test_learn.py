@@ -61,7 +61,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_in_time", interrupted)
+    monkeypatch.setattr("gomea_bn.learning.fit.average_in_time", interrupted)
     out = tmp_path / "run"
     result = ok("learn", table, *QUICK, "--out", out)
     assert (

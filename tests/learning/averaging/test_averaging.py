@@ -284,7 +284,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     def interrupted(*_arguments: Any, **_options: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("gomea_bn.learning.averaging.families.average_in_time", interrupted)
+    monkeypatch.setattr("gomea_bn.learning.fit.average_in_time", interrupted)
     learner = BayesNetLearner(**QUICK)
     with pytest.warns(
         GomeaBnWarning, match="interrupted\\. network_ has tables alone, counted from the rows"
