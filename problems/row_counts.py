@@ -22,7 +22,13 @@ from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, row_list
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import GridCuts, IntervalScore, ScoreOfParents, Term, available_terms
+from gomea_bn.problems.cuts.interval_dp import (
+    CutProblem,
+    IntervalScore,
+    ScoreOfParents,
+    Term,
+    available_terms,
+)
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import new_scratch
 from gomea_bn.problems.kernels.rows import (
@@ -409,7 +415,7 @@ def cuts_around(
     tables: Sequence[NDArray[np.int64]],
     rule: ScoreRule,
     score: IntervalScore,
-) -> GridCuts:
+) -> CutProblem:
     """Return the cuts of a column, given the counts of the families around it by its cells.
 
     The first family is that of the column, the others are those of its children: `families` and their `tables` with the
@@ -417,7 +423,7 @@ def cuts_around(
     of the present cuts, indices of boundaries.
     """
     if not any(view.has_missing for family in families for view in family):
-        return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
+        return CutProblem.of_cells(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
     cells = families[0][-1]
     starts = np.concatenate(([0], present + 1))
     if cells.has_missing:
@@ -433,4 +439,4 @@ def cuts_around(
                 if position in (*term.parents, len(family) - 1)
             ]
         )
-    return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)
+    return CutProblem.of_cells(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)

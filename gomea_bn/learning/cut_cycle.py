@@ -204,7 +204,9 @@ class CutCycle:
         outcome: list[tuple[float, NDArray[np.float64]]] = []
 
         def work(_thread: int, _block: int) -> None:
-            problem = CutProblem(self.columns[v], around, self.interval_score, self.session.shapes.get(v))
+            problem = CutProblem.of_rows(
+                self.columns[v], around, self.interval_score, self.session.shapes.get(v)
+            )
             best = problem.optimal(limits, incumbent=cuts, stop=self.stop.flag)
             if best is not None:
                 outcome.append((best.value - problem.value(cuts), best.cut_points))

@@ -58,6 +58,10 @@ class SortedColumn:
         """Return the number of rows at or below each of any cut points."""
         return np.asarray(self._up_to[np.searchsorted(self.distinct, cut_points, side="right")], np.int64)
 
+    def distinct_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of distinct values at or below each of any cut points."""
+        return np.searchsorted(self.distinct, cut_points, side="right")
+
     @property
     def n_distinct(self) -> int:
         """Number of distinct values."""
@@ -320,6 +324,14 @@ class GridColumn:
     def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values below boundaries, given by their indices."""
         return np.cumsum(self.distinct)[indices]
+
+    def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of rows below each of some boundaries."""
+        return self.below[np.searchsorted(self.boundaries, cut_points)]
+
+    def distinct_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of distinct values below each of some boundaries."""
+        return self.distinct_of_cuts(np.searchsorted(self.boundaries, cut_points))
 
     @property
     def weight(self) -> float:

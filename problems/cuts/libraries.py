@@ -101,7 +101,9 @@ def first_cuts(
         if len(cuts[v]):
             proposed[v].append(cuts[v])
         if _may_be_uniform(variables[v]) and not is_late():
-            jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
+            jumps = CutProblem.of_rows(columns[v], Neighbourhood(), interval_score).optimal(
+                limits, n_cells=_N_CELLS
+            )
             if jumps is not None and len(jumps.cut_points):
                 proposed[v].append(jumps.cut_points)
     solved: dict[int, tuple[Any, ...]] = {}
@@ -121,7 +123,7 @@ def first_cuts(
                     proposed[v].append(cuts[v])
                 continue
             around = Neighbourhood(families=tuple(CodedFamily(coded[p]) for p in partners[v]))
-            problem = CutProblem(columns[v], around, interval_score, variables[v].shape)
+            problem = CutProblem.of_rows(columns[v], around, interval_score, variables[v].shape)
             best = problem.optimal(limits, n_cells=_N_CELLS, incumbent=cuts[v])
             if best is not None and len(best.cut_points):
                 cuts[v] = best.cut_points
@@ -428,7 +430,7 @@ class CutPricer(Refiner):
         if remembered is not None and np.array_equal(remembered, present):
             return _PricedColumn(signature, remembered, None, is_known=True)
         around = network.neighbourhood(v)
-        cut_problem = CutProblem(
+        cut_problem = CutProblem.of_rows(
             self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
         )
         if remembered is not None:

@@ -136,7 +136,7 @@ class BinsModel:
         if most < least:
             return None
         intervals = PricedIntervals(
-            CutProblem(self.columns[v], around, self.interval_score, shape),
+            CutProblem.of_rows(self.columns[v], around, self.interval_score, shape),
             CutLimits(least, most),
             shaped=shape is not None and shape.may_be_shaped,
             incumbent=cuts,

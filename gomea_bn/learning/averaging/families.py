@@ -595,7 +595,7 @@ class Averaging:
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
         limits = CutLimits(1, max(n_bins, min(_MOST_BINS, affordable)))
         self._priced[v] = PricedIntervals(
-            CutProblem(self.columns[v], around, self.score, shape),
+            CutProblem.of_rows(self.columns[v], around, self.score, shape),
             limits,
             shaped=shaped,
             incumbent=self.session.network_cuts[v],

@@ -427,7 +427,9 @@ class _ShownCuts:
         return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
-        return CutProblem(self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v))
+        return CutProblem.of_rows(
+            self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v)
+        )
 
     @property
     def _pricing(self) -> Pricing:

@@ -266,7 +266,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     method = scoring_method(name)
     rule = score_rule(method, n, n_variables=4, centred=centred)
     centre = coded_bins(y, column.cuts[present])
-    of_rows = CutProblem(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
+    of_rows = CutProblem.of_rows(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
     limits = CutLimits(1, 6, 0.02, least)
 
     cells = coded_bins(y, column.cuts)
@@ -287,7 +287,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     # a table of logarithms that ends before the number of rows
     short = IntervalScore(method, rule._replace(x_log_x=rule.x_log_x[:20]))
     assert len(short.table) < n
-    best, value, now = cuts_around(
+    of_cells = cuts_around(
         grid,
         present,
         [[views[v] for v in family] for family in families],
@@ -295,11 +295,14 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
         [table_of([(cells, *discrete)[v] for v in family]) for family in families],
         rule,
         short,
-    ).best(limits, present)
+    )
+    best, value, now = of_cells.best(limits, present)
     expected = of_rows.optimal(limits)
     assert expected is not None
     assert value == pytest.approx(expected.value, abs=1e-7)
     assert of_rows.value(column.cuts[best]) == pytest.approx(expected.value, abs=1e-7)
+    for cuts in (column.cuts[present], column.cuts[best], column.cuts[:0], column.cuts):
+        assert of_cells.value(cuts) == pytest.approx(of_rows.value(cuts), abs=1e-7)
     if now > -np.inf:
         assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
 
