@@ -166,7 +166,7 @@ class CutCycle:
         """Return cuts that no step improves, and their score; changes `cuts`."""
         session = self.session
         coded = session.coded(cuts)
-        passes = DueColumns(order, session.graph)
+        passes = DueColumns(order, session.graph, is_over=lambda: bool(self.stop.reason))
         before = self.n_cycles
         for v in passes:
             self.n_cycles = before + passes.n_passes
@@ -186,7 +186,6 @@ class CutCycle:
             progress = Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})
             if self.callback is not None and self.callback(progress):
                 self.stop.raise_for("callback")
-                break
         return cuts, score
 
     def _step(

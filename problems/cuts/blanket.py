@@ -162,15 +162,29 @@ class DueColumns:
     """Passes over columns that are cut one at a time, each given the bins of all others.
 
     Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
-    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass; `solved`
-    does so with the answers of a function (`solved_in_turn`). `n_passes` counts the passes that have begun;
+    nothing else has an influence on its best cuts; `is_also_due` names columns that are due for another reason when
+    their turn comes. Iterating yields due columns in order, pass after pass, until none is due or `is_over`; `solved`
+    does so with the answers of a function (`solved_in_turn`). With `to_unchanged` the passes end with a whole pass
+    without a change, as in published methods that count it. `n_passes` counts the passes that have begun;
     `changed_in_pass` says whether the present one has changed any cuts.
     """
 
-    def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:
+    def __init__(
+        self,
+        order: Sequence[int],
+        graph: ParentSets,
+        max_passes: int | None = None,
+        *,
+        is_over: Callable[[], bool] = lambda: False,
+        is_also_due: Callable[[int], bool] = lambda v: False,
+        to_unchanged: bool = False,
+    ) -> None:
         self.order = tuple(order)
         self.graph = graph
         self.max_passes = max_passes
+        self.is_over = is_over
+        self.is_also_due = is_also_due
+        self.to_unchanged = to_unchanged
         self.n_passes = 0
         self.changed_in_pass = False
         self._due = set(self.order)
@@ -178,6 +192,8 @@ class DueColumns:
     def __iter__(self) -> Iterator[int]:
         for _ in self._passes():
             for v in self.order:
+                if self.is_over():
+                    return
                 if self.is_due(v):
                     self._due.discard(v)
                     yield v
@@ -202,8 +218,9 @@ class DueColumns:
 
     def is_due(self, v: int) -> bool:
         """Return whether a column is visited in this pass."""
-        return v in self._due
+        # asked at every turn: the reason may be that something has changed since the last one
+        return self.is_also_due(v) or v in self._due
 
     def needs_pass(self) -> bool:
-        """Return whether another pass may change something."""
-        return bool(self._due)
+        """Return whether another pass follows."""
+        return self.n_passes == 0 or self.changed_in_pass if self.to_unchanged else bool(self._due)

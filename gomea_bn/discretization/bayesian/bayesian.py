@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -33,9 +33,7 @@ from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
     Cuts,
-    DueColumns,
     Neighbourhood,
-    ParentSets,
     coded_bins,
     joint_codes,
 )
@@ -147,35 +145,6 @@ class CycleResult:
     converged: bool
 
 
-class _PublishedPasses(DueColumns):
-    """Passes as the authors' code makes them.
-
-    They differ from `DueColumns` in two points. A column is also due when the largest cardinality among others has
-    changed, on which its prior depends. And the passes end with a whole pass without a change, which counts.
-    """
-
-    def __init__(
-        self,
-        order: Sequence[int],
-        graph: ParentSets,
-        max_passes: int,
-        largest_cardinality: Callable[[int], int],
-    ) -> None:
-        super().__init__(order, graph, max_passes)
-        self._largest_cardinality = largest_cardinality
-        self.largest: dict[int, int] = {}
-        """Largest cardinality at the last visit, by column."""
-
-    def is_due(self, v: int) -> bool:
-        largest = self._largest_cardinality(v)
-        is_due = super().is_due(v) or self.largest[v] != largest
-        self.largest[v] = largest
-        return is_due
-
-    def needs_pass(self) -> bool:
-        return self.n_passes == 0 or self.changed_in_pass
-
-
 def discretize_all(
     task: DiscretizationTask,
     options: BayesianDiscretizer | LDBN,
@@ -188,25 +157,30 @@ def discretize_all(
     coded = task.coded(cuts)
     costs: dict[int, float] = {}
 
-    def largest_cardinality(v: int) -> int:
+    # cardinality on which the prior of a column depends, when its turn came last
+    largest: dict[int, int] = {}
+
+    def has_other_prior(v: int) -> bool:
         among: Iterable[CodedColumn] = coded
         if options.cardinality_over == "blanket":
             among = (coded[u] for u in task.graph.blanket(v))
-        return max(column.cardinality for column in among)
+        before, largest[v] = largest.get(v), max(column.cardinality for column in among)
+        return largest[v] != before
 
     visited = [v for v in order if task.graph.blanket(v)]
-    passes = _PublishedPasses(visited, task.graph, options.max_cycles, largest_cardinality)
+    # as the authors' code makes them
+    passes = task.passes(visited, options.max_cycles, is_also_due=has_other_prior, to_unchanged=True)
     for v in passes:
-        problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
+        problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), largest[v])
         best, cost = problem.optimal(options.max_candidates, incumbent=cuts[v], task=task)
         if task.expired:
-            return CycleResult(cuts, costs, passes.n_passes, False)
+            break
         costs[v] = cost
         if not np.array_equal(best, cuts[v]):
             cuts[v] = best
             coded[v] = coded_bins(task.table.columns[v].values, best)
             passes.note_change(v)
-    return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
+    return CycleResult(cuts, costs, passes.n_passes, not (passes.changed_in_pass or task.expired))
 
 
 class BayesianCuts:

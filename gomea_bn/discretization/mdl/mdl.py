@@ -47,7 +47,6 @@ from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
     Cuts,
-    DueColumns,
     Neighbourhood,
     coded_bins,
 )
@@ -153,11 +152,9 @@ class MDLCycle:
         cuts = dict(cuts)
         coded = [self.columns.coded(v, cuts) for v in range(self.columns.n_columns)]
         length = self.length(cuts, graph).total
-        passes = DueColumns(order, graph, max_cycles)
+        passes = task.passes(order, max_cycles, graph=graph)
         before = self.n_cycles
         for v in passes:
-            if task.expired:
-                break
             self.n_cycles = before + passes.n_passes
             gain, thresholds = self._step(v, cuts[v], coded, graph)
             if task.expired or thresholds is None:

@@ -70,6 +70,36 @@ def test_passes_end_at_their_limit(max_passes: int | None, n_passes: int) -> Non
     assert passes.n_passes == n_passes
 
 
+def test_columns_are_also_due_for_another_reason_and_the_last_pass_may_have_to_change_nothing() -> None:
+    sizes, seen = {0: 3, 1: 3, 2: 3}, {}
+
+    def is_also_due(v: int) -> bool:
+        before, seen[v] = seen.get(v), sizes[v]
+        return before != sizes[v]
+
+    # columns 0 and 1 are joined, column 2 is not
+    graph = ParentSets([(), (0,), ()])
+    passes = DueColumns([0, 1, 2], graph, 5, is_also_due=is_also_due, to_unchanged=True)
+    visited = []
+    for v in passes:
+        visited.append((passes.n_passes, v))
+        if visited[-1] == (1, 2):
+            sizes[0] = 4
+            passes.note_change(v)
+    # the pass without a change counts
+    assert visited == [(1, 0), (1, 1), (1, 2), (2, 0)]
+    assert (passes.n_passes, passes.changed_in_pass) == (2, False)
+
+
+def test_passes_end_when_it_is_over() -> None:
+    visited: list[int] = []
+    passes = DueColumns([4, 3, 2, 1, 0], GRAPH, is_over=lambda: len(visited) == 2)
+    for v in passes:
+        visited.append(v)
+        passes.note_change(v)
+    assert visited == [4, 3]
+
+
 def random_sets(rng: np.random.Generator, n: int) -> ParentSets:
     return ParentSets([p for p in range(v) if rng.random() < 0.25] for v in range(n))
 
