@@ -76,8 +76,7 @@ class Coding:
 
     def __call__(self, piece: Piece) -> CodedPiece:
         """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
-        n_columns = len(self.names)
-        n_missing = np.zeros(n_columns, np.int64)
+        n_missing = np.zeros(len(self.names), np.int64)
         sums = dict.fromkeys(self.shapes, 0.0)
         blocks: list[NDArray[np.uint8]] = []
         waiting: list[NDArray[np.uint8]] = []
@@ -107,7 +106,7 @@ class Coding:
             waiting.append(cells)
         if waiting:
             blocks.append(np.concatenate(waiting, axis=1))
-        return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+        return CodedPiece(sum(block.shape[1] for block in blocks), n_missing, sums, blocks)
 
 
 def _named(before: int, positions: NDArray[np.int64]) -> str:

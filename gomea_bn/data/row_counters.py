@@ -9,12 +9,13 @@ import os
 import shutil
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,31 @@ _SUMMED = 8
 
 
 @dataclass
-class CodedPiece:
-    """The cells of the rows of one piece, in memory or in a file."""
+class Coded:
+    """What is known of rows once they have become cells."""
 
     n_rows: int
-    n_columns: int
     n_missing: NDArray[np.int64]  # (n_columns,) missing values in the rows that were read
     # sums over the rows under a column's shape, in nats with the range scaled to 1
     log_densities: dict[str, float]
+
+    @staticmethod
+    def of_pieces(parts: Sequence[Coded]) -> Coded:
+        """Return the sum of the numbers of pieces, in their order."""
+        return Coded(
+            sum(part.n_rows for part in parts),
+            np.sum([part.n_missing for part in parts], axis=0),
+            {
+                name: float(np.sum([part.log_densities[name] for part in parts]))
+                for name in parts[0].log_densities
+            },
+        )
+
+
+@dataclass
+class CodedPiece(Coded):
+    """The cells of the rows of one piece, in memory or in a file."""
+
     blocks_in_memory: list[NDArray[np.uint8]]  # (n_columns, at most BLOCK_ROWS) each
     path: str | None = None  # file that holds the blocks instead
     sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
@@ -46,20 +64,21 @@ class CodedPiece:
     @property
     def n_bytes(self) -> int:
         """Bytes of the cells."""
-        return self.n_rows * self.n_columns
+        return self.n_rows * len(self.n_missing)
 
     def blocks(self) -> Iterator[NDArray[np.uint8]]:
         """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
         if self.path is None:
             yield from self.blocks_in_memory
             return
-        space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
+        n_columns = len(self.n_missing)
+        space = np.empty(n_columns * max(self.sizes, default=0), np.uint8)
         with open(self.path, "rb", buffering=0) as file:
             for size in self.sizes:
-                block = space[: self.n_columns * size]
+                block = space[: n_columns * size]
                 if file.readinto(block.data) != len(block):
                     raise OSError(f"The temporary file '{self.path}' is shorter than it was written.")
-                yield block.reshape(self.n_columns, size)
+                yield block.reshape(n_columns, size)
 
     def move_to_file(self, folder: str) -> None:
         """Write the blocks to a new file in a folder, and release their memory; a full disk raises `GomeaBnError`."""
@@ -91,47 +110,36 @@ OfPiece = Callable[[int, CodedPiece], NDArray[np.int64]]
 """Returns an array of the piece at a position among all pieces; other processes can call it."""
 
 
-@dataclass(frozen=True)
-class Coded:
-    """What is known of all rows once they have become cells."""
-
-    n_rows: int
-    n_missing: NDArray[np.int64]  # (n_columns,)
-    log_densities: dict[str, float]  # of the columns with shapes, summed over the rows, in nats
-
-    @classmethod
-    def of_pieces(cls, parts: Sequence[tuple[int, NDArray[np.int64], dict[str, float]]]) -> Coded:
-        """Return the sum of the numbers of pieces, in their order."""
-        names = parts[0][2]
-        return cls(
-            sum(n_rows for n_rows, _, _ in parts),
-            np.sum([n_missing for _, n_missing, _ in parts], axis=0),
-            {name: float(np.sum([sums[name] for _, _, sums in parts])) for name in names},
-        )
-
-
-class FamilyCounter(Protocol):
-    """Reads the pieces of a table, and counts families over all of their rows.
+class FamilyCounter(ABC):
+    """Reads the pieces of a table, in the order of their rows, and counts families over all of their rows.
 
     Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
     """
 
-    @property
-    def pieces(self) -> Sequence[Piece]:
-        """The pieces, in the order of their rows."""
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = list(pieces)
+
+    @abstractmethod
+    def _of_pieces(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Return what a function returns for every piece and its arguments."""
 
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
+        return self._of_pieces(_size)
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
         """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
+        return self._of_pieces(survey, positions)
 
+    @abstractmethod
     def code(self, coding: CodesPiece) -> Coded:
         """Read all rows and keep their cells, in place of those of an earlier coding."""
 
+    @abstractmethod
     def count(self, counts_of: CountsPieces) -> NDArray[np.int64]:
         """Return the counts of all rows: the sum of those of disjoint sets of pieces."""
 
+    @abstractmethod
     def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
         """Return the sum of an array over the cells of all pieces."""
 
@@ -141,11 +149,11 @@ def sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     return reduce(np.add, parts)
 
 
-class LocalCounter:
+class LocalCounter(FamilyCounter):
     """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
 
     def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
-        self.pieces = list(pieces)
+        super().__init__(pieces)
         self._n_threads = n_threads
         self._most_bytes = most_bytes
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
@@ -163,13 +171,8 @@ class LocalCounter:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._forget()
 
-    def sizes(self) -> list[int]:
-        """Return the number of rows of every piece."""
-        return list(self._pool.map(lambda piece: piece.n_rows(), self.pieces))
-
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._pool.map(survey, self.pieces, positions))
+    def _of_pieces(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        return list(self._pool.map(function, self.pieces, *arguments))
 
     def code(self, coding: CodesPiece) -> Coded:
         """Read all rows and keep their cells; see `FamilyCounter`."""
@@ -189,7 +192,7 @@ class LocalCounter:
             return coded
 
         self._coded = list(self._pool.map(code_and_keep, self.pieces))
-        return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
+        return Coded.of_pieces(self._coded)
 
     def count(self, counts_of: CountsPieces) -> NDArray[np.int64]:
         """Return the counts of all rows; see `FamilyCounter`."""
@@ -217,7 +220,7 @@ class LocalCounter:
             self._folder = None
 
 
-class DaskCounter:
+class DaskCounter(FamilyCounter):
     """Counts on the workers of a cluster, which hold the cells of their pieces in memory; rows never move.
 
     Every thread of a worker adds the counts of its pieces in one task, so that a pass sends as many tables as there are
@@ -226,17 +229,13 @@ class DaskCounter:
     """
 
     def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:
+        super().__init__(pieces)
         self._client = client
-        self.pieces = list(pieces)
         self._coded: list[Any] = []
 
-    def sizes(self) -> list[int]:
-        """Return the number of rows of every piece."""
-        return [int(n) for n in self._gathered(self._client.map(_size, self.pieces, pure=False))]
-
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._gathered(self._client.map(survey, self.pieces, list(positions), pure=False)))
+    def _of_pieces(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        futures = self._client.map(function, self.pieces, *map(list, arguments), pure=False)
+        return list(self._gathered(futures))
 
     def code(self, coding: CodesPiece) -> Coded:
         """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
@@ -297,8 +296,8 @@ def _size(piece: Piece) -> int:
     return piece.n_rows()
 
 
-def _numbers(coded: CodedPiece) -> tuple[int, NDArray[np.int64], dict[str, float]]:
-    return coded.n_rows, coded.n_missing, coded.log_densities
+def _numbers(coded: CodedPiece) -> Coded:
+    return Coded.of_pieces([coded])
 
 
 def _coded(piece: Piece, coding: CodesPiece) -> CodedPiece:

@@ -92,8 +92,8 @@ class DiscretizationTask:
 
         The graph is that of the task unless another one is given.
         """
-        of_passes = self.graph if graph is None else graph
-        return DueColumns(order, of_passes, max_passes, is_over=lambda: self.expired, **how)
+        relatives = (self.graph if graph is None else graph).blanket
+        return DueColumns(order, relatives, max_passes, is_over=lambda: self.expired, **how)
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return all columns as codes under the cuts of the continuous ones."""

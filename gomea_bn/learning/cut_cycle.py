@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins, coded_columns
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -135,7 +136,7 @@ class CutCycle:
 
     def __post_init__(self) -> None:
         self.interval_score = IntervalScore(self.session.method, self.session.rule)
-        self.columns = SortedColumns(lambda v: self.session.table.columns[v].values)
+        self.sorted_column = cache(lambda v: SortedColumn(self.session.table.columns[v].values))
 
     def run(self, starts: int, score: float, generator: np.random.Generator) -> Cuts:
         """Return the best cut points over all starts; the first start is the network's cuts, of the given score."""
@@ -166,7 +167,7 @@ class CutCycle:
         """Return cuts that no step improves, and their score; changes `cuts`."""
         session = self.session
         coded = session.coded(cuts)
-        passes = DueColumns(order, session.graph, is_over=lambda: bool(self.stop.reason))
+        passes = DueColumns(order, session.graph.blanket, is_over=lambda: bool(self.stop.reason))
         before = self.n_cycles
         for v in passes:
             self.n_cycles = before + passes.n_passes
@@ -204,7 +205,7 @@ class CutCycle:
 
         def work(_thread: int, _block: int) -> None:
             problem = CutProblem.of_rows(
-                self.columns[v], around, self.interval_score, self.session.shapes.get(v)
+                self.sorted_column(v), around, self.interval_score, self.session.shapes.get(v)
             )
             best = problem.optimal(limits, incumbent=cuts, stop=self.stop.flag)
             if best is not None:
@@ -217,7 +218,7 @@ class CutCycle:
         """Return cuts at random quantiles, in 2 to 5 bins if numbers of bins are free, else in as many as now."""
         cuts = dict(self.session.network_cuts)
         for v in self.session.movable:
-            column = self.columns[v]
+            column = self.sorted_column(v)
             n_bins = int(generator.integers(2, 6)) if self.free else len(cuts[v]) + 1
             # drawn by rank, so that the order of the rows does not matter
             sample = generator.choice(np.sort(column.values), 20 * n_bins)
@@ -234,7 +235,7 @@ class CutCycle:
 
     def _are_wide(self, v: int, cuts: NDArray[np.float64], below: NDArray[np.int64]) -> bool:
         """Return whether the bins of a variable, with the number of rows below every edge, have their least widths."""
-        column, shape = self.columns[v], self.session.shapes.get(v)
+        column, shape = self.sorted_column(v), self.session.shapes.get(v)
         if shape is not None and shape.may_be_shaped:
             return True
         edges = np.concatenate(([column.low], cuts, [column.high]))

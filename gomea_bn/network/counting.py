@@ -291,4 +291,4 @@ def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
         np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
         for first in range(0, cells.shape[1], BLOCK_ROWS)
     ]
-    return CodedPiece(cells.shape[1], len(cells), np.zeros(len(cells), np.int64), {}, blocks)
+    return CodedPiece(cells.shape[1], np.zeros(len(cells), np.int64), {}, blocks)

@@ -128,19 +128,6 @@ def _order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.argsort(values, kind="stable")
 
 
-class SortedColumns:
-    """Continuous columns by position, each sorted when it is first needed; `values_of` returns the values of one."""
-
-    def __init__(self, values_of: Callable[[int], NDArray[np.float64]]) -> None:
-        self._values_of = values_of
-        self._columns: dict[int, SortedColumn] = {}
-
-    def __getitem__(self, v: int) -> SortedColumn:
-        if v not in self._columns:
-            self._columns[v] = SortedColumn(self._values_of(v))
-        return self._columns[v]
-
-
 @dataclass(frozen=True, slots=True)
 class CountTable:
     """A table of counts that every interval of a column has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -42,7 +42,6 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     IntervalCounts,
     SortedColumn,
-    SortedColumns,
 )
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.intervals import CandidateCells
@@ -126,8 +125,8 @@ class BayesianDiscretizer(Discretizer):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
         order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
-        columns = SortedColumns(lambda v: task.table.columns[v].values)
-        result = discretize_all(task, self, starting_cuts(task, self.start), order, columns)
+        sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
+        result = discretize_all(task, self, starting_cuts(task, self.start), order, sorted_column)
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
         self.n_cycles_ = result.n_cycles
         if not result.converged:
@@ -150,7 +149,7 @@ def discretize_all(
     options: BayesianDiscretizer | LDBN,
     start: Cuts,
     order: Sequence[int],
-    columns: SortedColumns,
+    sorted_column: Callable[[int], SortedColumn],
 ) -> CycleResult:
     """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
     cuts = dict(start)
@@ -171,7 +170,7 @@ def discretize_all(
     # as the authors' code makes them
     passes = task.passes(visited, options.max_cycles, is_also_due=has_other_prior, to_unchanged=True)
     for v in passes:
-        problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), largest[v])
+        problem = BayesianCuts(sorted_column(v), task.graph.neighbourhood(v, coded), largest[v])
         best, cost = problem.optimal(options.max_candidates, incumbent=cuts[v], task=task)
         if task.expired:
             break
@@ -445,7 +444,7 @@ class _CoupledSearch:
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
+        self._sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
         self._start = starting_cuts(task)
 
     def along(self, order: Sequence[int]) -> _Learned:
@@ -480,7 +479,7 @@ class _CoupledSearch:
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         order = [v for v in reversed(order) if v in task.movable]
         return discretize_all(
-            replace(task, graph=graph), self._options, self._start, order, self._columns
+            replace(task, graph=graph), self._options, self._start, order, self._sorted_column
         ).cuts
 
     def _scorer(self, cuts: Cuts) -> FamilyScorer:

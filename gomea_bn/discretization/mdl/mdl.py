@@ -50,7 +50,7 @@ from gomea_bn.problems.cuts.blanket import (
     Neighbourhood,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain
@@ -73,7 +73,7 @@ class MDLColumns:
         self.task = task
         self.grouped = frozenset(grouped)
         self.movable = frozenset(task.movable) | self.grouped
-        self.sorted = SortedColumns(self.values)
+        self.sorted_column = cache(lambda v: SortedColumn(self.values(v)))
         self._value_counts: dict[int, NDArray[np.int64]] = {}
         self.n_columns = len(task.table.columns) + (task.target is not None)
 
@@ -180,7 +180,7 @@ class MDLCycle:
 
         def search() -> tuple[float, Thresholds | None]:
             problem = ThresholdProblem(
-                self.columns.sorted[v],
+                self.columns.sorted_column(v),
                 graph.neighbourhood(v, coded),
                 self.criterion,
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
@@ -414,7 +414,9 @@ def graph_with_classes(task: DiscretizationTask, columns: MDLColumns) -> ColumnG
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     """Return first cuts of the grouped columns: `n_groups` groups of equal frequency, or every level by itself."""
     return {
-        v: columns.sorted[v].cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
+        v: columns.sorted_column(v).cuts
+        if n_groups is None
+        else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped
     }
 

@@ -362,7 +362,7 @@ class _ShownCuts:
         Once it is late, columns keep their cuts.
         """
         graph = ParentSets(self.parents)
-        passes = DueColumns(self.movable, graph, most_passes)
+        passes = DueColumns(self.movable, graph.blanket, most_passes)
         changed = False
 
         def solved(v: int) -> _Solved:
