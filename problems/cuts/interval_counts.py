@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,13 @@ _MAX_ZOOMS = 40
 NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
 """A stop flag that is never raised."""
 
-S = TypeVar("S")
+
+@dataclass(frozen=True, slots=True)
+class PricedCuts:
+    """Cut points of a column, and what a search says of them in nats: a score, or a length to be short."""
+
+    cut_points: NDArray[np.float64]
+    value: float
 
 
 class SortedColumn:
@@ -217,13 +222,13 @@ def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
 
 def search_by_zooming(
     column: SortedColumn,
-    solve: Callable[[NDArray[np.int64]], tuple[S | None, NDArray[np.int64]]],
-    is_worse: Callable[[S, S], bool],
+    solve: Callable[[NDArray[np.int64]], tuple[PricedCuts | None, NDArray[np.int64]]],
+    is_worse: Callable[[float, float], bool],
     n_cells: int,
     incumbent: NDArray[np.float64] | None = None,
     *,
     by_rank: bool = False,
-) -> S | None:
+) -> PricedCuts | None:
     """Return the best solution on a grid of raw cuts that is refined around the chosen ones until these are raw.
 
     `solve` gets candidates as indices of raw cuts, and returns the best solution with the indices of its cuts, or None
@@ -241,7 +246,7 @@ def search_by_zooming(
         if is_raw:
             break
         solution, chosen_now = solve(candidates)
-        if solution is None or is_worse(solution, best):
+        if solution is None or is_worse(solution.value, best.value):
             break
         best, chosen = solution, chosen_now
     return best

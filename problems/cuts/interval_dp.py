@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     GridColumn,
     IntervalCounts,
+    PricedCuts,
     SortedColumn,
     chosen_of,
     search_by_zooming,
@@ -244,19 +246,6 @@ class IntervalScore:
             return cells - float((self.logs(totals + r - 1) - self.table[r - 1]).sum())
         penalty = self.weight * n_configurations * (r - 1)
         return float(cells - self.logs(totals).sum() - penalty)
-
-
-@dataclass(frozen=True, slots=True)
-class PricedCuts:
-    """Cut points, and the score in nats of the column's family and its children's families with them.
-
-    The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. With
-    missing values it also leaves out tables of children that do not have the column as a parent. All these are the same
-    for all cuts of the column.
-    """
-
-    cut_points: NDArray[np.float64]
-    value: float
 
 
 class BlanketTable(NamedTuple):
@@ -690,7 +679,7 @@ class CutProblem:
         )
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the score of any cut points, whatever the widths and counts of their bins; see `PricedCuts`."""
+        """Return the score of any cut points, whatever the widths and counts of their bins; see `optimal`."""
         n_bins = len(cut_points) + 1
         column = self.column
         cells = self._counts.cells(cut_points, column.rows_below(cut_points))
@@ -722,6 +711,10 @@ class CutProblem:
     ) -> PricedCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
+        The value is the score of the column's family and its children's families. It leaves out the children's log
+        widths, and the log density of a column whose bins can only be shaped. With missing values it also leaves out
+        tables of children that do not have the column as a parent. All these are the same for all cuts of the column.
+
         With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
         `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
         values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
@@ -736,9 +729,7 @@ class CutProblem:
         def zoomed(shaped: bool) -> PricedCuts | None:
             positions = self._positions.copy()
             solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
-            return search_by_zooming(
-                column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
-            )
+            return search_by_zooming(column, solve, lt, n_cells, incumbent, by_rank=shaped)
 
         return _first_best(in_spare_threads(zoomed, self._measures))
 

@@ -29,7 +29,7 @@ from gomea_bn.discretization.mdl.description_length import (
     DescriptionLength,
     total_length,
 )
-from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem, Thresholds
+from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.structure_search import (
     EdgeMoves,
     Parents,
@@ -50,7 +50,7 @@ from gomea_bn.problems.cuts.blanket import (
     Neighbourhood,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import PricedCuts, SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain
@@ -173,12 +173,12 @@ class MDLCycle:
 
     def _step(
         self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: ColumnGraph
-    ) -> tuple[float, Thresholds | None]:
+    ) -> tuple[float, PricedCuts | None]:
         """Return the gain of new thresholds of one variable in nats, and the thresholds; None if it was stopped."""
         self.n_steps += 1
         task = self.columns.task
 
-        def search() -> tuple[float, Thresholds | None]:
+        def search() -> tuple[float, PricedCuts | None]:
             problem = ThresholdProblem(
                 self.columns.sorted_column(v),
                 graph.neighbourhood(v, coded),

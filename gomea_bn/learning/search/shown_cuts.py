@@ -22,7 +22,8 @@ from gomea_bn.problems.cuts.blanket import (
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_dp import CutProblem, PricedCuts
+from gomea_bn.problems.cuts.interval_counts import PricedCuts
+from gomea_bn.problems.cuts.interval_dp import CutProblem
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
