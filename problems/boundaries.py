@@ -111,7 +111,7 @@ class BoundaryProblem(RealDefaults):
             else:
                 # what shaped bins gain depends on the order of the values alone
                 min_width[v] = 0.0
-                problem = CutProblem(column, Neighbourhood(), interval_score, shape)
+                problem = CutProblem.of_rows(column, Neighbourhood(), interval_score, shape)
                 shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
         return BoundaryColumns(
             first_gene=np.concatenate(([0], np.cumsum(n_genes))).astype(np.int64),

@@ -1,33 +1,34 @@
-"""Counts of families over all rows of a table, in memory or not: its columns as cells, and the counters of rows.
+"""Counts of families over all rows of a table, in memory or not: how its columns become cells, and what is counted.
 
-Of every row at most 255 cells of each column are kept while a network is improved on all rows. Threads of this process
-count, or the workers of a Dask cluster. Families whose members have missing values are counted with a code for missing.
+Of every row at most 255 cells of each column are kept while a network is improved on all rows. `data.row_counters` has
+who codes and counts the rows. Families whose members have missing values are counted with a code for missing.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from math import prod
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.pieces import Piece, TablePiece
+from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, CountsPieces
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, row_list
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import GridCuts, IntervalScore, ScoreOfParents, Term, available_terms
+from gomea_bn.problems.cuts.interval_dp import (
+    CutProblem,
+    IntervalScore,
+    ScoreOfParents,
+    Term,
+    available_terms,
+)
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import new_scratch
 from gomea_bn.problems.kernels.rows import (
@@ -40,15 +41,11 @@ from gomea_bn.problems.kernels.rows import (
 )
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scores import family_score
-from gomea_bn.problems.survey import Sampled, survey
 from gomea_bn.runtime.jit import read_only
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
-
-BLOCK_ROWS = 2**20
-"""Largest number of rows of a block of cells."""
 
 MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
@@ -60,9 +57,6 @@ _BISECTED = 2048
 _SCRATCH_ROWS = MOST_NARROW // 8
 # rows of a large table whose joint codes are formed together, in the first cache
 _JOINT_ROWS = 2048
-
-# largest number of results that one task adds
-_SUMMED = 8
 
 
 @dataclass(frozen=True)
@@ -80,92 +74,39 @@ class Coding:
     drops_missing: bool = False  # rows with missing or infinite values; otherwise these are counted
     na_values: Sequence[str | float] | None = None  # symbols of missing values, as of `read_table`
 
-
-@dataclass
-class CodedPiece:
-    """The cells of the rows of one piece, in memory or in a file."""
-
-    n_rows: int
-    n_columns: int
-    n_missing: NDArray[np.int64]  # (n_columns,) missing values in the rows that were read
-    # sums over the rows under a column's shape, in nats with the range scaled to 1
-    log_densities: dict[str, float]
-    blocks_in_memory: list[NDArray[np.uint8]]  # (n_columns, at most BLOCK_ROWS) each
-    path: str | None = None  # file that holds the blocks instead
-    sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the cells."""
-        return self.n_rows * self.n_columns
-
-    def blocks(self) -> Iterator[NDArray[np.uint8]]:
-        """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
-        if self.path is None:
-            yield from self.blocks_in_memory
-            return
-        space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
-        with open(self.path, "rb", buffering=0) as file:
-            for size in self.sizes:
-                block = space[: self.n_columns * size]
-                if file.readinto(block.data) != len(block):
-                    raise OSError(f"The temporary file '{self.path}' is shorter than it was written.")
-                yield block.reshape(self.n_columns, size)
-
-    def move_to_file(self, folder: str) -> None:
-        """Write the blocks to a new file in a folder, and release their memory; a full disk raises `GomeaBnError`."""
-        try:
-            number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
-            with os.fdopen(number, "wb") as file:
-                for block in self.blocks_in_memory:
-                    file.write(block.data)
-        except OSError as error:
-            raise GomeaBnError(
-                f"Cannot write {self.n_bytes:,} bytes of cells to the temporary folder '{folder}': "
-                f"{error.strerror or error}.",
-                ["set the environment variable TMPDIR to a folder with more space"],
-            ) from error
-        self.path, self.sizes, self.blocks_in_memory = (
-            path,
-            [block.shape[1] for block in self.blocks_in_memory],
-            [],
-        )
-
-
-def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
-    """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
-    n_columns = len(coding.names)
-    n_missing = np.zeros(n_columns, np.int64)
-    sums = dict.fromkeys(coding.shapes, 0.0)
-    blocks: list[NDArray[np.uint8]] = []
-    waiting: list[NDArray[np.uint8]] = []
-    positions_of_values = np.empty(_BISECTED, np.int32)
-    # a frame would copy the values of a table, which are checked
-    parts: Iterable[pd.DataFrame | Table] = piece.frames()
-    if isinstance(piece, TablePiece) and not coding.drops_missing:
-        parts = [piece.rows]
-    first = 0
-    for rows in parts:
-        n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
-        try:
-            cells, shaped = _cells_of(n_rows, rows, coding, n_missing, positions_of_values)
-        except GomeaBnError as error:
-            named = partial(_named, piece.first_row() + first)
-            raise error.with_rows(named).within(f"In {piece.origin}: ") from error
-        first += n_rows
-        complete = np.ones(n_rows, np.bool_)
-        if coding.drops_missing:
-            complete = (cells != MISSING).all(axis=0)
-            cells = cells[:, complete]
-        for name, values in shaped.items():
-            sums[name] += scaled_log_density(coding.shapes[name], values[complete])
-        if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+    def __call__(self, piece: Piece) -> CodedPiece:
+        """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
+        n_missing = np.zeros(len(self.names), np.int64)
+        sums = dict.fromkeys(self.shapes, 0.0)
+        blocks: list[NDArray[np.uint8]] = []
+        waiting: list[NDArray[np.uint8]] = []
+        positions_of_values = np.empty(_BISECTED, np.int32)
+        # a frame would copy the values of a table, which are checked
+        parts: Iterable[pd.DataFrame | Table] = piece.frames()
+        if isinstance(piece, TablePiece) and not self.drops_missing:
+            parts = [piece.rows]
+        first = 0
+        for rows in parts:
+            n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
+            try:
+                cells, shaped = _cells_of(n_rows, rows, self, n_missing, positions_of_values)
+            except GomeaBnError as error:
+                named = partial(_named, piece.first_row() + first)
+                raise error.with_rows(named).within(f"In {piece.origin}: ") from error
+            first += n_rows
+            complete = np.ones(n_rows, np.bool_)
+            if self.drops_missing:
+                complete = (cells != MISSING).all(axis=0)
+                cells = cells[:, complete]
+            for name, values in shaped.items():
+                sums[name] += scaled_log_density(self.shapes[name], values[complete])
+            if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+                blocks.append(np.concatenate(waiting, axis=1))
+                waiting = []
+            waiting.append(cells)
+        if waiting:
             blocks.append(np.concatenate(waiting, axis=1))
-            waiting = []
-        waiting.append(cells)
-    if waiting:
-        blocks.append(np.concatenate(waiting, axis=1))
-    return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+        return CodedPiece(sum(block.shape[1] for block in blocks), n_missing, sums, blocks)
 
 
 def _named(before: int, positions: NDArray[np.int64]) -> str:
@@ -361,8 +302,11 @@ class CountPlan:
             for first, last, shape in zip(self.first_cell[:-1], self.first_cell[1:], self.shapes, strict=True)
         ]
 
-    def count(self, pieces: Iterable[CodedPiece], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add the counts of some pieces to `totals`, int64 (n_cells,), and return it."""
+    def count(
+        self, pieces: Iterable[CodedPiece], totals: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the counts of some pieces, int64 (n_cells,), added to `totals` if they are given."""
+        totals = np.zeros(self.n_cells, np.int64) if totals is None else totals
         work = CountWork(
             codes=np.empty((len(self.columns), CODED_ROWS), np.uint8),
             joint=np.empty(_JOINT_ROWS, np.uint32),
@@ -384,70 +328,13 @@ class CountPlan:
         return totals
 
 
-@dataclass(frozen=True)
-class Coded:
-    """What is known of all rows once they have become cells."""
-
-    n_rows: int
-    n_missing: NDArray[np.int64]  # (n_columns,)
-    log_densities: dict[str, float]  # of the columns with shapes, summed over the rows, in nats
-
-    @classmethod
-    def of_pieces(cls, parts: Sequence[tuple[int, NDArray[np.int64], dict[str, float]]]) -> Coded:
-        """Return the sum of the numbers of pieces, in their order."""
-        names = parts[0][2]
-        return cls(
-            sum(n_rows for n_rows, _, _ in parts),
-            np.sum([n_missing for _, n_missing, _ in parts], axis=0),
-            {name: float(np.sum([sums[name] for _, _, sums in parts])) for name in names},
-        )
-
-
-class OfPiece(Protocol):
-    """An array of every piece, which other processes can compute."""
-
-    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
-        """Return the array of the piece at a position among all pieces."""
-
-
-class FamilyCounter(Protocol):
-    """Reads the pieces of a table, and counts families over all of their rows.
-
-    Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
-    """
-
-    @property
-    def pieces(self) -> Sequence[Piece]:
-        """The pieces, in the order of their rows."""
-
-    def sizes(self) -> list[int]:
-        """Return the number of rows of every piece."""
-
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
-
-    def code(self, coding: Coding) -> Coded:
-        """Read all rows and keep their cells, in place of those of an earlier coding."""
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the cells of all pieces."""
-
-
-def sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the sum of arrays, of which two are in memory at once if they come one by one."""
-    return reduce(np.add, parts)
-
-
 # cells of the tables of one pass over the cells of all rows
 _CELLS_OF_PASS = 2**24
 
 
 def count_in_passes(
     groups: Sequence[Sequence[Sequence[View]]],
-    count: Callable[[CountPlan], NDArray[np.int64]],
+    count: Callable[[CountsPieces], NDArray[np.int64]],
     use: Callable[[int, list[NDArray[np.int64]]], None],
     *,
     n_threads: int,
@@ -464,91 +351,12 @@ def count_in_passes(
             n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
             last += 1
         plan = CountPlan([family for group in groups[first:last] for family in group])
-        tables = iter(plan.tables(count(plan)))
+        tables = iter(plan.tables(count(plan.count)))
         n_passes += 1
         of_groups = {position: [next(tables) for _ in groups[position]] for position in range(first, last)}
         in_threads(lambda item: use(*item), of_groups.items(), n_threads=n_threads)
         first = last
     return n_passes
-
-
-class LocalCounter:
-    """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
-
-    def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
-        self.pieces = list(pieces)
-        self._n_threads = n_threads
-        self._most_bytes = most_bytes
-        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
-        self._folder: str | None = None
-        self._coded: list[CodedPiece] = []
-        self._held = 0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> LocalCounter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._forget()
-
-    def sizes(self) -> list[int]:
-        """Return the number of rows of every piece."""
-        return list(self._pool.map(lambda piece: piece.n_rows(), self.pieces))
-
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._pool.map(survey, self.pieces, positions))
-
-    def code(self, coding: Coding) -> Coded:
-        """Read all rows and keep their cells; see `FamilyCounter`."""
-        self._forget()
-
-        def code_and_keep(piece: Piece) -> CodedPiece:
-            coded = coded_piece(piece, coding)
-            with self._lock:
-                self._held += coded.n_bytes
-                is_held = self._held <= self._most_bytes
-                if not is_held:
-                    self._held -= coded.n_bytes
-                    self._folder = self._folder or tempfile.mkdtemp(prefix="gomea-bn-")
-            if not is_held:
-                assert self._folder is not None
-                coded.move_to_file(self._folder)
-            return coded
-
-        self._coded = list(self._pool.map(code_and_keep, self.pieces))
-        return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows; see `FamilyCounter`."""
-        waiting = iter(self._coded)
-
-        def taken() -> Iterable[CodedPiece]:
-            while True:
-                with self._lock:
-                    piece = next(waiting, None)
-                if piece is None:
-                    return
-                yield piece
-
-        parts = self._pool.map(
-            lambda _thread: plan.count(taken(), np.zeros(plan.n_cells, np.int64)), range(self._n_threads)
-        )
-        return sum_of(parts)
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
-        return sum_of(self._pool.map(of_piece, range(len(self._coded)), self._coded))
-
-    def _forget(self) -> None:
-        """Give back the cells and their files."""
-        self._coded, self._held = [], 0
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
 
 
 def observed_counts(
@@ -606,7 +414,7 @@ def cuts_around(
     tables: Sequence[NDArray[np.int64]],
     rule: ScoreRule,
     score: IntervalScore,
-) -> GridCuts:
+) -> CutProblem:
     """Return the cuts of a column, given the counts of the families around it by its cells.
 
     The first family is that of the column, the others are those of its children: `families` and their `tables` with the
@@ -614,7 +422,7 @@ def cuts_around(
     of the present cuts, indices of boundaries.
     """
     if not any(view.has_missing for family in families for view in family):
-        return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
+        return CutProblem.of_cells(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
     cells = families[0][-1]
     starts = np.concatenate(([0], present + 1))
     if cells.has_missing:
@@ -630,90 +438,4 @@ def cuts_around(
                 if position in (*term.parents, len(family) - 1)
             ]
         )
-    return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)
-
-
-class DaskCounter:
-    """Counts on the workers of a cluster, which hold the cells of their pieces in memory; rows never move.
-
-    Every thread of a worker adds the counts of its pieces in one task, so that a pass sends as many tables as there are
-    threads. Dask computes the cells of a worker that dies again, on other workers. Every piece belongs to one task,
-    whose result is added once. Workers read files by the same paths as this process.
-    """
-
-    def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:
-        self._client = client
-        self.pieces = list(pieces)
-        self._coded: list[Any] = []
-
-    def sizes(self) -> list[int]:
-        """Return the number of rows of every piece."""
-        return [int(n) for n in self._gathered(self._client.map(_size, self.pieces, pure=False))]
-
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
-        """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._gathered(self._client.map(survey, self.pieces, list(positions), pure=False)))
-
-    def code(self, coding: Coding) -> Coded:
-        """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
-        self._coded = []
-        self._coded = self._client.map(coded_piece, self.pieces, coding=coding, pure=False)
-        return Coded.of_pieces(self._gathered(self._client.map(_numbers, self._coded, pure=False)))
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows; see `FamilyCounter`."""
-        parts = [
-            # another worker counts the pieces if this one dies
-            self._client.submit(_count, pieces, plan, workers=worker, allow_other_workers=True, pure=False)
-            for worker, pieces in self._pieces_of_threads()
-        ]
-        return self._sum_of(parts)
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
-        positions = list(range(len(self._coded)))
-        return self._sum_of(self._client.map(of_piece, positions, self._coded, pure=False))
-
-    def _sum_of(self, parts: list[Any]) -> NDArray[np.int64]:
-        """Return the sum of the results of tasks, which workers add."""
-        while len(parts) > 1:
-            groups = [parts[first : first + _SUMMED] for first in range(0, len(parts), _SUMMED)]
-            parts = self._client.map(sum_of, groups, pure=False)
-        (total,) = self._gathered(parts)
-        return np.asarray(total, np.int64)
-
-    def _pieces_of_threads(self) -> list[tuple[str | None, list[Any]]]:
-        """Return the coded pieces of every thread of the cluster with the address of its worker.
-
-        Pieces that a dead worker had are a part of their own without an address.
-        """
-        holders = self._client.who_has(self._coded)
-        of_worker: dict[str | None, list[Any]] = {}
-        for coded in self._coded:
-            of_worker.setdefault(next(iter(holders[coded.key]), None), []).append(coded)
-        n_threads = self._client.nthreads()
-        parts = []
-        for worker, pieces in of_worker.items():
-            n_parts = min(n_threads.get(worker, 1), len(pieces))
-            parts += [(worker, pieces[first::n_parts]) for first in range(n_parts)]
-        return parts
-
-    def _gathered(self, futures: Sequence[Any]) -> Any:
-        """Return the results of tasks; Ctrl-C cancels them."""
-        try:
-            return self._client.gather(futures)
-        except KeyboardInterrupt:
-            self._client.cancel(futures)
-            raise
-
-
-def _size(piece: Piece) -> int:
-    return piece.n_rows()
-
-
-def _numbers(coded: CodedPiece) -> tuple[int, NDArray[np.int64], dict[str, float]]:
-    return coded.n_rows, coded.n_missing, coded.log_densities
-
-
-def _count(pieces: Sequence[CodedPiece], plan: CountPlan) -> NDArray[np.int64]:
-    return plan.count(pieces, np.zeros(plan.n_cells, np.int64))
+    return CutProblem.of_cells(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)

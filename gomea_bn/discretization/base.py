@@ -24,7 +24,14 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Number, Parameters, check_declared, declarations, option
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, coded_columns
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    Cuts,
+    DueColumns,
+    ParentSets,
+    coded_bins,
+    coded_columns,
+)
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
@@ -72,6 +79,21 @@ class DiscretizationTask:
             lambda _thread, _block: results.append(call()), 1, n_threads=1, inline=False, n_certain=1
         )
         return results[0]
+
+    def passes(
+        self,
+        order: Sequence[int],
+        max_passes: int | None = None,
+        *,
+        graph: ParentSets | None = None,
+        **how: Any,
+    ) -> DueColumns:
+        """Return passes over columns that are cut one at a time until the deadline; see `DueColumns`.
+
+        The graph is that of the task unless another one is given.
+        """
+        relatives = (self.graph if graph is None else graph).blanket
+        return DueColumns(order, relatives, max_passes, is_over=lambda: self.expired, **how)
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return all columns as codes under the cuts of the continuous ones."""

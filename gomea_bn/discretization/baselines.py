@@ -23,9 +23,7 @@ class _PerColumn(Discretizer):
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         cuts: Cuts = {v: np.empty(0) for v in task.movable}
-        for v in task.movable:
-            if task.expired:
-                break
+        for v in task.passes(task.movable):
             cuts[v] = self._cut(task.table.columns[v].values, task)
         return cuts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,15 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.curves import ScoredVariable
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins, coded_columns
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    Cuts,
+    DueColumns,
+    Neighbourhood,
+    coded_bins,
+    coded_columns,
+)
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -56,6 +64,7 @@ class RefinementSession:
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
             )
         self.table = table
+        self._sorted: dict[int, SortedColumn] = {}
         options = recorded_options(network.metadata)
         options |= {} if penalty is None else {"penalty": penalty}
         options |= {} if prior is None else {"prior": prior}
@@ -109,6 +118,21 @@ class RefinementSession:
         scores = scorer.score(graph_families(self.graph.parents), use_cache=False)
         return float(scores.sum()) + scorer.constant_score
 
+    @cached_property
+    def interval_score(self) -> IntervalScore:
+        """The score as a sum over intervals; `GomeaBnError` under the prior BDeu."""
+        return IntervalScore(self.method, self.rule)
+
+    def sorted_column(self, v: int) -> SortedColumn:
+        """Return a continuous column, sorted once."""
+        if v not in self._sorted:
+            self._sorted[v] = SortedColumn(self.table.columns[v].values)
+        return self._sorted[v]
+
+    def cut_problem(self, v: int, around: Neighbourhood) -> CutProblem:
+        """Return the problem of the cuts of a column, given the bins of its Markov blanket."""
+        return CutProblem.of_rows(self.sorted_column(v), around, self.interval_score, self.shapes.get(v))
+
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return the codes of all variables under any cut points."""
         return coded_columns(self.table.columns, cuts)
@@ -132,10 +156,6 @@ class CutCycle:
     n_steps: int = 0
     n_cycles: int = 0
     best: float = -np.inf
-
-    def __post_init__(self) -> None:
-        self.interval_score = IntervalScore(self.session.method, self.session.rule)
-        self.columns = SortedColumns(lambda v: self.session.table.columns[v].values)
 
     def run(self, starts: int, score: float, generator: np.random.Generator) -> Cuts:
         """Return the best cut points over all starts; the first start is the network's cuts, of the given score."""
@@ -166,7 +186,7 @@ class CutCycle:
         """Return cuts that no step improves, and their score; changes `cuts`."""
         session = self.session
         coded = session.coded(cuts)
-        passes = DueColumns(order, session.graph)
+        passes = DueColumns(order, session.graph.blanket, is_over=lambda: bool(self.stop.reason))
         before = self.n_cycles
         for v in passes:
             self.n_cycles = before + passes.n_passes
@@ -186,7 +206,6 @@ class CutCycle:
             progress = Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})
             if self.callback is not None and self.callback(progress):
                 self.stop.raise_for("callback")
-                break
         return cuts, score
 
     def _step(
@@ -204,7 +223,7 @@ class CutCycle:
         outcome: list[tuple[float, NDArray[np.float64]]] = []
 
         def work(_thread: int, _block: int) -> None:
-            problem = CutProblem(self.columns[v], around, self.interval_score, self.session.shapes.get(v))
+            problem = self.session.cut_problem(v, around)
             best = problem.optimal(limits, incumbent=cuts, stop=self.stop.flag)
             if best is not None:
                 outcome.append((best.value - problem.value(cuts), best.cut_points))
@@ -216,7 +235,7 @@ class CutCycle:
         """Return cuts at random quantiles, in 2 to 5 bins if numbers of bins are free, else in as many as now."""
         cuts = dict(self.session.network_cuts)
         for v in self.session.movable:
-            column = self.columns[v]
+            column = self.session.sorted_column(v)
             n_bins = int(generator.integers(2, 6)) if self.free else len(cuts[v]) + 1
             # drawn by rank, so that the order of the rows does not matter
             sample = generator.choice(np.sort(column.values), 20 * n_bins)
@@ -233,7 +252,7 @@ class CutCycle:
 
     def _are_wide(self, v: int, cuts: NDArray[np.float64], below: NDArray[np.int64]) -> bool:
         """Return whether the bins of a variable, with the number of rows below every edge, have their least widths."""
-        column, shape = self.columns[v], self.session.shapes.get(v)
+        column, shape = self.session.sorted_column(v), self.session.shapes.get(v)
         if shape is not None and shape.may_be_shaped:
             return True
         edges = np.concatenate(([column.low], cuts, [column.high]))

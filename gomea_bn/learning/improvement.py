@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import FramePiece, files_digest
+from gomea_bn.data.row_counters import Coded, CodedPiece, CountsPieces, FamilyCounter, OfPiece
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.learning_problem import column_shapes, scoring_of
@@ -26,15 +27,10 @@ from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.row_counts import (
-    Coded,
-    CodedPiece,
     Coding,
     CountPlan,
-    FamilyCounter,
-    OfPiece,
     View,
     available_score,
-    coded_piece,
     count_in_passes,
     cuts_around,
     estimated_distinct,
@@ -323,7 +319,7 @@ class CodedTable:
             ]
             plan = CountPlan([[view] for view in views])
             coded = self._read()
-            self.known.codings[self.key] = coded, plan.tables(self.count(plan))
+            self.known.codings[self.key] = coded, plan.tables(self.count(plan.count))
             self.announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
             self.known.section.write_if_due()
         coded, rows_of_cells = self.known.codings[self.key]
@@ -349,11 +345,11 @@ class CodedTable:
             check_complete(self.sample, coded.n_missing)
         return coded
 
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
+    def count(self, counts_of: CountsPieces) -> NDArray[np.int64]:
+        """Return counts over the present cells of all rows."""
         if self._is_waiting:
             self._read()
-        return self.counter.count(plan)
+        return self.counter.count(counts_of)
 
     def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
         """Return the sum of an array over the present cells of all pieces."""
@@ -362,11 +358,11 @@ class CodedTable:
         self.known.n_passes += 1
         return self.counter.total(of_piece)
 
-    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
+    def count_sample(self, counts_of: CountsPieces) -> NDArray[np.int64]:
+        """Return counts over the present cells of the sample."""
         if self._sample_cells is None:
-            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
-        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
+            self._sample_cells = self._coding(FramePiece(self.sample.to_frame()))
+        return counts_of([self._sample_cells])
 
     def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
         """Return the shape of a column with its log likelihood over all rows.

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
+from gomea_bn.data.row_counters import DaskCounter, FamilyCounter, LocalCounter
 from gomea_bn.data.sources import AVAILABLE
+from gomea_bn.data.survey import Sample, sample_of, sampled_rows
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
@@ -53,15 +55,8 @@ from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.problems.kernels.score import DIRICHLET
-from gomea_bn.problems.row_counts import (
-    DaskCounter,
-    FamilyCounter,
-    LocalCounter,
-    available_score,
-    observed_counts,
-)
+from gomea_bn.problems.row_counts import available_score, observed_counts
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.problems.survey import Sample, sample_of, sampled_rows
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.fit_clock import FitClock

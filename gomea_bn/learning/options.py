@@ -249,7 +249,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
 
     The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
     the rows with the extreme values of continuous columns, and the first row of every level, of every value of a column
-    of few values, and with a gap, as the sample of a table in pieces has (`gomea_bn.problems.survey`).
+    of few values, and with a gap, as the sample of a table in pieces has (`gomea_bn.data.survey`).
     """
     size = rows_to_search(learner, table)
     if table.n_rows <= size:
@@ -259,7 +259,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
         give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
-    from gomea_bn.problems.survey import FEW_VALUES, FIRST_ROWS
+    from gomea_bn.data.survey import FEW_VALUES, FIRST_ROWS
 
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]

@@ -221,7 +221,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
     # those that the run itself needs first come first
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     score = IntervalScore(method, score_rule(method, 16))
-    CutProblem(SortedColumn(values), Neighbourhood(), score).optimal(CutLimits())
+    CutProblem.of_rows(SortedColumn(values), Neighbourhood(), score).optimal(CutLimits())
     problem = _example_problem()
     _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)
@@ -237,7 +237,9 @@ def _shape_and_average(problem: StructureProblem) -> None:
     centred_score(np.ones(2, np.int64), 1, 2, 1.0)
     concentrations(16.0)
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
-    cuts = CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16)))
+    cuts = CutProblem.of_rows(
+        SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16))
+    )
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
     # rows of one number of degrees of freedom, and of several
     below_student(np.array([3.0]), values)

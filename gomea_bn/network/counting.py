@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import FIXED_SEED, row_order
+from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.inference.engine import Evidence, engine_for
@@ -23,7 +24,7 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.row_counts import BLOCK_ROWS, CodedPiece, CountPlan, OfPiece, View
+from gomea_bn.problems.row_counts import CountPlan, View
 from gomea_bn.runtime.threads import in_threads
 
 Net = TypeVar("Net", bound=NetworkLike)
@@ -290,4 +291,4 @@ def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
         np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
         for first in range(0, cells.shape[1], BLOCK_ROWS)
     ]
-    return CodedPiece(cells.shape[1], len(cells), np.zeros(len(cells), np.int64), {}, blocks)
+    return CodedPiece(cells.shape[1], np.zeros(len(cells), np.int64), {}, blocks)

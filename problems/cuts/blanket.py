@@ -131,46 +131,33 @@ def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np
     return joint.astype(np.int32), n_numbered, n_configurations
 
 
-def solved_in_turn(
-    order: Sequence[int],
-    relatives: Callable[[int], set[int]],
-    solve: Callable[[int], R],
-    is_due: Callable[[int], bool] = lambda v: True,
-) -> Iterator[tuple[int, R]]:
-    """Give due columns in order, each with what `solve` returns for it after the caller has dealt with those before it.
-
-    A column has an influence on its `relatives` alone. Columns without relatives among those that are still before them
-    are therefore solved together, in `in_spare_threads`, and the results are those of one after another. A column that
-    is due stays so until its turn.
-    """
-    solved: dict[int, R] = {}
-    for k, v in enumerate(order):
-        if not is_due(v):
-            continue
-        if v not in solved:
-            ready: list[int] = []
-            before: set[int] = set()
-            for w in order[k:]:
-                if w not in solved and is_due(w) and not relatives(w) & before:
-                    ready.append(w)
-                before.add(w)
-            solved.update(zip(ready, in_spare_threads(solve, ready), strict=True))
-        yield v, solved.pop(v)
-
-
 class DueColumns:
     """Passes over columns that are cut one at a time, each given the bins of all others.
 
-    Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
-    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass; `solved`
-    does so with the answers of a function (`solved_in_turn`). `n_passes` counts the passes that have begun;
+    Every column is due at first. It is due again once the cuts of one of its `relatives` have changed, such as its
+    Markov blanket, since nothing else has an influence on its best cuts; `is_also_due` names columns that are due for
+    another reason when their turn comes. Iterating yields due columns in order, pass after pass, until none is due or
+    `is_over`; `solved` does so with the answers of a function. With `to_unchanged` the passes end with a whole pass
+    without a change, as in published methods that count it. `n_passes` counts the passes that have begun;
     `changed_in_pass` says whether the present one has changed any cuts.
     """
 
-    def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:
+    def __init__(
+        self,
+        order: Sequence[int],
+        relatives: Callable[[int], set[int]],
+        max_passes: int | None = None,
+        *,
+        is_over: Callable[[], bool] = lambda: False,
+        is_also_due: Callable[[int], bool] = lambda v: False,
+        to_unchanged: bool = False,
+    ) -> None:
         self.order = tuple(order)
-        self.graph = graph
+        self.relatives = relatives
         self.max_passes = max_passes
+        self.is_over = is_over
+        self.is_also_due = is_also_due
+        self.to_unchanged = to_unchanged
         self.n_passes = 0
         self.changed_in_pass = False
         self._due = set(self.order)
@@ -178,16 +165,33 @@ class DueColumns:
     def __iter__(self) -> Iterator[int]:
         for _ in self._passes():
             for v in self.order:
+                if self.is_over():
+                    return
                 if self.is_due(v):
                     self._due.discard(v)
                     yield v
 
     def solved(self, solve: Callable[[int], R]) -> Iterator[tuple[int, R]]:
-        """Give due columns in order, pass after pass, each with what `solve` returns given all changes before."""
+        """Give due columns in order, pass after pass, each with what `solve` returns given all changes before.
+
+        Columns without relatives among those that are still before them are solved together, in `in_spare_threads`, and
+        the results are those of one after another. A column that is due stays so until its turn.
+        """
         for _ in self._passes():
-            for v, answer in solved_in_turn(self.order, self.graph.blanket, solve, self.is_due):
+            solved: dict[int, R] = {}
+            for k, v in enumerate(self.order):
+                if not self.is_due(v):
+                    continue
+                if v not in solved:
+                    ready: list[int] = []
+                    before: set[int] = set()
+                    for w in self.order[k:]:
+                        if w not in solved and self.is_due(w) and not self.relatives(w) & before:
+                            ready.append(w)
+                        before.add(w)
+                    solved.update(zip(ready, in_spare_threads(solve, ready), strict=True))
                 self._due.discard(v)
-                yield v, answer
+                yield v, solved.pop(v)
 
     def _passes(self) -> Iterator[None]:
         while self.needs_pass() and (self.max_passes is None or self.n_passes < self.max_passes):
@@ -196,14 +200,15 @@ class DueColumns:
             yield
 
     def note_change(self, v: int) -> None:
-        """Make the Markov blanket of a column due, whose cuts have changed."""
+        """Make the relatives of a column due, whose cuts have changed."""
         self.changed_in_pass = True
-        self._due |= self.graph.blanket(v) & set(self.order)
+        self._due |= self.relatives(v) & set(self.order)
 
     def is_due(self, v: int) -> bool:
         """Return whether a column is visited in this pass."""
-        return v in self._due
+        # asked at every turn: the reason may be that something has changed since the last one
+        return self.is_also_due(v) or v in self._due
 
     def needs_pass(self) -> bool:
-        """Return whether another pass may change something."""
-        return bool(self._due)
+        """Return whether another pass follows."""
+        return self.n_passes == 0 or self.changed_in_pass if self.to_unchanged else bool(self._due)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,13 @@ _MAX_ZOOMS = 40
 NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
 """A stop flag that is never raised."""
 
-S = TypeVar("S")
+
+@dataclass(frozen=True, slots=True)
+class PricedCuts:
+    """Cut points of a column, and what a search says of them in nats: a score, or a length to be short."""
+
+    cut_points: NDArray[np.float64]
+    value: float
 
 
 class SortedColumn:
@@ -57,6 +62,10 @@ class SortedColumn:
     def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of rows at or below each of any cut points."""
         return np.asarray(self._up_to[np.searchsorted(self.distinct, cut_points, side="right")], np.int64)
+
+    def distinct_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of distinct values at or below each of any cut points."""
+        return np.searchsorted(self.distinct, cut_points, side="right")
 
     @property
     def n_distinct(self) -> int:
@@ -122,19 +131,6 @@ def _order(values: NDArray[np.float64]) -> NDArray[np.int64]:
         if not (ascending[1:] == ascending[:-1]).any() and not np.isnan(ascending[-1]):
             return order
     return np.argsort(values, kind="stable")
-
-
-class SortedColumns:
-    """Continuous columns by position, each sorted when it is first needed; `values_of` returns the values of one."""
-
-    def __init__(self, values_of: Callable[[int], NDArray[np.float64]]) -> None:
-        self._values_of = values_of
-        self._columns: dict[int, SortedColumn] = {}
-
-    def __getitem__(self, v: int) -> SortedColumn:
-        if v not in self._columns:
-            self._columns[v] = SortedColumn(self._values_of(v))
-        return self._columns[v]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +222,13 @@ def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
 
 def search_by_zooming(
     column: SortedColumn,
-    solve: Callable[[NDArray[np.int64]], tuple[S | None, NDArray[np.int64]]],
-    is_worse: Callable[[S, S], bool],
+    solve: Callable[[NDArray[np.int64]], tuple[PricedCuts | None, NDArray[np.int64]]],
+    is_worse: Callable[[float, float], bool],
     n_cells: int,
     incumbent: NDArray[np.float64] | None = None,
     *,
     by_rank: bool = False,
-) -> S | None:
+) -> PricedCuts | None:
     """Return the best solution on a grid of raw cuts that is refined around the chosen ones until these are raw.
 
     `solve` gets candidates as indices of raw cuts, and returns the best solution with the indices of its cuts, or None
@@ -250,7 +246,7 @@ def search_by_zooming(
         if is_raw:
             break
         solution, chosen_now = solve(candidates)
-        if solution is None or is_worse(solution, best):
+        if solution is None or is_worse(solution.value, best.value):
             break
         best, chosen = solution, chosen_now
     return best
@@ -320,6 +316,14 @@ class GridColumn:
     def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values below boundaries, given by their indices."""
         return np.cumsum(self.distinct)[indices]
+
+    def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of rows below each of some boundaries."""
+        return self.below[np.searchsorted(self.boundaries, cut_points)]
+
+    def distinct_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of distinct values below each of some boundaries."""
+        return self.distinct_of_cuts(np.searchsorted(self.boundaries, cut_points))
 
     @property
     def weight(self) -> float:

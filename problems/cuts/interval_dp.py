@@ -7,10 +7,11 @@ optimal partitioning of data on an interval", IEEE Signal Processing Letters 12,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     GridColumn,
     IntervalCounts,
+    PricedCuts,
     SortedColumn,
     chosen_of,
     search_by_zooming,
@@ -246,19 +248,6 @@ class IntervalScore:
         return float(cells - self.logs(totals).sum() - penalty)
 
 
-@dataclass(frozen=True, slots=True)
-class PricedCuts:
-    """Cut points, and the score in nats of the column's family and its children's families with them.
-
-    The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. With
-    missing values it also leaves out tables of children that do not have the column as a parent. All these are the same
-    for all cuts of the column.
-    """
-
-    cut_points: NDArray[np.float64]
-    value: float
-
-
 class BlanketTable(NamedTuple):
     """A table around the column that is cut; the weight of one of a column without parents is 0."""
 
@@ -275,13 +264,17 @@ _MOST_ROUNDS = 3
 _FIRST_POSITIONS = (2, 0)
 
 
-class CutProgramme:
+class CutProblem:
     """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
 
+    `of_rows` builds it from the bins of the Markov blanket in every row, `of_cells` from counts of the column's cells.
     `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
     table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
     the number of all configurations. `tables` are all of them in the order of their counters. `bin_cost` is the number
     of parameters of the tables per bin; `cut_cost` the nats per cut.
+
+    With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
+    parents are judged depends on the bins; it is that of the column's present bins for all cuts.
 
     Under a centred prior the score is such a sum once every table has a concentration. The best cuts given
     concentrations, and the best concentrations given cuts, follow each other until the score no longer grows.
@@ -332,6 +325,65 @@ class CutProgramme:
                 if not table.is_own:
                     # a child alone
                     self._constant += table.weight * score.of_counts(table.of_values[None], 1.0, False)
+
+    @classmethod
+    def of_rows(
+        cls,
+        column: SortedColumn,
+        around: Neighbourhood,
+        score: IntervalScore,
+        shape: ColumnShape | None = None,
+    ) -> CutProblem:
+        """Return the problem of the cuts between the values of a column, given the bins of its blanket in every row."""
+        centre = around.centre or _uncut(column)
+        tables, around_column, configurations = _own_tables(centre, around.parents, score)
+        bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
+        for family in around.families:
+            child = family.child
+            for table, n_others in _child_tables(family, centre, score):
+                tables.append(table)
+                bin_cost += table.weight * n_others * (child.cardinality - 1)
+                of_values = table.of_child(child.cardinality)
+                around_column.append(BlanketTable(table.weight, table.n_cells, of_values, False))
+        counts = IntervalCounts(column, tables)
+        cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
+        return cls(column, counts, configurations, around_column, bin_cost, cut_cost, score, shape)
+
+    @classmethod
+    def of_cells(
+        cls,
+        column: GridColumn,
+        of_family: Sequence[tuple[float, NDArray[np.int64]]],
+        children: Sequence[tuple[float, NDArray[np.int64]]],
+        score: IntervalScore,
+    ) -> CutProblem:
+        """Return the problem of the cuts among the boundaries of a column's cells, given counts of these.
+
+        Counts have weights, and are several for one family if values are missing: of the column and its parents,
+        (card(parent_1), ..., n_cells), and of its children's families, (n_cells, card(parent), ..., card(child)).
+        """
+        n_cells = len(column.rows)
+        own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
+        totals = [(weight, table.sum(axis=1)) for weight, table in own]
+        bin_cost = sum(weight * len(table) for weight, table in own)
+        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
+        tables = [(weight, table.T, 0) for weight, table in own]
+        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
+        around = [
+            BlanketTable(
+                weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
+            )
+            for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
+        ]
+        around += [
+            BlanketTable(
+                weight, table[0].size, table.reshape(-1, table.shape[-1]).sum(axis=0).astype(np.int64), False
+            )
+            for weight, table in children
+        ]
+        counts = CellCounts(column, tables, bayesian=score.bayesian)
+        configurations = [(weight, rows[rows > 0], len(rows)) for weight, rows in totals]
+        return cls(column, counts, configurations, around, bin_cost, column.cost_of_cut, score, column.shape)
 
     def follow(self, cuts: NDArray[np.int64]) -> None:
         """Let intervals be priced with the concentrations that are best for cuts, given by their indices.
@@ -626,96 +678,12 @@ class CutProgramme:
             centred=self._centred(positions),
         )
 
-
-class CutProblem(CutProgramme):
-    """The cut points of one column between its values, given the bins of its Markov blanket in every row.
-
-    With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
-    parents are judged depends on the bins; it is that of the column's present bins for all cuts.
-    """
-
-    def __init__(
-        self,
-        column: SortedColumn,
-        around: Neighbourhood,
-        score: IntervalScore,
-        shape: ColumnShape | None = None,
-    ) -> None:
-        self.column: SortedColumn = column
-        self.score = score
-        centre = around.centre or self._uncut()
-        tables, around_column, configurations = self._own_tables(centre, around.parents)
-        bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
-        for family in around.families:
-            child = family.child
-            for table, n_others in self._child_tables(family, centre):
-                tables.append(table)
-                bin_cost += table.weight * n_others * (child.cardinality - 1)
-                of_values = table.of_child(child.cardinality)
-                around_column.append(BlanketTable(table.weight, table.n_cells, of_values, False))
-        cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
-        super().__init__(
-            column,
-            IntervalCounts(column, tables),
-            configurations,
-            around_column,
-            bin_cost,
-            cut_cost,
-            score,
-            shape,
-        )
-
-    def _uncut(self) -> CodedColumn:
-        """Return the column with a single bin, which gains nothing as a parent."""
-        column = self.column
-        has_missing = column.n_rows < column.n_all_rows
-        codes = np.full(column.n_all_rows, -1 if has_missing else 0, np.int32)
-        if has_missing:
-            codes[column.order] = 0
-        return CodedColumn(codes, 1, has_missing)
-
-    def _own_tables(
-        self, centre: CodedColumn, parents: Sequence[CodedColumn]
-    ) -> tuple[list[CountTable], list[BlanketTable], list[tuple[float, NDArray[np.int64], float]]]:
-        """Return the tables of the column's own family, and the configurations that `CutProgramme` takes."""
-        tables, around, configurations = [], [], []
-        for term, is_counted in terms_of_rows(centre, parents, self.score.of_counts):
-            members = [parents[p] for p in term.parents]
-            codes, n_observed, n_all = observed_codes(members, is_counted, len(centre.codes))
-            tables.append(CountTable(codes, n_observed, weight=term.weight))
-            counts = np.bincount(codes if is_counted is None else codes[is_counted], minlength=1)
-            weight = term.weight if members else 0.0
-            around.append(BlanketTable(weight, n_observed, np.array([counts.sum()]), True))
-            configurations.append((term.weight, counts[counts > 0], n_all))
-        return tables, around, configurations
-
-    def _child_tables(self, family: CodedFamily, centre: CodedColumn) -> Iterator[tuple[CountTable, float]]:
-        """Give a child's tables that have the column as a parent, and the numbers of configurations of the others."""
-        child, spouses = family.child, family.spouses
-        parents = (*spouses[: family.place], centre, *spouses[family.place :])
-        for term, is_counted in terms_of_rows(child, parents, self.score.of_counts):
-            if family.place not in term.parents:
-                continue
-            members = [parents[p] for p in term.parents if p != family.place]
-            rows, n_observed, n_all = observed_codes(members, is_counted, len(child.codes))
-            codes = (rows * child.cardinality + child.codes).astype(np.int32)
-            if is_counted is not None:
-                codes[~is_counted] = -1
-            table = CountTable(
-                codes=codes,
-                n_cells=n_observed * child.cardinality,
-                n_table_rows=n_observed,
-                shift=child.cardinality - 1 if self.score.bayesian else 0,
-                weight=term.weight,
-            )
-            yield table, n_all
-
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the score of any cut points, whatever the widths and counts of their bins; see `PricedCuts`."""
+        """Return the score of any cut points, whatever the widths and counts of their bins; see `optimal`."""
         n_bins = len(cut_points) + 1
         column = self.column
         cells = self._counts.cells(cut_points, column.rows_below(cut_points))
-        distinct = np.searchsorted(column.distinct, cut_points, side="right")
+        distinct = column.distinct_below(cut_points)
         limits = CutLimits(n_bins, n_bins, 0.0, 0)
         values = []
         for shaped in self._measures:
@@ -743,35 +711,110 @@ class CutProblem(CutProgramme):
     ) -> PricedCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
+        The value is the score of the column's family and its children's families. It leaves out the children's log
+        widths, and the log density of a column whose bins can only be shaped. With missing values it also leaves out
+        tables of children that do not have the column as a parent. All these are the same for all cuts of the column.
+
         With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
         `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
         values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
         result is then None or that of the last grid.
         """
-        if len(self.column.cuts) < n_cells:
-            optima, every = [], np.arange(len(self.column.cuts))
-            for position in _FIRST_POSITIONS if self.score.centred else _FIRST_POSITIONS[:1]:
-                # the measures share the scores of intervals
-                priced = self._all_cells()
-                for shaped in self._measures:
-                    first = np.full_like(self._positions, position)
-                    optima.append(self._solve(every, limits, stop, first, shaped=shaped, priced=priced)[0])
-        else:
+        if not isinstance(self.column, SortedColumn) or len(self.column.cuts) < n_cells:
+            return self._best_of_all(
+                limits, stop, _FIRST_POSITIONS if self.score.centred else _FIRST_POSITIONS[:1]
+            )
+        column = self.column
 
-            def zoomed(shaped: bool) -> PricedCuts | None:
-                positions = self._positions.copy()
-                solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
-                return search_by_zooming(
-                    self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
-                )
+        def zoomed(shaped: bool) -> PricedCuts | None:
+            positions = self._positions.copy()
+            solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
+            return search_by_zooming(column, solve, lt, n_cells, incumbent, by_rank=shaped)
 
-            optima = in_spare_threads(zoomed, self._measures)
-        # the first of equals
-        return max((optimum for optimum in optima if optimum is not None), key=_value_of, default=None)
+        return _first_best(in_spare_threads(zoomed, self._measures))
+
+    def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
+        """Return the best of all cuts, their score, and that of the present cuts in nats, -inf if limits forbid these.
+
+        Cuts are indices.
+        """
+        n_bins = len(present) + 1
+        of_present = replace(limits, min_bins=n_bins, max_bins=n_bins)
+        now = -np.inf
+        for shaped in self._measures:
+            unchanged, _ = self._solve(present, of_present, NO_STOP, self._positions.copy(), shaped=shaped)
+            now = max(now, -np.inf if unchanged is None else unchanged.value)
+        optimum = self._best_of_all(limits, NO_STOP, _FIRST_POSITIONS[:1])
+        if optimum is None:
+            return present, -np.inf, now
+        return np.searchsorted(self.column.cuts, optimum.cut_points), optimum.value, now
+
+    def _best_of_all(
+        self, limits: CutLimits, stop: NDArray[np.uint8], first_positions: Sequence[int]
+    ) -> PricedCuts | None:
+        """Return the best of all cuts, which the concentrations at each of the first positions lead to."""
+        optima, every = [], np.arange(len(self.column.cuts))
+        for position in first_positions:
+            # the measures share the scores of intervals
+            priced = self._all_cells()
+            for shaped in self._measures:
+                first = np.full_like(self._positions, position)
+                optima.append(self._solve(every, limits, stop, first, shaped=shaped, priced=priced)[0])
+        return _first_best(optima)
 
 
-def _value_of(optimum: PricedCuts) -> float:
-    return optimum.value
+def _uncut(column: SortedColumn) -> CodedColumn:
+    """Return the column with a single bin, which gains nothing as a parent."""
+    has_missing = column.n_rows < column.n_all_rows
+    codes = np.full(column.n_all_rows, -1 if has_missing else 0, np.int32)
+    if has_missing:
+        codes[column.order] = 0
+    return CodedColumn(codes, 1, has_missing)
+
+
+def _own_tables(
+    centre: CodedColumn, parents: Sequence[CodedColumn], score: IntervalScore
+) -> tuple[list[CountTable], list[BlanketTable], list[tuple[float, NDArray[np.int64], float]]]:
+    """Return the tables of the column's own family, and the configurations that `CutProblem` takes."""
+    tables, around, configurations = [], [], []
+    for term, is_counted in terms_of_rows(centre, parents, score.of_counts):
+        members = [parents[p] for p in term.parents]
+        codes, n_observed, n_all = observed_codes(members, is_counted, len(centre.codes))
+        tables.append(CountTable(codes, n_observed, weight=term.weight))
+        counts = np.bincount(codes if is_counted is None else codes[is_counted], minlength=1)
+        weight = term.weight if members else 0.0
+        around.append(BlanketTable(weight, n_observed, np.array([counts.sum()]), True))
+        configurations.append((term.weight, counts[counts > 0], n_all))
+    return tables, around, configurations
+
+
+def _child_tables(
+    family: CodedFamily, centre: CodedColumn, score: IntervalScore
+) -> Iterator[tuple[CountTable, float]]:
+    """Give a child's tables that have the column as a parent, and the numbers of configurations of the others."""
+    child, spouses = family.child, family.spouses
+    parents = (*spouses[: family.place], centre, *spouses[family.place :])
+    for term, is_counted in terms_of_rows(child, parents, score.of_counts):
+        if family.place not in term.parents:
+            continue
+        members = [parents[p] for p in term.parents if p != family.place]
+        rows, n_observed, n_all = observed_codes(members, is_counted, len(child.codes))
+        codes = (rows * child.cardinality + child.codes).astype(np.int32)
+        if is_counted is not None:
+            codes[~is_counted] = -1
+        table = CountTable(
+            codes=codes,
+            n_cells=n_observed * child.cardinality,
+            n_table_rows=n_observed,
+            shift=child.cardinality - 1 if score.bayesian else 0,
+            weight=term.weight,
+        )
+        yield table, n_all
+
+
+def _first_best(optima: Iterable[PricedCuts | None]) -> PricedCuts | None:
+    """Return the optimum of the highest value, the first of equals."""
+    return max((o for o in optima if o is not None), key=lambda o: o.value, default=None)
 
 
 # pairs of cells times counters of a dynamic programme, to which its time is proportional
@@ -790,68 +833,6 @@ def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np
     spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)
     near = np.concatenate([present + step for step in (-1, 0, 1)])
     return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
-
-
-class GridCuts(CutProgramme):
-    """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
-
-    Counts have weights, and are several for one family if values are missing: of the column and its parents,
-    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)).
-    """
-
-    def __init__(
-        self,
-        column: GridColumn,
-        of_family: Sequence[tuple[float, NDArray[np.int64]]],
-        children: Sequence[tuple[float, NDArray[np.int64]]],
-        score: IntervalScore,
-    ) -> None:
-        n_cells = len(column.rows)
-        own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
-        totals = [(weight, table.sum(axis=1)) for weight, table in own]
-        bin_cost = sum(weight * len(table) for weight, table in own)
-        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
-        tables = [(weight, table.T, 0) for weight, table in own]
-        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
-        around = [
-            BlanketTable(
-                weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
-            )
-            for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
-        ]
-        around += [
-            BlanketTable(
-                weight, table[0].size, table.reshape(-1, table.shape[-1]).sum(axis=0).astype(np.int64), False
-            )
-            for weight, table in children
-        ]
-        super().__init__(
-            column,
-            CellCounts(column, tables, bayesian=score.bayesian),
-            [(weight, rows[rows > 0], len(rows)) for weight, rows in totals],
-            around,
-            bin_cost,
-            column.cost_of_cut,
-            score,
-            column.shape,
-        )
-
-    def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
-        """Return the best cuts, their score, and that of the present cuts in nats, -inf if limits forbid these."""
-        n_bins = len(present) + 1
-        of_present = replace(limits, min_bins=n_bins, max_bins=n_bins)
-        now = -np.inf
-        best, best_value = present, -np.inf
-        priced, every = self._all_cells(), np.arange(len(self.column.cuts))
-        for shaped in self._measures:
-            unchanged, _ = self._solve(present, of_present, NO_STOP, self._positions.copy(), shaped=shaped)
-            now = max(now, -np.inf if unchanged is None else unchanged.value)
-            optimum, chosen = self._solve(
-                every, limits, NO_STOP, self._positions.copy(), shaped=shaped, priced=priced
-            )
-            if optimum is not None and optimum.value > best_value:
-                best, best_value = chosen, optimum.value
-        return best, best_value, now
 
 
 class PricedIntervals:

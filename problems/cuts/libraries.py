@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -21,12 +22,12 @@ from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
+    DueColumns,
     Neighbourhood,
     ParentSets,
     coded_bins,
-    solved_in_turn,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
@@ -95,13 +96,15 @@ def first_cuts(
     free = [v for v in free if len(np.unique(observed[v])) > 1]
     rule = score_rule(method, len(rows), n_variables=len(variables), centred=True)
     interval_score = IntervalScore(method, rule)
-    columns = SortedColumns(lambda v: values[v])
+    sorted_column = cache(lambda v: SortedColumn(values[v]))
     cuts = {v: _starting_cuts(variables[v], observed[v], limits) for v in free}
     for v in free:
         if len(cuts[v]):
             proposed[v].append(cuts[v])
         if _may_be_uniform(variables[v]) and not is_late():
-            jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
+            jumps = CutProblem.of_rows(sorted_column(v), Neighbourhood(), interval_score).optimal(
+                limits, n_cells=_N_CELLS
+            )
             if jumps is not None and len(jumps.cut_points):
                 proposed[v].append(jumps.cut_points)
     solved: dict[int, tuple[Any, ...]] = {}
@@ -121,7 +124,7 @@ def first_cuts(
                     proposed[v].append(cuts[v])
                 continue
             around = Neighbourhood(families=tuple(CodedFamily(coded[p]) for p in partners[v]))
-            problem = CutProblem(columns[v], around, interval_score, variables[v].shape)
+            problem = CutProblem.of_rows(sorted_column(v), around, interval_score, variables[v].shape)
             best = problem.optimal(limits, n_cells=_N_CELLS, incumbent=cuts[v])
             if best is not None and len(best.cut_points):
                 cuts[v] = best.cut_points
@@ -130,7 +133,7 @@ def first_cuts(
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
             column = SortedColumn(np.asarray(variables[v].values, np.float64))
-            proposed[v] = [_moved_by_rank(inner, columns[v], column) for inner in proposed[v]]
+            proposed[v] = [_moved_by_rank(inner, sorted_column(v), column) for inner in proposed[v]]
     return proposed
 
 
@@ -343,7 +346,7 @@ class _PricedColumn(NamedTuple):
 class CutPricer(Refiner):
     """Finds the best cuts of single variables in the networks of a problem.
 
-    This is one pass over the variables of one solution, not a cycle until nothing changes (`DueColumns`): the search
+    This is one pass over the variables of one solution, not a cycle until nothing changes: the search
     asks again for solutions that it has improved. Results are therefore remembered across solutions, by what the
     variable's Markov blanket looked like. Another thread may raise `stop` to give up.
 
@@ -399,12 +402,8 @@ class CutPricer(Refiner):
         network = self.problem.coded_network(genotype)
         # what is forgotten on the way must not have been looked up before
         is_tight = len(self._remembered) + len(order) > _MOST_REMEMBERED
-        priced = solved_in_turn(
-            order,
-            (lambda _v: set(order)) if is_tight else network.relatives,
-            lambda v: self._priced(v, network, score),
-        )
-        for v, of_column in priced:
+        passes = DueColumns(order, (lambda _v: set(order)) if is_tight else network.relatives, 1)
+        for v, of_column in passes.solved(lambda v: self._priced(v, network, score)):
             self.n_known += of_column.is_known
             self.n_priced += of_column.is_solved
             if of_column.best is not None:
@@ -428,7 +427,7 @@ class CutPricer(Refiner):
         if remembered is not None and np.array_equal(remembered, present):
             return _PricedColumn(signature, remembered, None, is_known=True)
         around = network.neighbourhood(v)
-        cut_problem = CutProblem(
+        cut_problem = CutProblem.of_rows(
             self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
         )
         if remembered is not None:

@@ -516,7 +516,7 @@ def _histogram(
     values = scaled[np.searchsorted(up_to, ranks, side="right")]
     n_rows = len(values)
     column = SortedColumn(values)
-    problem = CutProblem(column, Neighbourhood(), IntervalScore(method, score_rule(method, n_rows)))
+    problem = CutProblem.of_rows(column, Neighbourhood(), IntervalScore(method, score_rule(method, n_rows)))
     share = min(width / (column.high - column.low), 0.5)
     best = problem.optimal(CutLimits(1, _MOST_HISTOGRAM_BINS, share, 1), n_cells=100)
     cuts = best.cut_points if best is not None else np.empty(0)

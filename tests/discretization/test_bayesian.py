@@ -15,9 +15,9 @@ from published_tables import assert_cuts
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
-from gomea_bn.discretization.bayesian.bayesian import BayesianCuts, _PublishedPasses
+from gomea_bn.discretization.bayesian.bayesian import BayesianCuts
 from gomea_bn.discretization.structure_search import coded_scorer
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
 
@@ -392,21 +392,6 @@ def test_the_order_of_visits_decides_between_fixpoints():
         fitted.cut_points_, {**AUTO_CUTS, "C": "70.5 106 159.5 259 284.5", "E": "2203.5 2578.5 2959.5 3657.5"}
     )
     assert_cuts(published.fitted_auto_mpg(order=None).cut_points_, AUTO_CUTS)
-
-
-def test_a_column_is_due_again_when_the_largest_cardinality_has_changed():
-    largest = {0: 3, 1: 3, 2: 3}
-    # columns 0 and 1 are joined, column 2 is not
-    passes = _PublishedPasses([0, 1, 2], ParentSets([(), (0,), ()]), 5, largest.__getitem__)
-    visited = []
-    for v in passes:
-        visited.append((passes.n_passes, v))
-        if visited[-1] == (1, 2):
-            largest[0] = 4
-            passes.note_change(v)
-    # the pass without a change counts
-    assert visited == [(1, 0), (1, 1), (1, 2), (2, 0)]
-    assert (passes.n_passes, passes.changed_in_pass) == (2, False)
 
 
 def test_the_papers_rule_for_the_largest_cardinality_loses_a_published_cut():

@@ -50,7 +50,7 @@ class Example:
             CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
         )
         around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
-        return CutProblem(SortedColumn(self.values), around, score, self.x.shape)
+        return CutProblem.of_rows(SortedColumn(self.values), around, score, self.x.shape)
 
     def families(self) -> list[ScoredFamily]:
         x = len(self.variables) - 1

@@ -296,7 +296,7 @@ def test_columns_are_cut_for_what_they_tell_of_the_target(column):
     around = problem.coded_network(genotype).neighbourhood(column)
     method = scoring_method("density-bic")
     score = IntervalScore(method, score_rule(method, 40, penalty=1.5))
-    cut_problem = CutProblem(problem.sorted_column(column), around, score, problem.shape(column))
+    cut_problem = CutProblem.of_rows(problem.sorted_column(column), around, score, problem.shape(column))
     values = np.unique(problem.values(column))
     middles = (values[:-1] + values[1:]) / 2
     several = [np.empty(0), middles[[5]], middles[[3, 9]], middles[[2, 6, 11]]]

@@ -20,7 +20,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import (
     CutLimits,
     CutPosterior,
@@ -49,7 +48,7 @@ class BinsModel:
     """
 
     graphs: GraphScores
-    columns: dict[int, SortedColumn]
+    columns: tuple[int, ...]
     session: RefinementSession
     interval_score: IntervalScore
     n_edge_proposals: int = 2
@@ -59,13 +58,8 @@ class BinsModel:
         """Return the model of all continuous columns whose cuts no user has fixed."""
         session = graphs.session
         assert session is not None
-        columns = {v: SortedColumn(graphs.table.columns[v].values) for v in session.movable}
-        return cls(
-            graphs,
-            {v: column for v, column in columns.items() if len(column.cuts)},
-            session,
-            IntervalScore(graphs.scorer.method, graphs.scorer.rule),
-        )
+        columns = tuple(v for v in session.movable if len(session.sorted_column(v).cuts))
+        return cls(graphs, columns, session, IntervalScore(graphs.scorer.method, graphs.scorer.rule))
 
     def draw(
         self,
@@ -81,7 +75,7 @@ class BinsModel:
         """
         drawn, graph = dict(cuts), [list(of_child) for of_child in parents]
         coded = self.session.coded(cuts)
-        for v in generator.permutation(list(self.columns)).tolist():
+        for v in generator.permutation(self.columns).tolist():
             if stop is not None and stop.is_over:
                 return None
             sums = CutSums(self, v, drawn[v], graph, coded, int(generator.integers(2**63)))
@@ -136,7 +130,7 @@ class BinsModel:
         if most < least:
             return None
         intervals = PricedIntervals(
-            CutProblem(self.columns[v], around, self.interval_score, shape),
+            CutProblem.of_rows(self.session.sorted_column(v), around, self.interval_score, shape),
             CutLimits(least, most),
             shaped=shape is not None and shape.may_be_shaped,
             incumbent=cuts,

@@ -33,9 +33,7 @@ from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
     Cuts,
-    DueColumns,
     Neighbourhood,
-    ParentSets,
     coded_bins,
     joint_codes,
 )
@@ -44,7 +42,6 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     IntervalCounts,
     SortedColumn,
-    SortedColumns,
 )
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.intervals import CandidateCells
@@ -128,8 +125,8 @@ class BayesianDiscretizer(Discretizer):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
         order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
-        columns = SortedColumns(lambda v: task.table.columns[v].values)
-        result = discretize_all(task, self, starting_cuts(task, self.start), order, columns)
+        sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
+        result = discretize_all(task, self, starting_cuts(task, self.start), order, sorted_column)
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
         self.n_cycles_ = result.n_cycles
         if not result.converged:
@@ -147,66 +144,42 @@ class CycleResult:
     converged: bool
 
 
-class _PublishedPasses(DueColumns):
-    """Passes as the authors' code makes them.
-
-    They differ from `DueColumns` in two points. A column is also due when the largest cardinality among others has
-    changed, on which its prior depends. And the passes end with a whole pass without a change, which counts.
-    """
-
-    def __init__(
-        self,
-        order: Sequence[int],
-        graph: ParentSets,
-        max_passes: int,
-        largest_cardinality: Callable[[int], int],
-    ) -> None:
-        super().__init__(order, graph, max_passes)
-        self._largest_cardinality = largest_cardinality
-        self.largest: dict[int, int] = {}
-        """Largest cardinality at the last visit, by column."""
-
-    def is_due(self, v: int) -> bool:
-        largest = self._largest_cardinality(v)
-        is_due = super().is_due(v) or self.largest[v] != largest
-        self.largest[v] = largest
-        return is_due
-
-    def needs_pass(self) -> bool:
-        return self.n_passes == 0 or self.changed_in_pass
-
-
 def discretize_all(
     task: DiscretizationTask,
     options: BayesianDiscretizer | LDBN,
     start: Cuts,
     order: Sequence[int],
-    columns: SortedColumns,
+    sorted_column: Callable[[int], SortedColumn],
 ) -> CycleResult:
     """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
     cuts = dict(start)
     coded = task.coded(cuts)
     costs: dict[int, float] = {}
 
-    def largest_cardinality(v: int) -> int:
+    # cardinality on which the prior of a column depends, when its turn came last
+    largest: dict[int, int] = {}
+
+    def has_other_prior(v: int) -> bool:
         among: Iterable[CodedColumn] = coded
         if options.cardinality_over == "blanket":
             among = (coded[u] for u in task.graph.blanket(v))
-        return max(column.cardinality for column in among)
+        before, largest[v] = largest.get(v), max(column.cardinality for column in among)
+        return largest[v] != before
 
     visited = [v for v in order if task.graph.blanket(v)]
-    passes = _PublishedPasses(visited, task.graph, options.max_cycles, largest_cardinality)
+    # as the authors' code makes them
+    passes = task.passes(visited, options.max_cycles, is_also_due=has_other_prior, to_unchanged=True)
     for v in passes:
-        problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
+        problem = BayesianCuts(sorted_column(v), task.graph.neighbourhood(v, coded), largest[v])
         best, cost = problem.optimal(options.max_candidates, incumbent=cuts[v], task=task)
         if task.expired:
-            return CycleResult(cuts, costs, passes.n_passes, False)
+            break
         costs[v] = cost
         if not np.array_equal(best, cuts[v]):
             cuts[v] = best
             coded[v] = coded_bins(task.table.columns[v].values, best)
             passes.note_change(v)
-    return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
+    return CycleResult(cuts, costs, passes.n_passes, not (passes.changed_in_pass or task.expired))
 
 
 class BayesianCuts:
@@ -471,7 +444,7 @@ class _CoupledSearch:
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
+        self._sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
         self._start = starting_cuts(task)
 
     def along(self, order: Sequence[int]) -> _Learned:
@@ -506,7 +479,7 @@ class _CoupledSearch:
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         order = [v for v in reversed(order) if v in task.movable]
         return discretize_all(
-            replace(task, graph=graph), self._options, self._start, order, self._columns
+            replace(task, graph=graph), self._options, self._start, order, self._sorted_column
         ).cuts
 
     def _scorer(self, cuts: Cuts) -> FamilyScorer:

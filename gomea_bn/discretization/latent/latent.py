@@ -182,9 +182,7 @@ class LatentDiscretizer(Discretizer):
         if not self.mixture_.converged:
             self.stopped_by_ = "max_seconds" if self._out_of_time(task) else "max_iterations"
         memberships = self.mixture_.memberships()
-        for v in task.movable:
-            if task.expired:
-                break
+        for v in task.passes(task.movable):
             column = task.table.columns[v]
             cutter = ClassCuts(column.values[table.order], memberships)
             cuts[v] = cutter.find(self.max_bins, lambda: task.expired)

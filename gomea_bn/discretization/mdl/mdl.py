@@ -29,7 +29,7 @@ from gomea_bn.discretization.mdl.description_length import (
     DescriptionLength,
     total_length,
 )
-from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem, Thresholds
+from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.structure_search import (
     EdgeMoves,
     Parents,
@@ -47,11 +47,10 @@ from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
     Cuts,
-    DueColumns,
     Neighbourhood,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
+from gomea_bn.problems.cuts.interval_counts import PricedCuts, SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain
@@ -74,7 +73,7 @@ class MDLColumns:
         self.task = task
         self.grouped = frozenset(grouped)
         self.movable = frozenset(task.movable) | self.grouped
-        self.sorted = SortedColumns(self.values)
+        self.sorted_column = cache(lambda v: SortedColumn(self.values(v)))
         self._value_counts: dict[int, NDArray[np.int64]] = {}
         self.n_columns = len(task.table.columns) + (task.target is not None)
 
@@ -153,11 +152,9 @@ class MDLCycle:
         cuts = dict(cuts)
         coded = [self.columns.coded(v, cuts) for v in range(self.columns.n_columns)]
         length = self.length(cuts, graph).total
-        passes = DueColumns(order, graph, max_cycles)
+        passes = task.passes(order, max_cycles, graph=graph)
         before = self.n_cycles
         for v in passes:
-            if task.expired:
-                break
             self.n_cycles = before + passes.n_passes
             gain, thresholds = self._step(v, cuts[v], coded, graph)
             if task.expired or thresholds is None:
@@ -176,14 +173,14 @@ class MDLCycle:
 
     def _step(
         self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: ColumnGraph
-    ) -> tuple[float, Thresholds | None]:
+    ) -> tuple[float, PricedCuts | None]:
         """Return the gain of new thresholds of one variable in nats, and the thresholds; None if it was stopped."""
         self.n_steps += 1
         task = self.columns.task
 
-        def search() -> tuple[float, Thresholds | None]:
+        def search() -> tuple[float, PricedCuts | None]:
             problem = ThresholdProblem(
-                self.columns.sorted[v],
+                self.columns.sorted_column(v),
                 graph.neighbourhood(v, coded),
                 self.criterion,
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
@@ -417,7 +414,9 @@ def graph_with_classes(task: DiscretizationTask, columns: MDLColumns) -> ColumnG
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     """Return first cuts of the grouped columns: `n_groups` groups of equal frequency, or every level by itself."""
     return {
-        v: columns.sorted[v].cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
+        v: columns.sorted_column(v).cuts
+        if n_groups is None
+        else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped
     }
 

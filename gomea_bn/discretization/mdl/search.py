@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from operator import gt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
     IntervalCounts,
+    PricedCuts,
     SortedColumn,
     chosen_of,
     search_by_zooming,
@@ -45,14 +47,6 @@ class SearchOptions:
     search: str = "exact"
     max_bins: int = 30
     n_cells: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Inner cut points, and the local description length with them in nats; see `ThresholdProblem`."""
-
-    cut_points: NDArray[np.float64]
-    value: float
 
 
 class ThresholdProblem:
@@ -125,14 +119,14 @@ class ThresholdProblem:
         *,
         incumbent: NDArray[np.float64] | None = None,
         stop: NDArray[np.uint8] = NO_STOP,
-    ) -> Thresholds | None:
-        """Return the thresholds that the chosen search finds, or None if `stop` was raised by another thread.
+    ) -> PricedCuts | None:
+        """Return the thresholds of the chosen search, with their length, or None if another thread raises `stop`.
 
         The gaps of the cuts `incumbent` are always among the candidates of the exact search.
         """
         # thresholds of a column without neighbours preserve no dependence
         if not self.n_tables:
-            return Thresholds(np.empty(0), self.value(np.empty(0)))
+            return PricedCuts(np.empty(0), self.value(np.empty(0)))
         if options.search == "exact":
             return self._exact(options, incumbent, stop)
         if options.n_cells is None:
@@ -149,11 +143,11 @@ class ThresholdProblem:
         if chosen is None:
             return None
         cut_points = self.column.cuts[chosen]
-        return Thresholds(cut_points, self.value(cut_points))
+        return PricedCuts(cut_points, self.value(cut_points))
 
     def _exact(
         self, options: SearchOptions, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
-    ) -> Thresholds | None:
+    ) -> PricedCuts | None:
         """Return the best thresholds: exact for at most `n_cells` distinct values, else on finer and finer grids."""
         column = self.column
         if len(column.cuts) < (options.n_cells or EXACT_CELLS):
@@ -161,14 +155,14 @@ class ThresholdProblem:
         return search_by_zooming(
             column,
             lambda candidates: self._programme(candidates, options.max_bins, stop),
-            lambda thresholds, best: thresholds.value > best.value,
+            gt,
             options.n_cells or GRID_CELLS,
             incumbent,
         )
 
     def _programme(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
-    ) -> tuple[Thresholds | None, NDArray[np.int64]]:
+    ) -> tuple[PricedCuts | None, NDArray[np.int64]]:
         """Return the best thresholds among the candidate indices, and their indices."""
         candidates = np.intersect1d(candidates, self._candidates, assume_unique=True)
         cells = self._cells(candidates)
@@ -204,7 +198,7 @@ class ThresholdProblem:
         layer = 1 + int(np.argmin(totals))
         best = float(totals[layer - 1])
         chosen = candidates[chosen_of(work.origin, layer)]
-        return Thresholds(self.column.cuts[chosen], best), chosen
+        return PricedCuts(self.column.cuts[chosen], best), chosen
 
     def _merged(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]

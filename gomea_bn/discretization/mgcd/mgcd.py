@@ -246,8 +246,7 @@ class MGCDState:
 class MGCDColumns:
     """The columns of a table, each sorted once, with the last mixture of each and what it was fitted to.
 
-    The passes are not those of `DueColumns`: as published, a pass visits all columns, and the last one changes no row's
-    bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
+    A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
     """
 
     def __init__(self, task: DiscretizationTask, options: MGCDiscretizer) -> None:
@@ -265,24 +264,24 @@ class MGCDColumns:
         cuts, mixtures = dict(state.cuts), dict(state.mixtures)
         order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
         coded = self._recoded(cuts)
-        for _ in range(_MAX_CYCLES):
-            self.n_cycles += 1
-            self.converged = True
-            for v in order:
-                around = [] if self._options.univariate else sorted(state.graph.blanket(v))
-                most = self._options.max_bins
-                if max_table_cells < inf:
-                    # tables around the column stay within the limit
-                    room = state.graph.neighbourhood(v, coded).most_bins(max_table_cells)
-                    most = max(1, min(most, room))
-                mixture = self._mixture(v, [coded[u] for u in around], most)
-                if mixture is None:
-                    return MGCDState(state.graph, cuts, mixtures)
-                mixtures[v], cuts[v] = mixture, self._cuts(v, mixture)
-                before, coded = coded[v], self._recoded(cuts)
-                self.converged &= coded[v] is before
-            if self.converged:
+        # as published, the last pass changes no row's bin
+        passes = self.task.passes(order, _MAX_CYCLES, graph=state.graph, to_unchanged=True)
+        for v in passes:
+            around = [] if self._options.univariate else sorted(state.graph.blanket(v))
+            most = self._options.max_bins
+            if max_table_cells < inf:
+                # tables around the column stay within the limit
+                room = state.graph.neighbourhood(v, coded).most_bins(max_table_cells)
+                most = max(1, min(most, room))
+            mixture = self._mixture(v, [coded[u] for u in around], most)
+            if mixture is None:
                 break
+            mixtures[v], cuts[v] = mixture, self._cuts(v, mixture)
+            before, coded = coded[v], self._recoded(cuts)
+            if coded[v] is not before:
+                passes.note_change(v)
+        self.n_cycles += passes.n_passes
+        self.converged = not passes.changed_in_pass
         return MGCDState(state.graph, cuts, mixtures)
 
     def scorer(self, cuts: Cuts) -> FamilyScorer:
@@ -311,8 +310,6 @@ class MGCDColumns:
 
     def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
         """Return the best mixture of one column given its blanket; None at the deadline."""
-        if self.task.expired:
-            return None
         near = None
         if v in self._fitted:
             former, limit, near = self._fitted[v]

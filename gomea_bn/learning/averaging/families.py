@@ -67,12 +67,9 @@ from gomea_bn.network.updates import counted_tables
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import ColumnFunctions, CurveSizes, ScoredVariable, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import (
     CutLimits,
     CutPosterior,
-    CutProblem,
-    IntervalScore,
     PricedIntervals,
     log_sum_exp,
 )
@@ -382,10 +379,7 @@ class Averaging:
         self.session = RefinementSession(
             network, table, recorded_method(network.metadata, "density-bd"), None, None, "dirichlet"
         )
-        # cuts have a price under the Dirichlet prior alone
-        self.score = IntervalScore(self.session.method, self.session.rule)
         self.coded = self.session.coded(self.session.network_cuts)
-        self.columns = {v: SortedColumn(table.columns[v].values) for v in self.session.network_cuts}
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
@@ -595,7 +589,7 @@ class Averaging:
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
         limits = CutLimits(1, max(n_bins, min(_MOST_BINS, affordable)))
         self._priced[v] = PricedIntervals(
-            CutProblem(self.columns[v], around, self.score, shape),
+            self.session.cut_problem(v, around),
             limits,
             shaped=shaped,
             incumbent=self.session.network_cuts[v],

@@ -164,7 +164,7 @@ def network_from_pieces(
         plan = CountPlan(families)
         counts = [
             observed_counts(of_family, family, range(len(family))).astype(np.float64)
-            for of_family, family in zip(plan.tables(counter.count(plan)), families, strict=True)
+            for of_family, family in zip(plan.tables(counter.count(plan.count)), families, strict=True)
         ]
         parts["metadata"] = {"n_rows": coded.n_rows}
         completed = completes_pieces(views, chain(*parents), coded.n_rows, counter.total, announce)

@@ -333,7 +333,9 @@ def compile_refinement_kernels(method: str) -> None:
     rule = score_rule(density, len(values))
     limits = CutLimits()
     if method == "dp":
-        CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(density, rule)).optimal(limits)
+        CutProblem.of_rows(SortedColumn(values), Neighbourhood(), IntervalScore(density, rule)).optimal(
+            limits
+        )
     else:
         problem = BoundaryProblem([variable], [()], density, rule, limits)
         RVGOMEA().run(problem, Limits(max_generations=3), random_state=0)

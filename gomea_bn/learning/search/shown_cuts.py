@@ -22,7 +22,8 @@ from gomea_bn.problems.cuts.blanket import (
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_dp import CutProblem, PricedCuts
+from gomea_bn.problems.cuts.interval_counts import PricedCuts
+from gomea_bn.problems.cuts.interval_dp import CutProblem
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
@@ -362,7 +363,7 @@ class _ShownCuts:
         Once it is late, columns keep their cuts.
         """
         graph = ParentSets(self.parents)
-        passes = DueColumns(self.movable, graph, most_passes)
+        passes = DueColumns(self.movable, graph.blanket, most_passes)
         changed = False
 
         def solved(v: int) -> _Solved:
@@ -427,7 +428,9 @@ class _ShownCuts:
         return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
-        return CutProblem(self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v))
+        return CutProblem.of_rows(
+            self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v)
+        )
 
     @property
     def _pricing(self) -> Pricing:

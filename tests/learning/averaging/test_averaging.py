@@ -334,7 +334,7 @@ def test_cuts_are_drawn_from_their_posterior(
     table = read_table(frame)
     chosen = scoring_method(method)
     shape = table_shapes(table)["x"] if shaped else None
-    problem = CutProblem(
+    problem = CutProblem.of_rows(
         SortedColumn(table.columns[1].values),
         Neighbourhood((CodedColumn(table.columns[0].values, 2),)),
         IntervalScore(chosen, score_rule(chosen, table.n_rows)),

@@ -221,7 +221,9 @@ def test_fine_and_coarse_cuts_are_priced():
     )
     column = SortedColumn(frame["x"].to_numpy())
     limits = problem.pricing.limits
-    optima = [CutProblem(column, Neighbourhood(), score).optimal(limits) for score in problem.pricing.scores]
+    optima = [
+        CutProblem.of_rows(column, Neighbourhood(), score).optimal(limits) for score in problem.pricing.scores
+    ]
     n_bins = [len(best.cut_points) + 1 for best in optima]
     assert n_bins == sorted(n_bins, reverse=True)
     assert n_bins[0] > n_bins[-1]

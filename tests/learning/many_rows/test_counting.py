@@ -14,7 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from gomea_bn.data import pieces as pieces_module
+from gomea_bn.data import row_counters
 from gomea_bn.data.pieces import FramePiece, TablePiece
+from gomea_bn.data.row_counters import CodedPiece, DaskCounter, LocalCounter
+from gomea_bn.data.survey import Sample, Sampled, sample_of, sampled_rows, survey
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises, view_key
@@ -25,18 +28,13 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.kernels.rows import cells_of_values
 from gomea_bn.problems.row_counts import (
-    CodedPiece,
     Coding,
     CountPlan,
-    DaskCounter,
-    LocalCounter,
     View,
-    coded_piece,
     cuts_around,
     scaled_log_density,
 )
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
-from gomea_bn.problems.survey import Sample, Sampled, sample_of, sampled_rows, survey
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def test_cells_are_the_bins_of_searchsorted_and_missing_values_have_their_own(fr
     frame.loc[5, "x"] = np.nan
     frame.loc[7, "z"] = None
     cells = coding(frame.dropna())
-    coded = coded_piece(FramePiece(frame), cells)
+    coded = cells(FramePiece(frame))
     (block,) = coded.blocks()
     expected = np.searchsorted(cells.boundaries["x"], frame["x"], side="left")
     expected[5] = 255
@@ -76,7 +74,7 @@ def test_cells_are_the_bins_of_searchsorted_and_missing_values_have_their_own(fr
     # a value equal to a boundary lies below it
     assert (np.searchsorted(cells.boundaries["y"], cells.boundaries["y"], side="left") == np.arange(39)).all()
     assert coded.n_missing.tolist() == [1, 0, 1, 0]
-    dropped = coded_piece(FramePiece(frame), Coding(**{**vars(cells), "drops_missing": True}))
+    dropped = Coding(**{**vars(cells), "drops_missing": True})(FramePiece(frame))
     assert dropped.n_rows == 898
 
 
@@ -87,7 +85,7 @@ def test_a_table_in_memory_has_the_cells_of_its_frame(frame) -> None:
     table = read_table(frame, missing="keep")
     shape = {"y": fit_shape(frame["y"].to_numpy()).shape}
     cells = replace(coding(frame.dropna()), names=("x", "y", "z", "k"), shapes=shape)
-    pieces = [coded_piece(piece, cells) for piece in (TablePiece(table, 3, 700), FramePiece(frame[3:700]))]
+    pieces = [cells(piece) for piece in (TablePiece(table, 3, 700), FramePiece(frame[3:700]))]
     of_table, of_frame = pieces
     for block, expected in zip(of_table.blocks(), of_frame.blocks(), strict=True):
         assert_array_equal(block, expected)
@@ -111,7 +109,7 @@ def test_values_are_bisected_as_numpy_does(n_boundaries: int) -> None:
 def test_frames_of_a_piece_are_joined_to_blocks(frame, monkeypatch) -> None:
     monkeypatch.setattr(pieces_module, "BATCH_ROWS", 200)
     monkeypatch.setattr(row_counts, "BLOCK_ROWS", 450)
-    coded = coded_piece(FramePiece(frame), coding(frame))
+    coded = coding(frame)(FramePiece(frame))
     blocks = list(coded.blocks())
     assert [block.shape for block in blocks] == [(4, 400), (4, 400), (4, 100)]
     expected = np.searchsorted(coding(frame).boundaries["x"], frame["x"], side="left")
@@ -135,8 +133,8 @@ def test_counts_equal_those_of_numpy_for_any_pieces_threads_and_store(frame, mos
     for n_threads, ends in ((1, ()), (3, (1, 300, 899))):
         with LocalCounter(pieces(frame, *ends), n_threads, most_bytes) as counter:
             assert counter.code(cells).n_rows == 900
-            tables = plan.tables(counter.count(plan))
-            again = plan.tables(counter.count(plan))
+            tables = plan.tables(counter.count(plan.count))
+            again = plan.tables(counter.count(plan.count))
         members = (["x", "z"], ["k", "x", "y"], ["z"], ["x", "y", "k", "z", "x"])
         for table, second, names, family in zip(tables, again, members, (0, 1, 2, 3), strict=True):
             expected = np.zeros(plan.shapes[family], np.int64)
@@ -151,7 +149,7 @@ def test_counts_equal_those_of_numpy_for_any_pieces_threads_and_store(frame, mos
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_full_disk_under_the_cells_is_one_line(frame, monkeypatch) -> None:
     monkeypatch.setattr(
-        row_counts.tempfile, "mkstemp", lambda **_options: (os.open("/dev/full", os.O_WRONLY), "cells")
+        row_counters.tempfile, "mkstemp", lambda **_options: (os.open("/dev/full", os.O_WRONLY), "cells")
     )
     counter = LocalCounter([FramePiece(frame)], 1, most_bytes=0)
     with counter, pytest.raises(GomeaBnError, match=r"bytes of cells .*No space left.*TMPDIR"):
@@ -268,7 +266,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     method = scoring_method(name)
     rule = score_rule(method, n, n_variables=4, centred=centred)
     centre = coded_bins(y, column.cuts[present])
-    of_rows = CutProblem(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
+    of_rows = CutProblem.of_rows(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
     limits = CutLimits(1, 6, 0.02, least)
 
     cells = coded_bins(y, column.cuts)
@@ -289,7 +287,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     # a table of logarithms that ends before the number of rows
     short = IntervalScore(method, rule._replace(x_log_x=rule.x_log_x[:20]))
     assert len(short.table) < n
-    best, value, now = cuts_around(
+    of_cells = cuts_around(
         grid,
         present,
         [[views[v] for v in family] for family in families],
@@ -297,11 +295,14 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
         [table_of([(cells, *discrete)[v] for v in family]) for family in families],
         rule,
         short,
-    ).best(limits, present)
+    )
+    best, value, now = of_cells.best(limits, present)
     expected = of_rows.optimal(limits)
     assert expected is not None
     assert value == pytest.approx(expected.value, abs=1e-7)
     assert of_rows.value(column.cuts[best]) == pytest.approx(expected.value, abs=1e-7)
+    for cuts in (column.cuts[present], column.cuts[best], column.cuts[:0], column.cuts):
+        assert of_cells.value(cuts) == pytest.approx(of_rows.value(cuts), abs=1e-7)
     if now > -np.inf:
         assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
 
@@ -341,7 +342,7 @@ def test_any_pieces_of_a_table_with_gaps_have_the_counts_of_its_rows(
     plan = CountPlan([[view_of(v, columns[v]) for v in family] for family in families])
     with LocalCounter(pieces(rows, *sorted(ends)), n_threads, most_bytes) as counter:
         coded = counter.code(Coding(tuple(rows.columns), cuts, {"z": (0, 1, 2)}))
-        tables = plan.tables(counter.count(plan))
+        tables = plan.tables(counter.count(plan.count))
     assert coded.n_missing.tolist() == rows.isna().sum().tolist()
     for table, family in zip(tables, families, strict=True):
         assert_array_equal(table, table_of([columns[v] for v in family]))
@@ -425,7 +426,7 @@ def test_workers_count_what_threads_count_in_a_task_a_thread(frame) -> None:
     plan = CountPlan([(View.of_codes(1, np.arange(40), 40), View.of_codes(2, np.arange(2), 2))])
     with LocalCounter(whole, 1, 2**30) as local:
         local.code(cells)
-        expected = local.count(plan)
+        expected = local.count(plan.count)
     with (
         LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -437,5 +438,5 @@ def test_workers_count_what_threads_count_in_a_task_a_thread(frame) -> None:
         tasks = counter._pieces_of_threads()
         assert sorted(p.key for _, some in tasks for p in some) == sorted(p.key for p in counter._coded)
         assert len(tasks) <= 4
-        assert_array_equal(counter.count(plan), expected)
+        assert_array_equal(counter.count(plan.count), expected)
         assert_array_equal(counter.total(rows_at), [100, 1, 399, 200, 200])

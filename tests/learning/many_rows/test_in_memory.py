@@ -25,10 +25,9 @@ from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
-from gomea_bn.problems import row_counts
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.row_counts import coded_piece
+from gomea_bn.problems.row_counts import Coding
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000
@@ -158,11 +157,13 @@ def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
     replace(learner).fit(frame)
     coded = []
 
-    def noted(piece, coding):
-        coded.append(coding)
-        return coded_piece(piece, coding)
+    cells_of = Coding.__call__
 
-    monkeypatch.setattr(row_counts, "coded_piece", noted)
+    def noted(coding, piece):
+        coded.append(coding)
+        return cells_of(coding, piece)
+
+    monkeypatch.setattr(Coding, "__call__", noted)
     monkeypatch.setattr(improvement_module, "_SECONDS_OF_CELL", of_cell)
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
     network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_

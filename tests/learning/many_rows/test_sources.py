@@ -17,7 +17,7 @@ from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, piec
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.problems.row_counts import Coding, coded_piece
+from gomea_bn.problems.row_counts import Coding
 
 
 def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:
@@ -276,7 +276,7 @@ def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
     with pytest.raises(
         GomeaBnError, match=r"^In file '.*b.parquet': Column 'level' has .*row 1 \(counted from 0\)"
     ):
-        coded_piece(piece, coding)
+        coding(piece)
     wrong.to_parquet(tmp_path / "b.parquet", row_group_size=1)
     with pytest.raises(GomeaBnError, match=r"in row 1 \(counted from 0\)"):
-        coded_piece(pieces_of(tmp_path)[2], coding)
+        coding(pieces_of(tmp_path)[2])

@@ -10,11 +10,11 @@ import pytest
 from pieces_examples import network_of_sample, score_over_all_rows
 
 from gomea_bn import Checkpoint
+from gomea_bn.data.row_counters import LocalCounter
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import fit as fit_module
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.improvement import Climb, Move
-from gomea_bn.problems.row_counts import LocalCounter
 from gomea_bn.runtime import checkpoints
 
 

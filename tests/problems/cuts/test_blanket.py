@@ -12,7 +12,6 @@ from gomea_bn.problems.cuts.blanket import (
     DueColumns,
     Neighbourhood,
     ParentSets,
-    solved_in_turn,
 )
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion
@@ -43,7 +42,7 @@ GRAPH = ParentSets([[], [], [0, 1], [2], []])
 
 
 def test_columns_are_due_once_and_again_after_a_change_in_their_blanket() -> None:
-    passes = DueColumns([4, 3, 2, 1, 0], GRAPH)
+    passes = DueColumns([4, 3, 2, 1, 0], GRAPH.blanket)
     visits = []
     for v in passes:
         visits.append((passes.n_passes, v))
@@ -55,7 +54,7 @@ def test_columns_are_due_once_and_again_after_a_change_in_their_blanket() -> Non
 
 
 def test_only_columns_of_the_order_become_due() -> None:
-    passes = DueColumns([3], GRAPH)
+    passes = DueColumns([3], GRAPH.blanket)
     for v in passes:
         passes.note_change(v)
     assert passes.n_passes == 1
@@ -63,11 +62,41 @@ def test_only_columns_of_the_order_become_due() -> None:
 
 @pytest.mark.parametrize(("max_passes", "n_passes"), [(0, 0), (1, 1), (3, 3), (None, 5)])
 def test_passes_end_at_their_limit(max_passes: int | None, n_passes: int) -> None:
-    passes = DueColumns([0, 1], GRAPH, max_passes)
+    passes = DueColumns([0, 1], GRAPH.blanket, max_passes)
     for v in passes:
         if passes.n_passes < 5:
             passes.note_change(v)
     assert passes.n_passes == n_passes
+
+
+def test_columns_are_also_due_for_another_reason_and_the_last_pass_may_have_to_change_nothing() -> None:
+    sizes, seen = {0: 3, 1: 3, 2: 3}, {}
+
+    def is_also_due(v: int) -> bool:
+        before, seen[v] = seen.get(v), sizes[v]
+        return before != sizes[v]
+
+    # columns 0 and 1 are joined, column 2 is not
+    graph = ParentSets([(), (0,), ()])
+    passes = DueColumns([0, 1, 2], graph.blanket, 5, is_also_due=is_also_due, to_unchanged=True)
+    visited = []
+    for v in passes:
+        visited.append((passes.n_passes, v))
+        if visited[-1] == (1, 2):
+            sizes[0] = 4
+            passes.note_change(v)
+    # the pass without a change counts
+    assert visited == [(1, 0), (1, 1), (1, 2), (2, 0)]
+    assert (passes.n_passes, passes.changed_in_pass) == (2, False)
+
+
+def test_passes_end_when_it_is_over() -> None:
+    visited: list[int] = []
+    passes = DueColumns([4, 3, 2, 1, 0], GRAPH.blanket, is_over=lambda: len(visited) == 2)
+    for v in passes:
+        visited.append(v)
+        passes.note_change(v)
+    assert visited == [4, 3]
 
 
 def random_sets(rng: np.random.Generator, n: int) -> ParentSets:
@@ -83,7 +112,7 @@ def test_columns_solved_together_get_what_they_get_one_after_another(seed: int, 
         found, expected = [], []
         for use_turns, visits in ((True, found), (False, expected)):
             state = list(range(12))
-            passes = DueColumns(order, graph, 4)
+            passes = DueColumns(order, graph.blanket, 4)
 
             def solve(v: int, state: list[int] = state) -> int:
                 return (31 * state[v] + sum(state[w] for w in graph.blanket(v))) % 1_009
@@ -108,7 +137,7 @@ def test_columns_without_influence_on_each_other_are_solved_at_the_same_time() -
         return -v
 
     with spare_threads(2):
-        turns = solved_in_turn([4, 3, 2, 1, 0], GRAPH.blanket, solve)
+        turns = DueColumns([4, 3, 2, 1, 0], GRAPH.blanket).solved(solve)
         # 3 is a child of 2, and 1 and 0 are its parents
         assert next(turns) == (4, -4)
         assert sorted(solved) == [3, 4]

@@ -53,7 +53,7 @@ def test_optimal_cuts_equal_brute_force(seed, scoring, graph, share):
     network = CodedNetwork(ParentSets(graph), columns, list(range(len(graph))), cuts)
     chosen = scoring_method(method)
     score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values), **options))
-    problem = CutProblem(
+    problem = CutProblem.of_rows(
         SortedColumn(np.asarray(variables[0].values, np.float64)), network.neighbourhood(0), score
     )
 
