@@ -73,6 +73,8 @@ _BLOCK_NUMBERS = 1 << 24
 # prior precision of coefficients, in rows: of a line, and of the narrower ones where there are lines alone
 _LINE_PRECISION = 1.0
 _WIDTHS = (1.0, 10.0, 100.0)
+# fewest levels whose line says less than their indicators
+_LEAST_ORDERED = 3
 # of the least rough curve, for each prior: lines, lines in units, and smooth curves
 _CURVE_PRECISIONS = (*(np.inf for _ in _WIDTHS), np.inf, 1.0)
 # prior of the variance of residuals, which are relative to the variance of the column
@@ -99,6 +101,7 @@ class ScoredVariable:
     n_levels: int  # 0 for a continuous column
     policies: tuple[Policy, ...] = ()  # library of a continuous column, fewest bins first
     shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
+    is_ordered: bool = False  # whether the levels of a discrete column are in their order
 
     @cached_property
     def ranks(self) -> SortedColumn:
@@ -151,14 +154,24 @@ _LEAST_EIGENVALUE = 1e-6
 
 
 class LevelFunctions:
-    """Indicators of the levels that occur, scaled to a standard deviation of 1."""
+    """Indicators of the levels that occur, scaled to a standard deviation of 1.
 
-    def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
+    Of at least three levels in their order the last function is a line: the normal scores of the levels' mean ranks.
+    """
+
+    def __init__(self, codes: NDArray[np.int32], n_levels: int, *, is_ordered: bool = False) -> None:
         self._codes = codes
-        share = np.bincount(codes, minlength=n_levels) / len(codes)
+        counts = np.bincount(codes, minlength=n_levels)
+        share = counts / len(codes)
         self._used = np.flatnonzero((share > 0) & (share < 1))
         self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
-        self.roughness = np.zeros(len(self._used))
+        self.has_line = is_ordered and len(self._used) >= _LEAST_ORDERED
+        self._line = np.empty((n_levels, 0))
+        if self.has_line:
+            scores = _quantile(np.cumsum(counts) - counts / 2, len(codes))
+            scores = scores - share @ scores
+            self._line = (scores / np.sqrt(share @ scores**2))[:, None]
+        self.roughness = np.zeros(len(self._used) + self._line.shape[1])
         self._n_levels = n_levels
         # two levels mirror each other
         self.n_factors = 1 if len(self._used) == 2 else len(self._used)
@@ -180,11 +193,12 @@ class LevelFunctions:
 
     def of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the functions of some codes, float64 (n, n_functions)."""
-        return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+        indicators = np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+        return np.column_stack([indicators, self._line[codes]]) if self.has_line else indicators
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return centred indicators, given the functions of some rows, float64 (n_rows, n_factors)."""
-        return (functions - self._means)[:, : self.n_factors]
+        return functions[:, : self.n_factors] - self._means[: self.n_factors]
 
 
 class SmoothFunctions:
@@ -364,10 +378,11 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     noise is never narrower than what equal values cover, so that repeated values gain no density.
 
     Three models are compared: lines of normal scores, under the best of three prior widths; these lines and lines of
-    values; and all functions, where the prior precision of a curve grows with its roughness. The first and the last one
-    may also have products of pairs of parents: of lines and levels, or of the first functions and levels, as many as
-    are affordable for all pairs of columns. Pairs are chosen by what each one gains alone, and the choice costs the log
-    of the number of sets of as many pairs.
+    values; and all functions, where the prior precision of a curve grows with its roughness. Levels in their order have
+    a line, too: the second model has it in place of their amounts, and the third one next to them. The first and the
+    last one may also have products of pairs of parents: of lines and levels, or of the first functions and levels, as
+    many as are affordable for all pairs of columns. Pairs are chosen by what each one gains alone, and the choice costs
+    the log of the number of sets of as many pairs.
 
     Normal scores may be transformed first; see `gomea_bn.problems.kernels.transforms`. The noise of the best models
     may have heavy tails, or widths that follow the parents; see `gomea_bn.problems.kernels.tails` and `widths`. Up to
@@ -443,7 +458,9 @@ def column_functions(
 ) -> list[ColumnFunctions]:
     """Return the functions of every column."""
     return [
-        LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        LevelFunctions(
+            np.asarray(variable.values, np.int32), variable.n_levels, is_ordered=variable.is_ordered
+        )
         if variable.n_levels
         else NumberFunctions(values, normal_scores(values)[0], per_column, has_units=has_units)
         for variable in variables
@@ -526,6 +543,12 @@ def _of_rows(
             precisions[LINES:UNITS, last : first[v + 1]] = np.inf
             # smooth curves need few functions
             precisions[SMOOTH, first[v] + _MOST_PER_COLUMN : last] = np.inf
+        elif column.has_line:
+            last = first[v + 1] - 1
+            precisions[LINES:UNITS, last] = np.inf
+            precisions[UNITS, first[v] : last] = np.inf
+            # next to their line levels differ less
+            precisions[SMOOTH:, first[v] : last] = _WIDTHS[1]
     keys = (
         np.random.default_rng(_CURVE_KEY_SEED)
         .integers(1, 2**63, size=(2, n), dtype=np.int64)

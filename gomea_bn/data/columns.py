@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +97,14 @@ class Column:
     def is_continuous(self) -> bool:
         """Whether the column is continuous."""
         return self.levels is None
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the levels are in their order: those of an ordered categorical, or increasing numbers."""
+        if self.ordered or self.levels is None:
+            return self.ordered
+        numbers = [level for level in self.levels if isinstance(level, (int, float))]
+        return len(numbers) == len(self.levels) and all(a < b for a, b in pairwise(numbers))
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:

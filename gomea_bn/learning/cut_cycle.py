@@ -100,7 +100,7 @@ class RefinementSession:
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
         return [
-            ScoredVariable(column.name, column.values, len(column.levels))
+            ScoredVariable(column.name, column.values, len(column.levels), is_ordered=column.has_order)
             if column.levels is not None
             else ScoredVariable(
                 column.name,

@@ -319,7 +319,9 @@ def scored_variables(
                     f"{len(column.levels)}.",
                     ["merge rare levels"],
                 )
-            variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
+            variables.append(
+                ScoredVariable(column.name, column.values, len(column.levels), is_ordered=column.has_order)
+            )
             continue
         low, high = extremes(column.observed)
         if not np.isfinite(high - low):

@@ -169,6 +169,28 @@ def curve_key(curves: CurveData, views: NDArray[np.int64], n_views: int) -> np.u
 
 
 @kernel
+def _has_order(curves: CurveData, parent: int) -> bool:
+    """Return whether a variable has levels in their order: a line of these is its only function in own units."""
+    first = curves.first[parent]
+    return first < curves.first[parent + 1] and curves.precisions[UNITS, first] == np.inf
+
+
+@kernel
+def _has_units(curves: CurveData, views: NDArray[np.int64], n_views: int) -> bool:
+    """Return whether a parent has own units, or a line of its levels."""
+    for k in range(n_views - 1):
+        parent = curves.variable[views[k]]
+        last = curves.first[parent + 1] - 1
+        if (
+            last >= curves.first[parent]
+            and curves.precisions[LINES, last] == np.inf
+            and curves.precisions[UNITS, last] < np.inf
+        ):
+            return True
+    return False
+
+
+@kernel
 def _gather_functions(
     curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
 ) -> int:
@@ -431,10 +453,9 @@ def regress_levels(
     child = curves.variable[views[n_views - 1]]
     size = 0
     for k in range(n_views - 1):
-        parent = curves.variable[views[k]]
-        last = min(curves.first[parent + 1], curves.first[parent] + MOST_PER_PARENT)
-        for function in range(curves.first[parent], last):
-            if curves.precisions[prior, function] < np.inf:
+        parent, most = curves.variable[views[k]], size + MOST_PER_PARENT
+        for function in range(curves.first[parent], curves.first[parent + 1]):
+            if curves.precisions[prior, function] < np.inf and size < most:
                 if size == min(MOST_TERMS, functions.shape[0]):
                     return -1
                 functions[size] = function
@@ -479,18 +500,29 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     leaves it open. Of a single discrete parent a table says all.
     """
     child = curves.variable[views[n_views - 1]]
+    n_odds, functions, best = curves.logits.n_levels[child] - 1, scratch.functions, -np.inf
+    has_order = False
+    for k in range(n_views - 1):
+        has_order |= _has_order(curves, curves.variable[views[k]])
+    if has_order:
+        size = regress_levels(curves, scratch, views, n_views, UNITS)
+        if size >= 0:
+            best = logit_gain(curves.logits, scratch.logits, functions, child, size)
+            scratch.n_parameters[0] = (size + 1) * n_odds
+            scratch.best[PRIOR] = UNITS
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
-        return -np.inf
-    n_odds, functions = curves.logits.n_levels[child] - 1, scratch.functions
+        return curves.logits.alone[child] + best
     n_lines = regress_levels(curves, scratch, views, n_views, LINES)
     of_lines = _estimated_gain(curves, scratch, child, n_lines)
     size = regress_levels(curves, scratch, views, n_views, SMOOTH)
     of_curves = _estimated_gain(curves, scratch, child, size)
-    lead, best = _LEAST_LEAD_OF_CURVES + _LEAST_SHARE_OF_CURVES * max(of_curves, 0.0), -np.inf
+    lead = _LEAST_LEAD_OF_CURVES + _LEAST_SHARE_OF_CURVES * max(of_curves, 0.0)
     if size >= 0 and of_curves > of_lines - _LEAST_LEAD_OF_LINES:
-        best = logit_gain(curves.logits, scratch.logits, functions, child, size)
-        scratch.n_parameters[0] = (size + 1) * n_odds
-        scratch.best[PRIOR] = SMOOTH
+        gain = logit_gain(curves.logits, scratch.logits, functions, child, size)
+        if gain > best:
+            best = gain
+            scratch.n_parameters[0] = (size + 1) * n_odds
+            scratch.best[PRIOR] = SMOOTH
     # without curves both are the same
     if n_lines >= 0 and n_lines != size and of_lines > of_curves - lead:
         regress_levels(curves, scratch, views, n_views, LINES)
@@ -806,7 +838,7 @@ def sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64]
         may_follow |= curves.alone[child, t] > -np.inf
     if not may_follow or n_views == 1:
         return -np.inf
-    n_candidates, n_lines, size, most_of_ranks = 0, -1, 0, 0.0
+    n_candidates, size, most_of_ranks = 0, 0, 0.0
     of_lines, of_smooth = -np.inf, -np.inf
     for place in range(UNITS - 1, curves.precisions.shape[0]):
         prior = _best_width(curves, scratch, views, n_views) if place < UNITS else place
@@ -814,10 +846,7 @@ def sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64]
         if prior > SMOOTH and of_smooth <= of_lines:
             break
         n_curves, n_all = solve_family(curves, scratch, views, n_views, prior)
-        if prior < UNITS:
-            n_lines = n_curves
-        # no parent has units
-        if n_curves < 0 or (prior == UNITS and n_curves == n_lines):
+        if n_curves < 0 or (prior == UNITS and not _has_units(curves, views, n_views)):
             continue
         of_width = log(UNITS) if prior < UNITS else 0.0
         size, n_solved, price = n_all, n_curves, of_width
@@ -928,8 +957,9 @@ def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int6
         # what is a line with normal noise is no curve of a count, but a parent of few values has no line in units
         with_curves = not score > -np.inf or scratch.best[PRIOR] >= SMOOTH
         for k in range(n_views - 1):
-            last = curves.first[curves.variable[views[k]] + 1] - 1
-            with_curves |= curves.precisions[UNITS, last] == np.inf
+            parent = curves.variable[views[k]]
+            last = curves.first[parent + 1] - 1
+            with_curves |= curves.precisions[UNITS, last] == np.inf or _has_order(curves, parent)
         of_count = _count_score(curves, scratch, views, n_views, with_curves)
         if of_count > score:
             score = of_count

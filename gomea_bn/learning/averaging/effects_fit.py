@@ -25,7 +25,13 @@ from gomea_bn.network.conditionals.scales import (
 )
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curve_models import CurveModel
-from gomea_bn.problems.curves import CurveSizes, LevelFunctions, NumberFunctions, SmoothFunctions
+from gomea_bn.problems.curves import (
+    ColumnFunctions,
+    CurveSizes,
+    LevelFunctions,
+    NumberFunctions,
+    SmoothFunctions,
+)
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
@@ -118,15 +124,16 @@ def design_of_model(
     family: Sequence[str],
     columns: Columns,
     scales: Mapping[bool, Mapping[str, LineScale]],
-    n_levels: Mapping[str, int],
+    known: Mapping[str, ColumnFunctions],
     sizes: CurveSizes,
 ) -> Design:
     """Return the functions of the parents under a model, in all rows.
 
     `family` are the parents in the order of the model, and `scales` those of probabilities and of own units. The
-    functions are those that the search uses, for the places of the rows on these scales in place of their ranks. Where
-    equal places leave fewer functions than the ranks had, the others have no coefficients.
+    functions are those that the search uses, `known` by column, for the places of the rows on these scales in place of
+    their ranks. Where equal places leave fewer functions than the ranks had, the others have no coefficients.
     """
+    n_levels = {name: len(of.matrix) for name, of in known.items() if isinstance(of, LevelFunctions)}
     functions, factors, widths, roughness = [], [], [], []
     order: list[int] = []
     place = 0
@@ -134,10 +141,10 @@ def design_of_model(
         family, model.functions, model.widths, model.n_curves, strict=True
     ):
         first, place = place, place + len(numbers)
-        if parent in n_levels:
+        levels = known[parent]
+        if isinstance(levels, LevelFunctions):
             order += range(first, place)
             used, of_width = numbers, of_noise
-            levels = LevelFunctions(np.asarray(columns[parent], np.int32), n_levels[parent])
             plain = indicators([parent], [n_levels[parent]])
             functions.append(plain.combined(levels.matrix[:, used]))
             factors.append(plain.combined(levels.factor_matrix))

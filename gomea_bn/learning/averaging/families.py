@@ -835,7 +835,9 @@ class Averaging:
         n_levels = self._n_levels
         assert self._curves is not None
         by_units: dict[bool, Mapping[str, LineScale]] = {False: scales, True: self._in_own}
-        design = design_of_model(model, ordered, columns, by_units, n_levels, self._curves.sizes)
+        design = design_of_model(
+            model, ordered, columns, by_units, self._curves.functions, self._curves.sizes
+        )
         places = {parent: columns.positions(parent, scales[parent]) for parent in continuous}
         if name in network.levels:
             from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit

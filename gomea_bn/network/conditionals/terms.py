@@ -176,8 +176,11 @@ class Terms:
 
     @property
     def n_free(self) -> int:
-        """Number of coefficients that change sums: B-splines and indicators of a parent add up to a constant."""
-        return self.n_terms - len(self.functions)
+        """Number of coefficients that change sums: B-splines and indicators of a parent add up to a constant.
+
+        Fewer functions of levels than levels do not.
+        """
+        return self.n_terms - sum(not f.of_levels or f.size == len(f.matrix) for f in self.functions)
 
     @property
     def words(self) -> str:

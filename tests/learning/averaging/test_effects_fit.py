@@ -33,7 +33,13 @@ from gomea_bn.network.conditionals import FamilyEffects, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
 from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import CurveSizes, ScoredVariable, sizes_and_functions
+from gomea_bn.problems.curves import (
+    CurveSizes,
+    NumberFunctions,
+    ScoredVariable,
+    normal_scores,
+    sizes_and_functions,
+)
 
 Floats = NDArray[np.float64]
 
@@ -187,6 +193,8 @@ def variables_of(values: dict[str, Any], names: str) -> list[ScoredVariable]:
     return [
         ScoredVariable(name, values[name].astype(np.int32), 3)
         if name == "g"
+        else ScoredVariable(name, values[name].astype(np.int32), 5, is_ordered=True)
+        if name == "s"
         else curved_column(name, values[name])
         for name in names
     ]
@@ -199,6 +207,7 @@ def variables_of(values: dict[str, Any], names: str) -> list[ScoredVariable]:
         (lambda x, w, g: np.sin(2 * x) + 0.2 * w, "curves", "xwy"),
         (lambda x, w, g: x * w, "effects that depend on each other", "xwy"),
         (lambda x, w, g: 1.0 * g, "amounts of levels", "gy"),
+        (lambda x, w, g: 0.8 * x + 0.2 * np.digitize(w, (-1, 0, 1)), "lines", "xsy"),
     ],
 )
 def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words: str, names: str) -> None:
@@ -206,18 +215,20 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     rng = np.random.default_rng(7)
     x, w = rng.normal(size=(2, 500))
     values: dict[str, Any] = {"x": x, "w": w, "g": rng.integers(0, 3, 500)}
+    values["s"] = np.digitize(w, (-1, 0, 1))
     values["y"] = law(x, w, values["g"]) + 0.3 * rng.normal(size=500)
     family = variables_of(values, names)
-    sizes, _ = sizes_and_functions(family)
+    sizes, functions = sizes_and_functions(family)
     assert sizes is not None
     model = best_curve_model(family, sizes)
     assert model is not None
     assert bool(len(model.products)) == (words == "effects that depend on each other")
-    parents = [name for name in names[:-1] if name != "g"]
-    groups = [name for name in names if name == "g"]
+    parents = [name for name in names[:-1] if name not in "gs"]
+    groups = [name for name in names if name in "gs"]
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in (*parents, "y")}
-    columns, n_levels = Columns(values), dict.fromkeys(groups, 3)
-    design = design_of_model(model, list(names[:-1]), columns, {False: scales, True: scales}, n_levels, sizes)
+    columns, n_levels = Columns(values), {name: {"g": 3, "s": 5}[name] for name in groups}
+    known = dict(zip(names, functions, strict=True))
+    design = design_of_model(model, list(names[:-1]), columns, {False: scales, True: scales}, known, sizes)
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}
@@ -243,7 +254,7 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
 def test_equal_places_leave_fewer_functions_than_ranks_had(n_distinct: int) -> None:
     values = example(9, 2_000, lambda x, w: np.sin(2 * x) + 0.5 * w + 2 * x * w)
     family = variables_of(values, "xwy")
-    sizes, _ = sizes_and_functions(family)
+    sizes, functions = sizes_and_functions(family)
     assert sizes is not None
     model = best_curve_model(family, sizes)
     assert model is not None
@@ -253,7 +264,9 @@ def test_equal_places_leave_fewer_functions_than_ranks_had(n_distinct: int) -> N
     coarse = {**values, "x": np.sort(values["x"])[ranks * n_distinct // 2_000]}
     scales: dict[str, LineScale] = {name: unit_scale(coarse[name]) for name in "xwy"}
     by_units = {False: scales, True: scales}
-    design = design_of_model(model, ["x", "w"], Columns(coarse), by_units, {}, sizes)
+    design = design_of_model(
+        model, ["x", "w"], Columns(coarse), by_units, dict(zip("xwy", functions, strict=True)), sizes
+    )
     assert design.columns.shape == (2_000, len(design.precisions))
     of_x = sum(functions.size for functions in design.functions if functions.of == ("x",))
     assert 1 <= of_x <= n_distinct
@@ -267,7 +280,8 @@ def test_curves_are_thinned_within_the_tolerance() -> None:
     assert model is not None
     scales: dict[str, LineScale] = {name: unit_scale(values[name]) for name in "xy"}
     columns = Columns(values)
-    design = design_of_model(model, ["x"], columns, {False: scales, True: scales}, {}, sizes)
+    known = {"x": NumberFunctions(values["x"], normal_scores(values["x"])[0], 24, has_units=False)}
+    design = design_of_model(model, ["x"], columns, {False: scales, True: scales}, known, sizes)
     places = columns.positions("x", scales["x"])
     coefficients = np.random.default_rng(0).normal(size=1 + design.columns.shape[1]) / (
         1 + np.arange(1 + design.columns.shape[1])

@@ -61,7 +61,7 @@ def design_of(variables: list[ScoredVariable], v: int) -> Values:
     n_rows = len(variable.values)
     if variable.n_levels:
         codes = np.asarray(variable.values, np.int32)
-        return LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
+        return LevelFunctions(codes, variable.n_levels, is_ordered=variable.is_ordered).of_rows(0, n_rows)
     values = np.asarray(variable.values, np.float64)
     rows = SmoothFunctions(normal_scores(values)[0], 9).of_rows(0, n_rows)
     moved = values - np.median(values)
@@ -117,9 +117,12 @@ def of_normal_noise(scorer: FamilyScorer) -> FamilyScorer:
     return scorer
 
 
-@pytest.mark.parametrize("parents", [(0,), (3,), (0, 1), (1, 3), (0, 1, 3)])
+@pytest.mark.parametrize("parents", [(0,), (3,), (4,), (0, 1), (1, 3), (1, 4), (0, 1, 3)])
 def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int, ...]) -> None:
     variables = some_variables()
+    # levels in their order, of which the last one does not occur
+    steps = np.digitize(variables[2].values, np.quantile(variables[2].values, (0.2, 0.6, 0.7)))
+    variables.append(ScoredVariable("steps", steps.astype(np.int32), 5, is_ordered=True))
     data = curve_data(variables)
     design = np.column_stack([design_of(variables, v) for v in parents])
     columns = np.concatenate([np.arange(data.first[v], data.first[v + 1]) for v in parents])
@@ -457,6 +460,46 @@ def test_wide_and_narrow_lines_pay_by_their_size() -> None:
     # narrow priors help weak effects alone
     assert gains[0] > 0.5
     assert gains[0] > gains[1] >= gains[2] >= 0
+
+
+def test_levels_in_their_order_have_a_line() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.choice(6, 400, p=[0.1, 0.3, 0.1, 0.2, 0.0, 0.3]).astype(np.int32)
+    functions = LevelFunctions(codes, 6, is_ordered=True)
+    line = functions.matrix[:, -1]
+    assert (np.diff(line) > 0).all()
+    assert line[codes].mean() == pytest.approx(0.0, abs=1e-12)
+    assert line[codes].std() == pytest.approx(1.0)
+    np.testing.assert_array_equal(functions.matrix[:, :-1], LevelFunctions(codes, 6).matrix)
+    assert LevelFunctions(codes % 2, 2, is_ordered=True).matrix.shape == (2, 2)
+
+    noise, other = rng.normal(size=(2, 400))
+    orders = {
+        "ordered": np.arange(6),
+        "reversed": np.arange(6)[::-1],
+        "shuffled": np.array([3, 0, 5, 1, 4, 2]),
+    }
+    children = {
+        "line": curved_column("y", 0.25 * line[codes] + noise),
+        "jump": curved_column("y", 1.5 * (codes == 1) + noise),
+        "levels": ScoredVariable(
+            "y", np.digitize(0.5 * line[codes] + noise, (-0.7, 0.7)).astype(np.int32), 3
+        ),
+    }
+    gains: dict[tuple[str, str], float] = {}
+    for law, child in children.items():
+        for name, order in orders.items():
+            found = []
+            for is_ordered in (False, True):
+                parent = ScoredVariable("g", order.astype(np.int32)[codes], 6, is_ordered=is_ordered)
+                scorer = curves_scorer([parent, child, curved_column("x", other)])
+                found.append(float(scorer.score([family(1, 0)])[0]))
+            gains[law, name] = found[1] - found[0]
+    assert min(gains.values()) >= 0
+    for law in ("line", "levels"):
+        assert gains[law, "ordered"] > 1 + gains[law, "shuffled"]
+        assert gains[law, "ordered"] == pytest.approx(gains[law, "reversed"], abs=1e-6)
+    assert gains["jump", "ordered"] < 0.5
 
 
 def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None:
