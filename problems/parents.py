@@ -449,19 +449,23 @@ _MOST_PAIRED = 60
 class _Library:
     """Parent sets of one variable, each with its score, in the order of their entry."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_words: int) -> None:
         self.sets: list[Parents] = []
         self.scores: list[float] = []
         self.position: dict[Parents, int] = {}
         # sets whose neighbours have been scored
         self.expanded: set[Parents] = set()
         self.ranks = np.empty(0, np.int64)
+        # the sets as bits, in bytes of words
+        self._n_bytes = 8 * n_words
+        self._bits = bytearray()
 
     def enter(self, parents: Parents, score: float) -> None:
         if parents not in self.position:
             self.position[parents] = len(self.sets)
             self.sets.append(parents)
             self.scores.append(score)
+            self._bits += sum(1 << parent for parent in parents).to_bytes(self._n_bytes, "little")
 
     def score(self, parents: Parents) -> float:
         return self.scores[self.position[parents]]
@@ -469,14 +473,11 @@ class _Library:
     def best(self) -> Parents:
         return self.sets[int(np.argmax(self.scores))]
 
-    def ranked(self, n_words: int) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    def ranked(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the sets as bits and their scores, best score first, the smaller set first among equals."""
-        members = np.zeros((len(self.sets), n_words), np.uint64)
-        for k, parents in enumerate(self.sets):
-            for parent in parents:
-                members[k, parent >> 6] |= np.uint64(1) << np.uint64(parent & 63)
-        scores = np.array(self.scores)
-        self.ranks = np.lexsort((np.array([len(parents) for parents in self.sets]), -scores))
+        members = np.frombuffer(bytes(self._bits), "<u8").reshape(len(self.sets), -1).astype(np.uint64)
+        scores, sizes = np.array(self.scores), np.fromiter(map(len, self.sets), np.int64, len(self.sets))
+        self.ranks = np.lexsort((sizes, -scores))
         return members[self.ranks], scores[self.ranks]
 
 
@@ -505,8 +506,8 @@ class ParentLibraries:
         self.pairs = np.ones((n, n), np.bool_) if pairs is None else pairs.copy()
         self._candidates = [np.flatnonzero(may[:, v] & self.pairs[:, v]) for v in range(n)]
         self._cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].astype(np.float64)
-        self._libraries = [_Library() for _ in range(n)]
         self._words = -(-n // 64)
+        self._libraries = [_Library(self._words) for _ in range(n)]
         self._ranked: list[tuple[NDArray[np.uint64], NDArray[np.float64]] | None] = [None] * n
         self.n_scored = 0
         self.n_scans = 0
@@ -544,9 +545,13 @@ class ParentLibraries:
             return False
         library.expanded.add(parents)
         score = library.score(parents)
-        for parent in parents:
-            if parent not in self.required[v]:
-                self.enter(v, tuple(p for p in parents if p != parent))
+        fewer = [tuple(p for p in parents if p != q) for q in parents if q not in self.required[v]]
+        if new := [smaller for smaller in fewer if smaller not in library.position]:
+            for smaller, of_smaller in zip(
+                new, self._scores(v, np.array(new, np.int64)).tolist(), strict=True
+            ):
+                library.enter(smaller, of_smaller)
+            self._ranked[v] = None
         _, larger, scores = self._enlarged(v, parents, self._candidates[v])
         for k in np.flatnonzero(scores > score + rounding(score)).tolist():
             library.enter(tuple(larger[k].tolist()), float(scores[k]))
@@ -652,7 +657,7 @@ class ParentLibraries:
     def table(self) -> ParentSetTable:
         """Return all sets for kernels."""
         ranked = [
-            library.ranked(self._words) if of_variable is None else of_variable
+            library.ranked() if of_variable is None else of_variable
             for library, of_variable in zip(self._libraries, self._ranked, strict=True)
         ]
         self._ranked = list(ranked)
@@ -764,7 +769,7 @@ class ParentLibraries:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in what `state` had returned for the same variables."""
         for v, saved in enumerate(state["sets"]):
-            self._libraries[v] = _Library()
+            self._libraries[v] = _Library(self._words)
             for is_expanded, *members in saved:
                 self.enter(v, tuple(members))
                 if is_expanded:
