@@ -502,6 +502,29 @@ class DiscretizedBayesNet(Immutable):
         """Return the network whose densities are those of the tables over the shown bins, without conditionals."""
         return self if self._conditionals is None else self.changed(conditionals=None)
 
+    def with_fewer_parents(self, parents: Mapping[str, Sequence[str]]) -> Self:
+        """Return the network of tables over the shown bins in which some variables have some of their parents.
+
+        Parents that are left out are averaged over the rows that the network has in each cell. Nothing of rows is
+        recorded.
+        """
+        from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
+
+        kept = {
+            name: tuple(p for p in self.parents(name) if p in of_name) for name, of_name in parents.items()
+        }
+        rows = draws_by_name(self, N_DRAWS)
+        tables = {
+            name: table_over_cells(self, name, kept[name], self.cut_points, rows)
+            if name in kept
+            else self.tables[name]
+            for name in self._names
+        }
+        edges = [(parent, child) for parent, child in self.edges if parent in kept.get(child, (parent,))]
+        content = self._content() | {"tables": tables, "conditionals": None, "counts": None}
+        content["metadata"] = {k: value for k, value in content["metadata"].items() if k not in OF_ROWS}
+        return type(self)(self._names, edges, **content)
+
     def changed(self, **parts: Any) -> Self:
         """Return a network with other values of some keywords of the constructor, and the names and edges of this.
 

@@ -560,14 +560,16 @@ class _Question:
     def parameters(self, answer: float) -> pd.DataFrame:
         """Return the probabilities that the answer to the findings hangs on most."""
         network, parts = self.network, []
-        for v, table, derivatives, weights in self._errors.sensitivities(self._of_bins(self.evidence)):
+        for v, parents, table, derivatives, weights in self._errors.sensitivities(
+            self._of_bins(self.evidence)
+        ):
             mean = (table * derivatives[0, 0]).sum(axis=-1, keepdims=True)
             # the others of a row keep their proportions
             rest = np.where(table < 1, 1 - table, np.inf)
             slopes = (derivatives[0, 0] - mean) / rest
             errors = np.sqrt(table * (1 - table) / (weights[..., None] + 1))
             sizes = np.abs(slopes) * np.where(np.isnan(errors), np.sqrt(table * (1 - table)), errors)
-            name, parents = network.names[v], network.parents(network.names[v])
+            name = network.names[v]
             labels = [network.bin_labels(other) for other in (*parents, name)]
             for cell in np.argsort(-sizes, axis=None, kind="stable")[:_MOST_PARAMETERS].tolist():
                 codes = np.unravel_index(cell, table.shape)

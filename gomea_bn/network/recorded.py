@@ -5,7 +5,7 @@ Files may hold any metadata, so whatever is not as expected is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -54,6 +54,9 @@ class NetworkLike(WithDensities, Protocol):
         self, frame: pd.DataFrame, of: Collection[str] | None = None
     ) -> dict[str, NDArray[np.float64]]:
         """Return ln p(variable | parents) of rows without missing cells, by variable, of all or some variables."""
+
+    def with_fewer_parents(self, parents: Mapping[str, Sequence[str]]) -> NetworkLike:
+        """Return the network of tables in which some variables have some of their parents."""
 
     def sample(self, n: int, random_state: int | None = None, *, values: str = "own") -> pd.DataFrame:
         """Return rows drawn from the network."""

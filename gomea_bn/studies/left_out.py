@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import learner_of_options
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import folds_of
 
 OURS, LINEAR, BOOSTING = "this network", "regression", "boosting"
@@ -203,8 +202,8 @@ def left_out(
     n_folds: int,
     seed: int,
     tell: Callable[[str], None],
-) -> tuple[LeftOut, list[DiscretizedBayesNet]]:
-    """Return predictions of every row by networks that were learned from the folds without it, and these networks.
+) -> LeftOut:
+    """Return predictions of every row by networks that were learned from the folds without it.
 
     `state` is the position of the level that is the outcome, None for a continuous target; `options` are those of the
     learner. Other methods need scikit-learn.
@@ -218,7 +217,6 @@ def left_out(
     predictions = {name: np.empty(table.n_rows) for name in (OURS, *methods)}
     intervals = np.empty((table.n_rows, 2)) if state is None else None
     features = _features(table, target) if methods else np.empty((table.n_rows, 0))
-    networks = []
     for fold in range(n_folds):
         tell(f"Judging on left-out rows: part {fold + 1} of {n_folds} ...")
         rows = np.flatnonzero(folds == fold)
@@ -241,9 +239,8 @@ def left_out(
                     if state is None
                     else fitted.predict_proba(features[rows])[:, 1]
                 )
-            networks.append(network)
     units = np.arange(table.n_rows) if table.groups is None else table.groups.codes
-    return LeftOut(observed, predictions, intervals, units, n_folds, absent), networks
+    return LeftOut(observed, predictions, intervals, units, n_folds, absent)
 
 
 def _other_methods(*, binary: bool) -> tuple[dict[str, Callable[[], Any]], str]:

@@ -26,6 +26,9 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import learner_of_options, plain_options
 from gomea_bn.learning.target import check_target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bin_distributions import BinDistributions
+from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
+from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.studies.left_out import LeftOut, left_out
 from gomea_bn.studies.value_groups import ValueGroups, groups_of, information
 from gomea_bn.texts import counted, listed
@@ -42,8 +45,6 @@ VERDICTS = {
 
 # answers that are taken as the outcome before a rarer level
 _YES = ("1", "1.0", "true", "yes", "y")
-# part of a standard error's distribution: central 90 %
-_SHARE = 0.9
 _MOST_CASES = 8
 # rows over which unknown columns of a case vary
 _N_BACKGROUND = 200
@@ -104,7 +105,7 @@ class Study:
         One row per column and group of its values: "column", "group", "rows", "share", the share of the rows with the
         outcome, or the mean of a continuous target, with the ends of its 90 % interval, "share_low" and "share_high",
         and the same of the network, "network", "network_low", "network_high": the mean of its answers to these rows.
-        The ends come from networks that were learned without a part of the rows, in turn; NaN without such networks.
+        The ends are those of `query` given the group; NaN for missing cells.
     left_out : LeftOut or None
         Predictions of rows by networks that had not seen them.
     cases : tuple of Case
@@ -272,18 +273,17 @@ def study(
         said = tuple(dict.fromkeys([*map(str, doubts), *said]))
     codings = {column.name: groups_of(column) for column in table.columns}
     judged: LeftOut | None = None
-    networks: list[DiscretizedBayesNet] = []
     if target is not None and folds:
         most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
         small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
         if options["max_seconds"] is None:
             small["max_seconds"] = None
-        judged, networks = left_out(table, target, code, small, folds, seed, tell)
+        judged = left_out(table, target, code, small, folds, seed, tell)
     columns, of_groups = pd.DataFrame(), pd.DataFrame()
     cases: tuple[Case, ...] = ()
     if target is not None:
         tell("Comparing the network with the rows ...")
-        of_groups = _groups(network, networks, table, target, code, codings)
+        of_groups = _groups(network, table, target, code, codings)
         columns = _columns(network, table, target, code, codings, of_groups)
         cases = _cases(network, table, target, code, codings)
     verdicts = None
@@ -367,7 +367,6 @@ def _predicted(
 
 def _groups(
     network: DiscretizedBayesNet,
-    others: Sequence[DiscretizedBayesNet],
     table: Table,
     target: str,
     state: int | None,
@@ -375,14 +374,22 @@ def _groups(
 ) -> pd.DataFrame:
     """Return rows and network by groups of values; see `Study`."""
     observed = _outcome(table, target, state)
-    frame = table.to_frame().drop(columns=target)
-    predicted = np.stack([_predicted(one, frame, target, state) for one in (network, *others)])
+    predicted = _predicted(network, table.to_frame().drop(columns=target), target, state)
+    is_number = state is None
+    gains = (
+        BinDistributions(network, target).means() if is_number else np.eye(network.cardinality(target))[state]
+    )
+    sureness, reader = AnswerErrors(network, target, gains[None]), EvidenceReader(network)
+    limits = (-np.inf, np.inf) if is_number else (0.0, 1.0)
     units = None if table.groups is None else table.groups.codes
     parts = []
     for name in table.names:
         if name == target:
             continue
         coding = codings[name]
+        stated = reader.stated_rows({name: coding.statements}, len(coding.statements)).evidence
+        # a missing cell is no finding
+        errors = [*sureness.errors(stated)[:, 0].tolist(), np.nan]
         for code, label in enumerate(coding.all_labels):
             rows = np.flatnonzero(coding.all_codes == code)
             if not len(rows):
@@ -390,15 +397,12 @@ def _groups(
             share, low, high = _share_of_rows(
                 observed[rows], units if units is None else units[rows], binary=state is not None
             )
-            means = predicted[:, rows].mean(axis=1)
-            error = _jackknife(means[1:])
-            ends = np.clip(
-                means[0] + np.array([-1, 1]) * error, *((0, 1) if state is not None else (-np.inf, np.inf))
-            )
+            figure = float(predicted[rows].mean())
+            ends = np.clip(ends_of(figure, errors[code], INTERVAL), *limits)
             parts.append(
                 {
                     "column": name, "group": label, "rows": len(rows), "share": share, "share_low": low,
-                    "share_high": high, "network": means[0], "network_low": ends[0], "network_high": ends[1],
+                    "share_high": high, "network": figure, "network_low": ends[0], "network_high": ends[1],
                 }
             )  # fmt: skip
     return pd.DataFrame(parts)
@@ -424,26 +428,12 @@ def _share_of_rows(
         if variance > 0 and of_groups > variance:
             n, variance = max(round(n * variance / of_groups), 1), of_groups
     if not binary:
-        half = float(stats.t.ppf((1 + _SHARE) / 2, max(n_units - 1, 1))) * float(np.sqrt(variance))
+        half = float(stats.t.ppf((1 + INTERVAL) / 2, max(n_units - 1, 1))) * float(np.sqrt(variance))
         return mean, mean - half, mean + half
-    z = float(stats.norm.ppf((1 + _SHARE) / 2))
+    z = float(stats.norm.ppf((1 + INTERVAL) / 2))
     middle = (mean + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * float(np.sqrt(mean * (1 - mean) / n + z**2 / (4 * n**2)))
     return mean, max(middle - half, 0.0), min(middle + half, 1.0)
-
-
-def _jackknife(values: NDArray[np.float64]) -> float:
-    """Return half the width of a 90 % interval from values of networks that lack a part of the rows each; NaN for none.
-
-    The variance is that of the jackknife of groups (Shao and Tu, "The Jackknife and Bootstrap", 1995).
-    """
-    from scipy import stats
-
-    if len(values) < 2:
-        return np.nan
-    n = len(values)
-    error = np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum())
-    return float(error * stats.t.ppf((1 + _SHARE) / 2, n - 1))
 
 
 def _columns(

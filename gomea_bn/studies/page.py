@@ -356,7 +356,7 @@ class _Words:
             (bar + '<path class="error" d="M14 6L30 6"/>', "rows, with their 90 % interval"),
             (
                 '<path class="band" d="M2 6L28 6"/><circle class="net" cx="15" cy="6" r="3.5"/>',
-                self._band_in_words(),
+                "network, with its 90 % interval",
             ),
             ('<path class="base" d="M15 0L15 12"/>', f"all rows: {self.text(self.study.base)}"),
         ]
@@ -366,11 +366,6 @@ class _Words:
             for drawn, words in lines
         )
         return f'<ul class="key">{items}</ul>'
-
-    def _band_in_words(self) -> str:
-        if self.study.left_out is None:
-            return "network"
-        return "network, with its 90 % interval: how it moves without a part of the rows"
 
     def _unrelated(self) -> str:
         columns = self.study.columns[~self.study.columns["joined"]]

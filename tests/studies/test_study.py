@@ -86,8 +86,14 @@ def test_the_networks_figures_are_the_means_of_its_answers(made):
     answers = made.network.predict_proba(frame, "sick")[1].groupby(frame[UGLY].to_numpy()).mean()
     of_levels = made.groups[made.groups["column"] == UGLY].set_index("group")
     assert of_levels.loc[answers.index, "network"].tolist() == pytest.approx(answers.tolist())
-    assert (of_levels["network_low"] <= of_levels["network"]).all()
-    assert (of_levels["network"] <= of_levels["network_high"]).all()
+    for level in answers.index:
+        interval = made.network.query("sick", {UGLY: level}, interval=0.9).attrs["interval"]
+        assert 0 < interval["low"][1] < interval["high"][1] < 1
+        width = of_levels.loc[level, "network_high"] - of_levels.loc[level, "network_low"]
+        assert width == pytest.approx(interval["high"][1] - interval["low"][1])
+    gaps = made.groups[made.groups["group"] == "not known"]
+    assert len(gaps)
+    assert gaps[["network_low", "network_high"]].isna().all(axis=None)
 
 
 def test_columns_are_sorted_by_what_they_tell(made):

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
+from math import prod
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import is_integer
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.graph import requisite_tables
 from gomea_bn.network.inference.engine import Engine, Evidence, engine_for
-from gomea_bn.network.recorded import NetworkLike, recorded_misfits
+from gomea_bn.network.recorded import NetworkLike, ordered_parents, recorded_misfits
 
 INTERVAL = 0.9
 """Probability of the intervals of answers that are printed."""
 
+# rows of a table: as many as the training rows fill with some each, within limits
+_ROWS_OF_TABLE_ROW, _TABLE_ROWS = 20, (256, 4_096)
+# derivatives that are computed at the same time
+_MOST_DERIVATIVES = 2**22
+
 
 class Sensitivity(NamedTuple):
-    """How answers depend on the table of the column at a position.
+    """How answers depend on the table of the column at a position, given `parents` that have an axis each.
 
     `table` (*shape,) is P(column | parents), `derivatives` (n_rows, n_answers, *shape) those of the answers to its
     cells, and `weights` (*shape[:-1],) the numbers of training rows that each of its rows stands for, plus 1.
     """
 
     position: int
+    parents: tuple[str, ...]
     table: NDArray[np.float64]
     derivatives: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -44,9 +52,11 @@ class AnswerErrors:
     """Standard errors of the means of functions of one column, the target, given evidence over the shown bins.
 
     `gains` (n_answers, card(target)) are the functions: the probability of a level is the mean of its indicator.
-    Two errors add up. Every row of a shown table is as uncertain as a Dirichlet distribution with the weight of its
-    expected number of training rows plus 1. And graph and bins are wrong: a fit records the misfit of every column, a
-    share of the standard deviation of the function given the findings; see `recorded_misfits`.
+    Two errors add up. Every row of a table over the shown bins is as uncertain as a Dirichlet distribution with the
+    weight of its expected number of training rows plus 1. A table of more rows than the training rows can fill is that
+    of fewer parents: those of which something is known come first, then those that add most. And graph and bins are
+    wrong: a fit records the misfit of every column, a share of the standard deviation of the function given the
+    findings; see `recorded_misfits`.
 
     Attributes
     ----------
@@ -63,6 +73,8 @@ class AnswerErrors:
         )
         self._n_rows = float(rows) if is_integer(rows) else np.nan
         self._weights: dict[int, NDArray[np.float64]] = {}
+        # by the parents of columns with large tables
+        self._smaller: dict[tuple[tuple[str, ...], ...], AnswerErrors] = {}
 
     @cached_property
     def _engine(self) -> Engine:
@@ -71,22 +83,70 @@ class AnswerErrors:
     def errors(self, evidence: Evidence) -> NDArray[np.float64]:
         """Return the standard error of every answer for every row, float64 (n_rows, n_answers).
 
-        They are NaN if the network does not know its number of rows, and for impossible evidence. Every finding adds a
-        misfit; without any the column has the distribution of its rows.
+        They are NaN if the network does not know its number of rows, for impossible evidence, and where an exact answer
+        is too large. Every finding adds a misfit; without any the column has the distribution of its rows.
         """
+        result = np.full((len(evidence), len(self._gains)), np.nan)
+        for rows, part in self._parts(evidence):
+            with suppress(GomeaBnError):
+                result[rows] = part._errors(evidence.take(rows))
+        return result
+
+    def _errors(self, evidence: Evidence) -> NDArray[np.float64]:
         joint = self._engine.joint(evidence, [self._position])
         tables = np.where(joint.log_evidence[:, None] == -np.inf, np.nan, joint.tables)
         means = tables @ self._gains.T
         spreads = np.maximum(tables @ np.square(self._gains).T - np.square(means), 0.0)
         variances = (self.misfit or 0.0) ** 2 * self._known(evidence).sum(axis=1)[:, None] * spreads
-        for _, table, derivatives, weights in self.sensitivities(evidence):
-            mean = (table * derivatives).sum(axis=-1)
-            of_rows = ((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)
+        for one in self._sensitivities(evidence):
+            mean = (one.table * one.derivatives).sum(axis=-1)
+            of_rows = ((one.table * one.derivatives**2).sum(axis=-1) - mean**2) / (one.weights + 1)
             variances += of_rows.sum(axis=tuple(range(2, of_rows.ndim)))
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)), np.float64)
 
     def sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
-        """Yield how the answers depend on every table that they depend on at all.
+        """Yield how the answers to one row of evidence depend on every table that they depend on at all."""
+        ((_, part),) = self._parts(evidence)
+        yield from part._sensitivities(evidence)
+
+    def _parts(self, evidence: Evidence) -> Iterator[tuple[NDArray[np.int64], AnswerErrors]]:
+        """Yield rows of evidence, int64 (n,), with the errors of a network whose tables are small."""
+        network, known = self._network, self._known(evidence)
+        sizes = {name: _table_rows(network, network.parents(name)) for name in network.names}
+        most = float(np.clip(np.nan_to_num(self._n_rows) / _ROWS_OF_TABLE_ROW, *_TABLE_ROWS))
+        large = [name for name, size in sizes.items() if size > most]
+        cards = [network.cardinality(name) for name in network.names]
+        n_numbers = len(self._gains) * max(
+            card * min(size, most) for card, size in zip(cards, sizes.values(), strict=True)
+        )
+        step = max(int(_MOST_DERIVATIVES / n_numbers), 1)
+        patterns, pattern_of = np.unique(known if large else known[:, :0], axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            part = self
+            if large:
+                some = {network.names[v] for v in np.flatnonzero(pattern).tolist()}
+                kept = tuple(self._kept(name, some, most) for name in large)
+                if kept not in self._smaller:
+                    fewer = network.with_fewer_parents(dict(zip(large, kept, strict=True)))
+                    part = AnswerErrors(fewer, network.names[self._position], self._gains)
+                    part.misfit, part._n_rows = self.misfit, self._n_rows
+                    self._smaller[kept] = part
+                part = self._smaller[kept]
+            rows = np.flatnonzero(pattern_of.ravel() == number)
+            for first in range(0, len(rows), step):
+                yield rows[first : first + step], part
+
+    def _kept(self, name: str, known: set[str], most: float) -> tuple[str, ...]:
+        """Return parents whose table has at most some rows: those of which something is known, then the best ones."""
+        kept: list[str] = []
+        ordered = ordered_parents(self._network, name)
+        for parent in sorted(ordered, key=lambda one: one not in known):
+            if _table_rows(self._network, [*kept, parent]) <= most:
+                kept.append(parent)
+        return tuple(kept)
+
+    def _sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
+        """Yield the sensitivities of rows of evidence.
 
         The derivative of the mean of a function g to P(x | parents) is (E[g 1(x, parents)] - E[g] P(x, parents)) / P(x
         | parents), all given the evidence, since a probability is linear in each cell of a table. A weight of the
@@ -103,7 +163,8 @@ class AnswerErrors:
             rows = np.flatnonzero(needed[:, v])
             if not len(rows):
                 continue
-            family = [network.names.index(other) for other in (*network.parents(name), name)]
+            parents = network.parents(name)
+            family = [network.names.index(other) for other in (*parents, name)]
             shape = [network.cardinality(network.names[member]) for member in family]
             plain = evidence.take(rows)
             of_rows = self._family(plain, family, shape)
@@ -113,7 +174,7 @@ class AnswerErrors:
             table = network.tables[name]
             derivatives = np.zeros((n, n_answers, *shape))
             derivatives[rows] = np.divide(moved, table, out=np.zeros_like(moved), where=table > 0)
-            yield Sensitivity(v, table, derivatives, self._weights_of(v, family, shape))
+            yield Sensitivity(v, parents, table, derivatives, self._weights_of(v, family, shape))
 
     def _tilted(self, evidence: Evidence, tilts: NDArray[np.float64]) -> Evidence:
         """Return every row of evidence once per answer, with its tilt as a weight of the target."""
@@ -174,3 +235,8 @@ class AnswerErrors:
                 )
                 result[(row, *where)] = (tables / totals)[place]
         return result
+
+
+def _table_rows(network: NetworkLike, parents: Sequence[str]) -> int:
+    """Return the number of combinations of the bins and levels of parents."""
+    return prod(map(network.cardinality, parents))

@@ -249,12 +249,7 @@ def note_interval(
     from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 
     sureness = AnswerErrors(network, name, np.eye(network.cardinality(name)))
-    try:
-        errors = sureness.errors(stated)[0]
-    except GomeaBnError:
-        # a question that is too large
-        errors = np.full(len(answer), np.nan)
-    errors = np.hypot(errors, float(answer.attrs.get("standard_error", 0.0)))
+    errors = np.hypot(sureness.errors(stated)[0], float(answer.attrs.get("standard_error", 0.0)))
     low, high = ends_of(answer.to_numpy(), errors, probability)
     answer.attrs["interval"] = {
         "probability": probability,

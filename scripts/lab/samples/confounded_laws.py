@@ -82,6 +82,15 @@ def bent_log_odds(rng: np.random.Generator, n: int, value: str | None) -> dict[s
     return _with_outcome(rng, {"z": z, "w": w, "t": _words(t)}, log_odds)
 
 
+def whole_numbers(rng: np.random.Generator, n: int, value: str | None) -> dict[str, NDArray[Any]]:
+    """Return a treatment and an outcome of two levels that both go with a count and an age in years."""
+    visits = rng.poisson(1.5, n)
+    age = np.clip(rng.normal(60, 15, n), 18, 95).round()
+    of_both = 0.5 * (np.minimum(visits, 4) - 1.5) + 0.04 * (age - 60)
+    t = _treatment(rng, of_both, value)
+    return _with_outcome(rng, {"v": visits, "a": age, "t": _words(t)}, -0.7 + 1.2 * t + 1.2 * of_both)
+
+
 def waves(rng: np.random.Generator, n: int, value: str | None) -> dict[str, NDArray[Any]]:
     """Return a treatment of two levels and an outcome of numbers that both go with a wave of one column."""
     z, k = rng.normal(size=n), rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
@@ -118,6 +127,7 @@ def skewed_doses(rng: np.random.Generator, n: int, value: float | None) -> dict[
 LAWS: dict[str, Law] = {
     "linear log odds": Law(linear_log_odds, "zw zt wt st zy wy sy ty"),
     "bent log odds": Law(bent_log_odds, "zt wt zy wy ty"),
+    "whole numbers": Law(whole_numbers, "vt at vy ay ty"),
     "waves": Law(waves, "zt kt zy ky ty"),
     "by a number": Law(by_a_number, "zt zm tm zy my"),
     "doses": Law(doses, "zt gt zy gy ty", (9.0, 12.0)),

@@ -1,0 +1,192 @@
+"""The experiment `answers-truth`: answers about an outcome next to the truth of a simulated table.
+
+A file with a function `clinic(seed)` draws rows with the probability of their outcome, and `messy(frame, seed)` leaves
+gaps. Seven of ten rows are learned from. Findings are the cells of all other columns, six at quantiles of the training
+rows, or levels, with at least 150 of these rows. The truth of a finding is the mean of the probabilities of all rows
+with it. Other rows give the AUC. Logistic regression has standardised numbers, indicators of levels, and medians and
+most frequent levels in gaps.
+"""
+
+import importlib.util
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from lab.peers.clinical import imputed
+from lab.peers.pairs import CellCoder, split
+from lab.peers.prediction import encoded
+from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
+from lab.runner.printing import with_error
+from lab.runner.report import Report, Sheet, group_by, sheet
+from lab.runner.runs import warm_up
+
+_OUTCOME = "returned"
+_LEAST_ROWS = 150
+_COLUMNS = ("", "root mean square distance", "mean distance", "AUC", "edges")
+LEARN, FOR_OUTCOME, OF_FRONT, REGRESSION, GROUP_BY, TRUTH = (
+    "learn", "learn --target", "front, recommended", "logistic regression", "group-by", "truth",
+)  # fmt: skip
+
+
+def cases_of(path: str) -> Any:
+    """Return the module of a file with a function `clinic`."""
+    spec = importlib.util.spec_from_file_location("cases", path)
+    if spec is None or spec.loader is None:
+        raise GomeaBnError(f"--clinic must be a Python file, got {path!r}.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def findings(train: pd.DataFrame, rows: pd.DataFrame) -> list[tuple[str, object, NDArray[np.bool_]]]:
+    """Return column, finding, and which rows have it, of the findings with enough training rows."""
+    coder, found = CellCoder.of(train), []
+    of_train, of_rows = coder.cells(train), coder.cells(rows)
+    for name, size in coder.sizes.items():
+        for cell in range(size if name != _OUTCOME else 0):
+            if (of_train[name] == cell).sum() < _LEAST_ROWS:
+                continue
+            finding: object = coder.levels[name][cell] if name in coder.levels else None
+            if finding is None:
+                ends = [-np.inf, *coder.cuts[name].tolist(), np.inf]
+                finding = pd.Interval(ends[cell], ends[cell + 1])
+            found.append((name, finding, of_rows[name] == cell))
+    return found
+
+
+def network_of(method: str, train: pd.DataFrame, seconds: float, seed: int) -> DiscretizedBayesNet:
+    """Return the network that a method learns."""
+    limits: dict[str, Any] = {"max_seconds": seconds, "random_state": seed, "n_jobs": 1}
+    if method == OF_FRONT:
+        front = ParetoBayesNetLearner(target=_OUTCOME, **limits).fit(train).front_
+        return front.recommended().candidate.network
+    target = _OUTCOME if method == FOR_OUTCOME else None
+    return BayesNetLearner(target=target, **limits).fit(train).network_
+
+
+def regression_answers(train: pd.DataFrame, new: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the probabilities of the outcome by logistic regression, float64 (n_new,)."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, others = encoded(*imputed(train.drop(columns=_OUTCOME), new.drop(columns=_OUTCOME)))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(x, train[_OUTCOME])
+    return np.asarray(model.predict_proba(others)[:, 1], np.float64)
+
+
+def asked_of(network: DiscretizedBayesNet, name: str, finding: object) -> dict[str, object]:
+    """Return a finding as evidence; an interval of a column of levels is the set of those inside."""
+    if name in network.levels and isinstance(finding, pd.Interval):
+        return {name: {level for level in network.levels[name] if level in finding}}
+    return {name: finding}
+
+
+def as_numbers(shown: pd.DataFrame, complete: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose numbers may be missing or texts, "<2", with these columns as numbers: the limit for "<2"."""
+    numbers = {
+        name: pd.to_numeric(shown[name].astype(str).str.lstrip("<"), errors="coerce")
+        for name in shown.columns
+        if pd.api.types.is_numeric_dtype(complete[name])
+    }
+    return shown.assign(**numbers)
+
+
+def one_table(task: Task) -> dict[str, Any]:
+    """Return distances to the truth, AUC and edges of every method on one table."""
+    from sklearn.metrics import roc_auc_score
+
+    cases, seed = cases_of(task["clinic"]), task["seed"]
+    complete, p = cases.clinic(seed)
+    shown = cases.messy(complete, seed) if task["gaps"] else complete
+    # the same rows of all frames
+    train, new = split(shown, seed)
+    is_train = np.zeros(len(complete), np.bool_)
+    is_train[split(pd.DataFrame({"row": np.arange(len(complete))}), seed)[0]["row"]] = True
+    asked = findings(complete[is_train], complete)
+    truth = np.array([p[rows].mean() for _, _, rows in asked])
+    outcome = complete[_OUTCOME].to_numpy()
+    warm_up({})
+    found: dict[str, list[float | None]] = {}
+
+    def add(method: str, answers: Any, predicted: Any, edges: int | None = None) -> None:
+        distances: list[float | None] = [None, None]
+        if answers is not None:
+            gaps = np.asarray(answers, np.float64) - truth
+            distances = [float((gaps**2).mean() ** 0.5), float(np.abs(gaps).mean())]
+        auc = None if predicted is None else float(roc_auc_score(new[_OUTCOME], predicted))
+        found[method] = [*distances, auc, edges]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GomeaBnWarning)
+        for method in task["methods"]:
+            network = network_of(method, train, task["seconds"], seed)
+            answers = [network.query(_OUTCOME, asked_of(network, name, of)).iloc[1] for name, of, _ in asked]
+            predicted = network.predict_proba(new.drop(columns=_OUTCOME), _OUTCOME).to_numpy()[:, 1]
+            add(method, answers, predicted, len(network.edges))
+    known = {name: shown[name].notna().to_numpy() & is_train for name, _, _ in asked}
+    add(GROUP_BY, [outcome[rows & known[name]].mean() for name, _, rows in asked], None)
+    plain = as_numbers(shown, complete)
+    add(REGRESSION, None, regression_answers(*split(plain, seed)))
+    add(TRUTH, None, split(pd.DataFrame({"p": p}), seed)[1]["p"])
+    return {"methods": found}
+
+
+def tables_of(options: Options) -> list[Task]:
+    """Return a task per table, without and with gaps; none without a file that draws them."""
+    if options.clinic is None:
+        return []
+    fixed = {"clinic": options.clinic, "seconds": options.seconds, "methods": list(options.methods)}
+    return [
+        {"gaps": gaps, "seed": options.seed + number, **fixed}
+        for gaps in (False, True)
+        for number in range(options.tables)
+    ]
+
+
+def truth_report(options: Options, rows: Sequence[Row]) -> Report:
+    """Return a table of means with standard errors over the tables, without and with gaps."""
+    if options.clinic is None:
+        return Report((sheet("Left out, needs --clinic FILE.", ("",), ()),))
+    return Report(tuple(_sheet(gaps, records(group)) for (gaps,), group in group_by(rows, "gaps").items()))
+
+
+def _sheet(gaps: bool, tables: list[dict[str, Any]]) -> Sheet:
+    lines = []
+    for label in tables[0]["methods"]:
+        columns = zip(*(table["methods"][label] for table in tables), strict=True)
+        cells = [
+            "-" if None in column else with_error(column, digits)
+            for column, digits in zip(columns, (4, 4, 3, 1), strict=True)
+        ]
+        lines.append([label, *cells])
+    heading = f"{'with' if gaps else 'without'} gaps: {len(tables)} tables, means ± standard errors"
+    return sheet(heading, _COLUMNS, lines)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="answers-truth",
+        title="Answers about an outcome next to the truth, and how well it is predicted",
+        source=(__doc__ or "").partition("\n\n")[2],
+        tasks=tables_of,
+        measure=one_table,
+        report=truth_report,
+        options={
+            "clinic": Option(None, "File with functions clinic(seed) and messy(frame, seed).", str),
+            "tables": Option(10, "Tables without gaps, and as many with gaps.", least=1),
+            "methods": Option(
+                (LEARN, FOR_OUTCOME, OF_FRONT), "Ways to learn.", choices=(LEARN, FOR_OUTCOME, OF_FRONT)
+            ),
+            "seconds": Option(15.0, "Limit of a search."),
+            "seed": Option(1, "Seed of the first table.", least=0),
+        },
+    ),
+)
+"""All experiments by name."""
