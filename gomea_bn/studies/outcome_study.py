@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,7 +152,7 @@ class Study:
         assert self.target is not None
         return float(_outcome(self.table, self.target, self.state).mean())
 
-    @property
+    @cached_property
     def quality(self) -> pd.DataFrame | None:
         """How good predictions of left-out rows are; see `LeftOut.quality`."""
         return None if self.left_out is None else self.left_out.quality()

@@ -384,3 +384,18 @@ def test_a_pdf_without_a_browser_says_what_to_do(made, tmp_path, monkeypatch):
     with pytest.raises(GomeaBnError, match="print it in any browser"):
         made.write(tmp_path / "r.pdf")
     assert not (tmp_path / "r.pdf").exists()
+
+
+def test_other_methods_are_those_of_scikit_learn(made):
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    frame = made.table.to_frame().drop(columns="sick")
+    levels = {name: frame[name].astype("category") for name in (UGLY, "coin")}
+    frame, sick = frame.assign(**levels), made.left_out.observed
+    folds = folds_of(made.table, "sick", 2, np.random.default_rng(0))
+    for fold in (0, 1):
+        kept, rows_of_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        trees = ensemble.HistGradientBoostingClassifier(
+            random_state=0, max_iter=60, early_stopping=True, categorical_features="from_dtype"
+        ).fit(frame.iloc[kept], sick[kept])
+        expected = trees.predict_proba(frame.iloc[rows_of_fold])[:, 1]
+        assert made.left_out.predictions["boosting"][rows_of_fold] == pytest.approx(expected)
