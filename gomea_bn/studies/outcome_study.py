@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import GraphTest, test_graph
-from gomea_bn.data.columns import same_as_text
+from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
@@ -43,8 +43,6 @@ VERDICTS = {
 
 HAS_ARROW = "has this arrow"
 
-# answers that are taken as the outcome before a rarer level
-_YES = ("1", "1.0", "true", "yes", "y")
 # part of a standard error's distribution: central 90 %
 _SHARE = 0.9
 _MOST_CASES = 8
@@ -339,10 +337,7 @@ def _with_outcome(
     levels = column.levels
     counts = np.bincount(column.values, minlength=len(levels))
     if state is None:
-        yes = [code for code, level in enumerate(levels) if str(level).lower() in _YES]
-        return table, yes[0] if len(yes) == 1 else int(
-            np.where(counts > 0, counts, counts.sum() + 1).argmin()
-        )
+        return table, outcome_code(levels, counts)
     code = levels.index(_level_of(column, state, "target"))
     if not counts[code]:
         raise GomeaBnError([Option("target"), f" {target!r}: no row has the level {state!r:.80}."])
