@@ -72,6 +72,17 @@ def read_kinds(texts: Iterable[str]) -> dict[str, str]:
     return kinds
 
 
+def read_cells(option: str, text: str) -> dict[str, str]:
+    """Return the values in "age=70, alone=yes" by column; the last "=" of a field separates name and value."""
+    cells: dict[str, str] = {}
+    for field in fields_of(option, text):
+        name, value = _assignment(option, field, "column=value, ..., such as 'age=70, alone=yes'")
+        if name in cells:
+            raise GomeaBnError(f"{option} names '{name}' twice; give one value per column.")
+        cells[name] = value
+    return cells
+
+
 def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
     """Return the cuts in "name=1,2.5,4"; "name=" stands for one bin without cuts."""
     cut_points: dict[str, list[float]] = {}

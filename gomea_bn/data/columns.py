@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Level = str | int | float | bool
+YES = frozenset({"1", "1.0", "true", "t", "yes", "y"})
+"""Texts of levels that say yes, in small letters."""
 
 LARGEST_EXACT = 2**53
 """Integers up to this size are distinct as float64."""
@@ -475,6 +477,17 @@ def code_of_number(value: object, levels: Sequence[Level]) -> int:
         return -1
     codes = [code for code, level in enumerate(levels) if same_as_text(level, plain)]
     return codes[0] if len(codes) == 1 else -1
+
+
+def outcome_code(levels: Sequence[Level], shares: Sequence[float] | NDArray[Any]) -> int:
+    """Return the position of the level that is the outcome: the one that says yes, or else the rarest that occurs.
+
+    `shares` (n_levels,) are numbers or shares of rows.
+    """
+    yes = [code for code, level in enumerate(levels) if str(level).strip().lower() in YES]
+    if len(yes) == 1:
+        return yes[0]
+    return min(range(len(levels)), key=lambda code: (not shares[code], shares[code]))
 
 
 def same_as_text(level: Level, other: Level) -> bool:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Column
+from gomea_bn.data.columns import YES, Column
 from gomea_bn.data.files.reading import Note
 from gomea_bn.errors import Option, is_integer, is_real
 from gomea_bn.texts import counted
 
-_NO, _YES = {"0", "0.0", "false", "no"}, {"1", "1.0", "true", "yes"}
+_NO = {"0", "0.0", "false", "f", "no", "n"}
 _SURE_TIMES = "time|times|futime|tte|followup|follow_up|fu|survtime|survival|survival_time|rectime|lifetime"
 _TIMES = f"{_SURE_TIMES}|duration|tenure|days|weeks|months|years"
 _EVENTS = (
@@ -120,9 +120,9 @@ def numbers_of(column: Column) -> NDArray[np.float64] | None:
 def yes_codes(column: Column) -> NDArray[np.bool_] | None:
     """Return which known values of a column are 1 or yes, where the others are 0 or no; None for other columns."""
     texts = [str(level).strip().lower() for level in column.levels or ()]
-    if len(texts) != 2 or not (_NO & set(texts) and _YES & set(texts)):
+    if len(texts) != 2 or not (_NO & set(texts) and YES & set(texts)):
         return None
-    return np.asarray(np.array([text in _YES for text in texts])[column.observed])
+    return np.asarray(np.array([text in YES for text in texts])[column.observed])
 
 
 def _apart(times: NDArray[np.float64], events: NDArray[np.bool_]) -> float:

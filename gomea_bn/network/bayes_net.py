@@ -1225,7 +1225,7 @@ class DiscretizedBayesNet(Immutable):
         row : Series or mapping of str to value, optional
             A row of a frame; its cells with values are findings, apart from that of the target.
         state : level, optional
-            Level of a discrete target, by default the most probable one given the findings.
+            Level of a discrete target, by default 1, true or yes, or else the rarest one.
 
         Returns
         -------

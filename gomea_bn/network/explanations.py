@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import outcome_code
 from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
 from gomea_bn.lazy import offered
@@ -321,12 +322,14 @@ class _Question:
             self._code, self.words = -1, f"mean of {shown_name(name_in_words(target))}"
             self._gains = BinDistributions(network, target).means()
         else:
-            tables = engine.joint(evidence, [self.position]).tables
-            self._code = (
-                int(tables[0].argmax()) if state is None else reader.value(target, state, "state").code
-            )
-            self.words = f"probability of {shown_name(target)} = {network.levels[target][self._code]}"
-            self._gains = np.eye(len(network.levels[target]))[self._code]
+            levels = network.levels[target]
+            if state is None:
+                nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+                self._code = outcome_code(levels, engine.joint(nothing, [self.position]).tables[0])
+            else:
+                self._code = reader.value(target, state, "state").code
+            self.words = f"probability of {shown_name(target)} = {levels[self._code]}"
+            self._gains = np.eye(len(levels))[self._code]
         self._errors = AnswerErrors(network, target, self._gains[None])
 
     @property

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.dates import date_texts, name_in_words
+from gomea_bn.data.dates import DAYS, HOURS, SECONDS, date_texts, name_in_words, unit_of
 from gomea_bn.network.conditionals.curve import Curve
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
 
     from gomea_bn.data.columns import Level
 
@@ -99,6 +100,8 @@ def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
 
 # levels, and characters in all their names, that fit next to each other
 _MANY_LEVELS, _LONG_LEVELS = 8, 40
+# points between tilted names, height of a line in sizes of its font, and the smallest size in points
+_TILTED_LINE, _LINE, _SMALLEST = 19.0, 1.2, 6.0
 # characters
 _LONGEST_LEVEL = 24
 # intervals between dates that fit below an axis
@@ -113,6 +116,14 @@ def unit_of_axis(support: tuple[float, float]) -> float:
     return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)
 
 
+def density_label(name: str, unit: float) -> str:
+    """Return the label of an axis with densities of a column, such as "Density per day"."""
+    if unit != 1:
+        return f"Density per {unit:g}"
+    one = {DAYS: "day", HOURS: "hour", SECONDS: "second"}.get(unit_of(name) or "")
+    return "Density" if one is None else f"Density per {one}"
+
+
 def label_values(ax: Axes, name: str, support: tuple[float, float]) -> None:
     """Write the values of a column of dates or times of day on the horizontal axis as these, others as numbers."""
     if name_in_words(name) == name:
@@ -124,6 +135,18 @@ def label_values(ax: Axes, name: str, support: tuple[float, float]) -> None:
 
     ax.xaxis.set_major_formatter(text)
     ax.locator_params(axis="x", nbins=_MOST_DATES)
+
+
+def apart(ax: Axes, values: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    """Return ascending places on the horizontal axis, near values, at which upright lines of text do not overlap.
+
+    `values` is (n,), ascending; `size` is that of the font in points.
+    """
+    low, high = ax.get_xlim()
+    step = min(_LINE * size / size_in_points(ax)[0], 1 / max(len(values), 1)) * (high - low)
+    offsets = step * np.arange(len(values))
+    places = np.maximum.accumulate(values - offsets)
+    return np.asarray(np.minimum(places, high - step * len(values)) + offsets)
 
 
 def in_unit(curve: Curve, unit: float) -> Curve:
@@ -147,7 +170,7 @@ def draw_levels(
     """Draw groups of bars next to each other at every level, and return their entries of the legend.
 
     A group has the positions of its levels, their probabilities and its style. Names of levels are tilted where they
-    are many or long.
+    are many or long, upright and smaller where they are more, and some have none where no more fit.
     """
     width, middle = 0.8 / len(groups), (len(groups) - 1) / 2
     handles = [
@@ -161,8 +184,15 @@ def draw_levels(
         for k, (positions, heights, style) in enumerate(groups)
     ]
     texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
-    crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
-    tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
+    room = size_in_points(ax)[0] / len(texts)
+    shown = range(len(texts))
+    style: dict[str, Any] = {}
+    if room < _TILTED_LINE:
+        size = max(room / _LINE, _SMALLEST)
+        shown = range(0, len(texts), ceil(_LINE * size / room))
+        style = {"rotation": 90, "size": size}
+    elif len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS:
+        style = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(shown, [texts[at] for at in shown], **style, **LITERAL)
     ax.set_ylabel("Probability")
     return handles

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.errors import GomeaBnError, check_number, nearest
 from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import (
@@ -20,6 +21,7 @@ from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.plots.axes import (
     LITERAL,
     axes_of_variable,
+    density_label,
     draw_curve,
     draw_levels,
     in_unit,
@@ -168,7 +170,9 @@ def plot_conditional_density(
         for density in densities
     ]
     if variable in network.cut_points:
-        handles, highest = _draw_curves(ax, densities, colours, unit_of_axis(network.support[variable]))
+        unit = unit_of_axis(network.support[variable])
+        handles, highest = _draw_curves(ax, densities, colours, unit)
+        ax.set_ylabel(density_label(variable, unit))
         label_values(ax, variable, network.support[variable])
     else:
         levels, heights = network.levels[variable], np.array([d.distribution for d in densities])
@@ -213,9 +217,12 @@ def _levels_by_frequency(network: DiscretizedBayesNet, name: str, rows: pd.DataF
 
 def _said(parent: str, value: Any, quantile: float | None) -> str:
     """Return a parent with its value, as in "x = 1.5 (10 %)"."""
-    text = f"{value:.4g}" if isinstance(value, float) else plain_text(str(value), _LONGEST_VALUE)
+    if isinstance(value, float):
+        text = (date_texts(np.array([value]), parent, 1.0) or [f"{value:.4g}"])[0]
+    else:
+        text = plain_text(str(value), _LONGEST_VALUE)
     share = "" if quantile is None else f" ({percent(quantile)})"
-    return f"{plain_text(parent, _LONGEST_PARENT)} = {text}{share}"
+    return f"{plain_text(name_in_words(parent), _LONGEST_PARENT)} = {text}{share}"
 
 
 def _draw_curves(
@@ -235,5 +242,4 @@ def _draw_curves(
         ax.plot(list(curve.points), heights, "o", color=colour, markersize=5.5, zorder=6)
     if unit != 1:
         ax.set_xlabel(f"{ax.get_xlabel()} [{unit:g}]", **LITERAL)
-    ax.set_ylabel("Density [per unit]" if unit == 1 else f"Density [per {unit:g}]")
     return handles, highest

@@ -25,7 +25,9 @@ from gomea_bn.plots.axes import (
     LITERAL,
     LONGEST_NAME,
     ORANGE,
+    apart,
     axes_of_variable,
+    density_label,
     draw_curve,
     draw_levels,
     in_unit,
@@ -329,8 +331,7 @@ def _draw_densities(
     n_lines = len(labels)
     if known is not None and len(cuts):
         n_lines += _drawn_certainty(ax, known, variable, cuts, unit, highest, handles, labels)
-    of_density = "Density [per unit]" if unit == 1 else f"Density [per {unit:g}]"
-    ax.set_ylabel("Probability" if has_few_values else of_density)
+    ax.set_ylabel("Probability" if has_few_values else density_label(variable, unit))
     leave_room_for_legend(ax, highest, n_lines)
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 
@@ -358,7 +359,8 @@ def _drawn_certainty(
         n_lines += 1
     if variable in known.cut_probabilities:
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}
-        for cut, probability in zip(cuts, known.cut_probabilities[variable], strict=True):
+        places = apart(ax, cuts.to_numpy(np.float64), style["fontsize"])
+        for cut, probability in zip(places, known.cut_probabilities[variable], strict=True):
             ax.text(cut, 1.01 * highest, percent(probability), **style, **LITERAL)
         n_lines += 2
     return n_lines

@@ -182,9 +182,9 @@ def _check_title(title: str | None) -> None:
 
 def _page(data: dict[str, Any]) -> str:
     """Return the HTML text of a page, in which data are never parsed as HTML or run as a script."""
-    style, script = _asset("page.css"), page_script()
+    style, script = style_of("gomea_bn.review", "page.css"), page_script()
     policy = (
-        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; "
+        f"default-src 'none'; script-src '{source_hash(script)}'; style-src '{source_hash(style)}'; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     parts = {
@@ -217,7 +217,13 @@ def _data_element(data: dict[str, Any]) -> str:
     return f'<script type="application/gzip" id="data">{packed}</script>'
 
 
-def _source_hash(text: str) -> str:
+def style_of(package: str, name: str) -> str:
+    """Return the rules of a page: those of all pages, and then those of a file in the assets of a package."""
+    return _asset("base.css") + resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def source_hash(text: str) -> str:
+    """Return what a policy of a page allows, of a script or style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

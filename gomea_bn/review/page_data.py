@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.columns import outcome_code
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, RowsDiffer, is_integer, is_real
 from gomea_bn.front.choice import nondominated_rows
@@ -323,6 +324,9 @@ def _shared_data(
             variable["levels"] = [str(level) for level in example.levels[name]]
             variable["counts"] = _counts(column.get("counts"), len(variable["levels"]))
             variable["damaged"] = "counts" in column and variable["counts"] is None
+            levels = example.levels[name]
+            # of unknown numbers of rows the last level
+            variable["outcome"] = outcome_code(levels, variable["counts"] or range(len(levels), 0, -1))
         variables.append(variable)
     return {
         "variables": variables,

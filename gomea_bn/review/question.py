@@ -22,17 +22,15 @@ _TWO_SIDED = 1.959963984540054
 _N_GROUPS = 10
 # of the rows without a level, at which a characteristic has points
 _FALSE_ALARMS = np.arange(101) / 100
-# names of the level that a question is about
-_AFFIRMATIVE = ("1", "yes", "true", "y", "t")
 
 
 def question_data(front: Front, ids: Sequence[int]) -> dict[str, Any] | None:
     """Return the page's data of the question of a front, None for a front without one.
 
     "target" is the position of the column, and "note" why there are no predictions, None if there are some. Then
-    "n_rows", "prior" and "naive_bayes" are those of `prediction_summary`; "first" is the level that a reader sees
-    first; "networks" has the curves of every network of the page, by its position, None for one without predictions;
-    and "plausible" the positions of those whose loss exceeds the least one by at most its standard error.
+    "n_rows", "prior" and "naive_bayes" are those of `prediction_summary`; "networks" has the curves of every network of
+    the page, by its position, None for one without predictions; and "plausible" the positions of those whose loss
+    exceeds the least one by at most its standard error.
     """
     target = target_of(front.record) if TARGET.name in front.names else None
     network = front.network(0)
@@ -55,11 +53,9 @@ def question_data(front: Front, ids: Sequence[int]) -> dict[str, Any] | None:
     judged = [position for position, entry in enumerate(entries) if entry is not None]
     best = min(judged, key=lambda position: float(losses[position]))
     error = by_id[front.original_index[ids[best]]]["loss_error"]
-    levels = network.levels.get(target)
     return {
         **data,
         **{key: stored[key] for key in ("n_rows", "prior", "naive_bayes")},
-        "first": None if levels is None else _first_level(list(map(str, levels)), stored["networks"][0]),
         "coverages": list(COVERAGES),
         "networks": [None if entry is None else _curves(entry) for entry in entries],
         "plausible": [position for position in judged if losses[position] <= losses[best] + error],
@@ -71,15 +67,6 @@ def _fits(stored: Mapping[str, Any], network: DiscretizedBayesNet, target: str) 
     levels = network.levels.get(target)
     sizes = {len(entry["levels"]) if "levels" in entry else None for entry in stored["networks"]}
     return stored["target"] == target and sizes == {None if levels is None else len(levels)}
-
-
-def _first_level(levels: Sequence[str], entry: Mapping[str, Any]) -> int:
-    """Return the level that says yes, otherwise the rarest one with rows."""
-    for code, level in enumerate(levels):
-        if level.strip().lower() in _AFFIRMATIVE:
-            return code
-    counts = [sum(row[1] for part in parts for row in part) for parts in entry["levels"]]
-    return min(range(len(levels)), key=lambda code: (counts[code] == 0, counts[code]))
 
 
 def _curves(entry: Mapping[str, Any]) -> dict[str, Any]:

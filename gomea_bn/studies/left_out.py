@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Column, Table
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.prediction.distributions import folds_of
@@ -27,6 +27,7 @@ _N_PARTS = 10
 # share of the predictions up to which chances are looked at
 _HIGHEST = 0.995
 _LEAST_PROBABILITY = 1e-6
+_MOST_CATEGORIES = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +214,13 @@ def left_out(
     observed = (
         column.values.astype(np.float64) if state is None else (column.values == state).astype(np.float64)
     )
-    methods, absent = _other_methods(binary=state is not None)
+    others = [column for column in table.columns if column.name != target and not column.is_constant]
+    features = {LINEAR: _indicators(others, table.n_rows), BOOSTING: _codes(others, table.n_rows)}
+    # boosting takes codes of more levels as numbers
+    are_levels = np.array([0 < len(column.levels or ()) <= _MOST_CATEGORIES for column in others], np.bool_)
+    methods, absent = _other_methods(are_levels, binary=state is not None)
     predictions = {name: np.empty(table.n_rows) for name in (OURS, *methods)}
     intervals = np.empty((table.n_rows, 2)) if state is None else None
-    features = _features(table, target) if methods else np.empty((table.n_rows, 0))
     for fold in range(n_folds):
         tell(f"Judging on left-out rows: part {fold + 1} of {n_folds} ...")
         rows = np.flatnonzero(folds == fold)
@@ -233,18 +237,19 @@ def left_out(
             else:
                 predictions[OURS][rows] = network.predict_proba(frame, target).to_numpy()[:, state]
             for name, method in methods.items():
-                fitted = method().fit(features[kept], observed[kept])
+                of = features[name]
+                fitted = method().fit(of[kept], observed[kept])
                 predictions[name][rows] = (
-                    fitted.predict(features[rows])
-                    if state is None
-                    else fitted.predict_proba(features[rows])[:, 1]
+                    fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
                 )
     units = np.arange(table.n_rows) if table.groups is None else table.groups.codes
     return LeftOut(observed, predictions, intervals, units, n_folds, absent)
 
 
-def _other_methods(*, binary: bool) -> tuple[dict[str, Callable[[], Any]], str]:
-    """Return makers of other methods by name, and why there are none."""
+def _other_methods(
+    are_levels: NDArray[np.bool_], *, binary: bool
+) -> tuple[dict[str, Callable[[], Any]], str]:
+    """Return makers of other methods by name, and why there are none; `are_levels` says which columns are discrete."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression, Ridge
@@ -256,19 +261,19 @@ def _other_methods(*, binary: bool) -> tuple[dict[str, Callable[[], Any]], str]:
     trees: Any = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
     return {
         LINEAR: lambda: make_pipeline(StandardScaler(), linear),
-        BOOSTING: lambda: trees(random_state=0, max_iter=60, early_stopping=True),
+        BOOSTING: lambda: trees(
+            random_state=0, max_iter=60, early_stopping=True, categorical_features=are_levels
+        ),
     }, ""
 
 
-def _features(table: Table, target: str) -> NDArray[np.float64]:
-    """Return the other columns as numbers: levels as indicators, missing cells as the mean, and an indicator of these.
+def _indicators(columns: Sequence[Column], n_rows: int) -> NDArray[np.float64]:
+    """Return columns as numbers: levels as indicators, missing cells as the mean, and an indicator of these.
 
     float64 (n_rows, n_features).
     """
     parts = []
-    for column in table.columns:
-        if column.name == target or column.is_constant:
-            continue
+    for column in columns:
         missing = column.is_missing
         if column.levels is None:
             values = np.where(missing, column.observed.mean(), column.values)
@@ -279,4 +284,10 @@ def _features(table: Table, target: str) -> NDArray[np.float64]:
             )
         if missing.any():
             parts.append(missing[:, None].astype(np.float64))
-    return np.concatenate([np.empty((table.n_rows, 0)), *parts], axis=1)
+    return np.concatenate([np.empty((n_rows, 0)), *parts], axis=1)
+
+
+def _codes(columns: Sequence[Column], n_rows: int) -> NDArray[np.float64]:
+    """Return columns as numbers or codes of levels, NaN for missing cells, float64 (n_rows, n_columns)."""
+    parts = [np.where(column.is_missing, np.nan, column.values)[:, None] for column in columns]
+    return np.concatenate([np.empty((n_rows, 0)), *parts], axis=1)

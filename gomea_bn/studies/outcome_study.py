@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import GraphTest, test_graph
-from gomea_bn.data.columns import same_as_text
-from gomea_bn.data.dates import date_texts, name_in_words
+from gomea_bn.data.columns import outcome_code, same_as_text
+from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Table, doubts_about
+from gomea_bn.data.table import Column, Table, doubts_about
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import offered
@@ -43,8 +44,8 @@ VERDICTS = {
 }
 """Verdicts of `test_graph` on an edge, in words."""
 
-# answers that are taken as the outcome before a rarer level
-_YES = ("1", "1.0", "true", "yes", "y")
+HAS_ARROW = "has this arrow"
+
 _MOST_CASES = 8
 # rows over which unknown columns of a case vary
 _N_BACKGROUND = 200
@@ -54,6 +55,8 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _PERMUTATIONS = 99
 _FEWEST_ROWS = 50
+FEW_ROWS = 20
+"""Rows of a group below which its figures are no headline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,24 +65,24 @@ class Case:
 
     Attributes
     ----------
-    row : int
-        Position in the table.
+    row : int or None
+        Position in the table; None for the row that was asked about.
     steps : DataFrame
         By column, in the order in which they become known: its "value" in words, and "figure", the answer with it and
         all before it, while other columns vary as in the rows. The column that moves the answer most comes first.
+    next : DataFrame
+        By column whose cell is missing: the "lowest" and "highest" answer over its groups of values, widest first.
     figure : float
         The answer with all cells of the row.
     observed : float
-        What happened: 1 or 0, or the value of a continuous target.
-    next : DataFrame
-        By column whose cell is missing: the "lowest" and "highest" answer over its groups of values, widest first.
+        What happened: 1 or 0, or the value of a continuous target; NaN if it is not known.
     """
 
-    row: int
+    row: int | None
     steps: pd.DataFrame
+    next: pd.DataFrame
     figure: float
     observed: float
-    next: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,8 @@ class Study:
         By column other than the target, those first that tell most: "joined", whether the network has an edge between
         it and the target; "tells", what its groups tell about the outcome in the rows, in bits (of a continuous target:
         about ten groups of it), without what chance adds; "p_value" of a test that the outcome is the same in all its
-        groups; "lowest" and "highest" of the network's figures, and their groups, "lowest_at" and "highest_at".
+        groups; "lowest" and "highest" of the network's figures over groups of at least 20 rows, if there are some, and
+        these groups, "lowest_at" and "highest_at".
     groups : DataFrame
         One row per column and group of its values: "column", "group", "rows", "share", the share of the rows with the
         outcome, or the mean of a continuous target, with the ends of its 90 % interval, "share_low" and "share_high",
@@ -109,7 +113,7 @@ class Study:
     left_out : LeftOut or None
         Predictions of rows by networks that had not seen them.
     cases : tuple of Case
-        Rows from low to high answers.
+        The row that was asked about, if there is one, and then rows of the table from low to high answers.
     expert : DataFrame or None
         One row per edge of an expert: "parent", "child", "verdict" in words, "p_value", "p_weak", the "network", in
         words, and "direction".
@@ -152,7 +156,7 @@ class Study:
         assert self.target is not None
         return float(_outcome(self.table, self.target, self.state).mean())
 
-    @property
+    @cached_property
     def quality(self) -> pd.DataFrame | None:
         """How good predictions of left-out rows are; see `LeftOut.quality`."""
         return None if self.left_out is None else self.left_out.quality()
@@ -184,6 +188,7 @@ def study(
     *,
     state: object = None,
     expert: ExpertNetwork | Sequence[tuple[str, str]] | str | os.PathLike[str] | None = None,
+    row: Mapping[str, object] | None = None,
     folds: int = 4,
     learner: BayesNetLearner | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -206,6 +211,9 @@ def study(
         Level of a discrete target that is the outcome: by default 1, true or yes, or else the rarest level.
     expert : ExpertNetwork, sequence of (parent, child), or path, optional
         Edges of an expert, on each of which the rows give a verdict.
+    row : mapping of str to value, optional
+        What is known about one new row, by column: a number, a level or a date. The study shows how it comes to its
+        figure, and what to measure next.
     folds : int
         Number of folds, from 2 on; 0 judges nothing.
     learner : BayesNetLearner, optional
@@ -222,7 +230,8 @@ def study(
     ------
     GomeaBnError
         For an unknown or constant target, a level that it does not have, or more than twelve levels, fewer than 50 rows
-        with the outcome known, edges of unknown columns, and tables that cannot be learned from.
+        with the outcome known, edges of unknown columns, cells of a row that its columns cannot have, and tables that
+        cannot be learned from.
 
     Examples
     --------
@@ -256,6 +265,7 @@ def study(
         code = None
         if target is not None:
             table, code = _with_outcome(table, target, state, options)
+        asked = None if row is None else _cells_of(row, table, target)
         rules = None if expert is None else _expert_of(expert)
         if rules is not None:
             rules.mentioned(table)
@@ -285,7 +295,7 @@ def study(
         tell("Comparing the network with the rows ...")
         of_groups = _groups(network, table, target, code, codings)
         columns = _columns(network, table, target, code, codings, of_groups)
-        cases = _cases(network, table, target, code, codings)
+        cases = _cases(network, table, target, code, codings, asked)
     verdicts = None
     if rules is not None:
         tell("Testing the expert's arrows ...")
@@ -327,17 +337,58 @@ def _with_outcome(
     levels = column.levels
     counts = np.bincount(column.values, minlength=len(levels))
     if state is None:
-        yes = [code for code, level in enumerate(levels) if str(level).lower() in _YES]
-        return table, yes[0] if len(yes) == 1 else int(
-            np.where(counts > 0, counts, counts.sum() + 1).argmin()
-        )
-    fitting = [code for code, level in enumerate(levels) if level == state or same_as_text(level, state)]
-    if not fitting:
-        wanted = f" {target!r} has no level {state!r:.80}, only {listed(levels, 12)}."
-        raise GomeaBnError([Option("target"), wanted + nearest(str(state), map(str, levels))])
-    if not counts[fitting[0]]:
+        return table, outcome_code(levels, counts)
+    code = levels.index(_level_of(column, state, "target"))
+    if not counts[code]:
         raise GomeaBnError([Option("target"), f" {target!r}: no row has the level {state!r:.80}."])
-    return table, fitting[0]
+    return table, code
+
+
+def _cells_of(row: Mapping[str, object], table: Table, target: str | None) -> dict[str, Any]:
+    """Return the cells of a row that was asked about, each a level or a number of its column."""
+    if target is None:
+        raise GomeaBnError(
+            [Option("row"), " is a row whose outcome is wanted; name the outcome as ", Option("target")]
+        )
+    if not isinstance(row, Mapping):
+        raise GomeaBnError(
+            [Option("row"), f" must give values by column, such as {{'age': 70}}, got {row!r:.80}."]
+        )
+    names = {source_name(name): name for name in table.names} | {name: name for name in table.names}
+    cells = {}
+    for given, value in row.items():
+        name = names.get(str(given))
+        if name is None:
+            raise GomeaBnError(
+                [Option("row"), f": unknown column {given!r:.80}.{nearest(str(given), names)}"]
+            )
+        if name == target:
+            raise GomeaBnError(
+                [Option("row"), f" has the outcome {name!r}, which is what it is asked for; leave it out."]
+            )
+        column = table.columns[table.names.index(name)]
+        if column.levels is None:
+            number = number_of(value, name)
+            try:
+                cells[name] = float(value) if number is None else number  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                cells[name] = np.nan
+            if not np.isfinite(cells[name]):
+                wanted = f" {name!r} must be {value_in_words(name)}, got {value!r:.80}."
+                raise GomeaBnError([Option("row"), wanted])
+        else:
+            cells[name] = _level_of(column, value, "row")
+    return cells
+
+
+def _level_of(column: Column, value: Any, option: str) -> Any:
+    """Return the level of a discrete column that a value or text of an option names."""
+    levels = column.levels or ()
+    fitting = [level for level in levels if level == value or same_as_text(level, value)]
+    if not fitting:
+        wanted = f" {column.name!r} has no level {value!r:.80}, only {listed(levels, 12)}."
+        raise GomeaBnError([Option(option), wanted + nearest(str(value), map(str, levels))])
+    return fitting[0]
 
 
 def _expert_of(expert: object) -> ExpertNetwork:
@@ -454,7 +505,9 @@ def _columns(
             continue
         coding = codings[name]
         figures = of_groups[(of_groups["column"] == name) & of_groups["group"].isin(coding.labels)]
-        by_figure = figures.sort_values("network", kind="stable")
+        enough = figures["rows"] >= FEW_ROWS
+        # a figure of a handful of rows is no headline
+        by_figure = figures[enough if enough.any() else ~enough].sort_values("network", kind="stable")
         low, high = by_figure.iloc[0], by_figure.iloc[-1]
         records[name] = {
             "joined": name in joined,
@@ -491,13 +544,10 @@ def _cases(
     target: str,
     state: int | None,
     codings: Mapping[str, ValueGroups],
+    asked: Mapping[str, Any] | None,
 ) -> tuple[Case, ...]:
-    """Return rows from low to high answers."""
+    """Return a row that was asked about, and rows of the table from low to high answers."""
     frame = table.to_frame().drop(columns=target)
-    figures = _predicted(network, frame, target, state)
-    order = np.argsort(figures, kind="stable")
-    places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
-    chosen = order[places]
     needed = [name for name in network.markov_blanket(target) if name in frame.columns]
     if not needed:
         return ()
@@ -508,38 +558,33 @@ def _cases(
     background = frame.iloc[
         np.sort(generator.choice(complete, min(_N_BACKGROUND, len(complete)), replace=False))
     ]
+    figures = _predicted(network, frame, target, state)
+    order = np.argsort(figures, kind="stable")
+    places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
     observed = _outcome(table, target, state)
+    rows: list[tuple[int | None, Any, float, float]] = [
+        (int(row), frame.iloc[row], float(figures[row]), float(observed[row])) for row in order[places]
+    ]
+    if asked is not None:
+        cells = frame.iloc[[0]].assign(**{name: None for name in frame.columns if name not in asked}, **asked)
+        cells = cells.astype(frame.dtypes)
+        rows.insert(0, (None, cells.iloc[0], float(_predicted(network, cells, target, state)[0]), np.nan))
     return tuple(
-        _case(
-            network,
-            frame,
-            target,
-            state,
-            codings,
-            int(row),
-            needed,
-            background,
-            float(figures[row]),
-            float(observed[row]),
-        )
-        for row in chosen
+        Case(row, *_steps(network, cells, target, state, codings, needed, background), figure, happened)
+        for row, cells, figure, happened in rows
     )
 
 
-def _case(
+def _steps(
     network: DiscretizedBayesNet,
-    frame: pd.DataFrame,
+    cells: pd.Series[Any],
     target: str,
     state: int | None,
     codings: Mapping[str, ValueGroups],
-    row: int,
     needed: Sequence[str],
     background: pd.DataFrame,
-    figure: float,
-    observed: float,
-) -> Case:
-    """Return one row with its steps; see `Case`."""
-    cells = frame.iloc[row]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the steps of a row, and what to measure next; see `Case`."""
     known = [name for name in needed if not pd.isna(cells[name])]
 
     def answers(sets: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
@@ -575,9 +620,7 @@ def _case(
         records[name] = {"lowest": float(ends.min()), "highest": float(ends.max())}
     following = pd.DataFrame.from_dict(records, orient="index", columns=["lowest", "highest"])
     widths = following["highest"] - following["lowest"]
-    return Case(
-        row, steps, figure, observed, following.loc[widths.sort_values(ascending=False, kind="stable").index]
-    )
+    return steps, following.loc[widths.sort_values(ascending=False, kind="stable").index]
 
 
 def _cell_text(value: Any, name: str) -> str:
@@ -599,7 +642,7 @@ def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table,
     for parent, child in expert.edges:
         row = found[parent, child]
         if (parent, child) in network.edges:
-            of_network = "has this arrow"
+            of_network = HAS_ARROW
         elif (child, parent) in network.edges:
             of_network = "has the arrow the other way"
         else:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.recorded import checks_text
 from gomea_bn.plots.html import page_part, rows_html
+from gomea_bn.review.page import source_hash, style_of
 from gomea_bn.studies.drawings import (
     around_svg,
     calibration_svg,
@@ -31,7 +29,7 @@ from gomea_bn.studies.drawings import (
     waterfall_svg,
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
-from gomea_bn.studies.outcome_study import VERDICTS, Case, Study
+from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, VERDICTS, Case, Study
 from gomea_bn.studies.value_groups import NOT_KNOWN
 from gomea_bn.texts import amount, counted, listed, percent
 
@@ -40,7 +38,7 @@ _PRINT_SECONDS = 120
 # drawn columns, neighbours in the picture, and nodes of a whole graph
 _MOST_CARDS, _MOST_NEAR, _MOST_NODES = 24, 16, 60
 _MOST_NAMED, _MOST_LISTED = 3, 60
-_FEW_ROWS, _LEAST_P = 20, 0.05
+_LEAST_P = 0.05
 _CLASSES = {"the rows support it": "support", "the rows speak against it": "against"}
 _LINES = {OURS: "net-line", LINEAR: "linear", BOOSTING: "boosting", "act on all": "all"}
 
@@ -51,9 +49,8 @@ def study_page(study: Study, title: str | None = None) -> str:
         raise GomeaBnError(f"title must be text, got {title!r:.80}.")
     words = _Words(study)
     sections = words.sections()
-    style = _asset("study.css") + _rules_of_cases(len(study.cases))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    style = style_of("gomea_bn.studies", "study.css") + _rules_of_cases(len(study.cases))
+    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
     headline = title or words.headline
     links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
     body = "".join(
@@ -122,10 +119,6 @@ def printed_pdf(html: str) -> bytes:
             raise GomeaBnError(
                 f"'{browser}' did not print the page: {error}. Write .html, and print it in any browser."
             ) from error
-
-
-def _asset(name: str) -> str:
-    return resources.files("gomea_bn.studies").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _rules_of_cases(n: int) -> str:
@@ -298,7 +291,7 @@ class _Words:
     def _ends(self, groups: pd.DataFrame) -> tuple[float, float]:
         """Return the ends of the axis that all columns share."""
         # wide intervals of few rows would hide all others
-        shown = groups[groups["rows"] >= _FEW_ROWS] if (groups["rows"] >= _FEW_ROWS).any() else groups
+        shown = groups[groups["rows"] >= FEW_ROWS] if (groups["rows"] >= FEW_ROWS).any() else groups
         values = shown[["share", "network"]].to_numpy()
         low, high = float(values.min()), float(values.max())
         if self.is_binary:
@@ -339,7 +332,7 @@ class _Words:
 
     def _in_words(self, row: Any, groups: pd.DataFrame) -> str:
         """Return what a card shows, in a sentence."""
-        few = groups[(groups["rows"] < _FEW_ROWS)]
+        few = groups[(groups["rows"] < FEW_ROWS)]
         note = f" Few rows: {listed(few['group'], 4)}." if len(few) else ""
         return (
             f"The network: from {self.text(float(row['lowest']))} at {row['lowest_at']} to "
@@ -500,10 +493,10 @@ class _Words:
     def _cases(self) -> str:
         cases = self.study.cases
         buttons, labels, parts = [], [], []
-        chosen = len(cases) - 1
+        chosen = 0 if cases[0].row is None else len(cases) - 1
         for k, case in enumerate(cases):
             checked = " checked" if k == chosen else ""
-            label = f"row {case.row + 1}: {self.text(case.figure)}"
+            label = f"{self._row(case)}: {self.text(case.figure)}"
             buttons.append(
                 f'<input class="pick" type="radio" name="case" id="case-{k}" aria-label="{escape(label)}"{checked}>'
             )
@@ -518,8 +511,14 @@ class _Words:
             + '<fieldset><legend class="unseen">Choose a row</legend>'
             f'{"".join(buttons)}<div class="choices">{"".join(labels)}</div>'
             f'<div class="all-cases">{"".join(parts)}</div></fieldset>'
-            + _paragraph("For any other row: gomea-bn explain, or network.explain in Python.", "small")
+            + _paragraph(
+                "For another row: gomea-bn study with --row 'column=value, ...', or study(..., row={...}) in Python.",
+                "small",
+            )
         )
+
+    def _row(self, case: Case) -> str:
+        return "your row" if case.row is None else f"row {case.row + 1}"
 
     def _case(self, case: Case) -> str:
         steps = [
@@ -529,10 +528,13 @@ class _Words:
         unknown = len(case.next)
         if steps and abs(steps[-1][1] - case.figure) > 1e-9:
             steps.append(("columns together" if not unknown else "cells not known", case.figure))
-        drawn = waterfall_svg(
-            steps, self.study.base, case.figure, self.text, self.change, f"Row {case.row + 1}"
-        )
-        if self.is_binary:
+        drawn = waterfall_svg(steps, self.study.base, case.figure, self.text, self.change, self._row(case))
+        if case.row is None:
+            share = "of rows" if self.is_binary else "is the mean of rows"
+            happened = (
+                f"{self.study.outcome}: {self.text(case.figure)} {share} with these cells, by the network."
+            )
+        elif self.is_binary:
             happened = f"In this row it {'happened' if case.observed else 'did not happen'}."
         else:
             happened = f"In this row it was {self.text(case.observed)}."
@@ -615,6 +617,8 @@ class _Words:
                 "open": f"these rows cannot tell a weak relation from none ({found})",
             }[kind]
             direction = f"; {row.direction}" if row.direction else ""
+            if kind == "against" and row.network == HAS_ARROW:
+                direction += ", since a relation weaker than weak can still help to predict"
             items.append(
                 f'<li class="{kind}"><b dir="auto">{escape(name_in_words(row.parent))} → '
                 f'{escape(name_in_words(row.child))}</b>: <span class="verdict">{escape(row.verdict)}</span>: '

@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, tables_of
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from network_examples import one_column
 from plot_examples import binned_network
 from shaped_examples import shaped_network, shaped_table
@@ -17,6 +20,7 @@ from gomea_bn import ExpertNetwork, GomeaBnError, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.marginals import level_probabilities
 from gomea_bn.plots import density_bins, marginal_density, plot_density
+from gomea_bn.plots.axes import apart, density_label, draw_levels, new_axes, size_in_points
 
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):
@@ -87,7 +91,7 @@ def test_density_plots_draw_these_numbers(truth, frame):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["data", f"network ({truth.cardinality(name)} bins)", "expert (3 bins)"]
     assert ax.get_xlabel() == name
-    assert ax.get_ylabel() == "Density [per unit]"
+    assert ax.get_ylabel() == "Density"
     untyped(ax.figure).draw_without_rendering()
     below = ax.transData.inverted().transform(ax.get_legend().get_window_extent())[0, 1]
     assert below >= bins["density"].max()
@@ -204,7 +208,7 @@ def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
     # the label of the axis takes part of the height
     heights = np.array(axes[0].get_ylim()) / scale * unit
     assert axes[1].get_ylim() == pytest.approx(heights, rel=0.03, abs=0)
-    names = ("x", "Density [per unit]") if unit == 1 else (f"x [{unit:g}]", f"Density [per {unit:g}]")
+    names = ("x", "Density") if unit == 1 else (f"x [{unit:g}]", f"Density per {unit:g}")
     assert (axes[1].get_xlabel(), axes[1].get_ylabel()) == names
     legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes]
     assert legends[0] == legends[1]
@@ -266,3 +270,44 @@ def test_averaged_densities_of_huge_ranges_have_a_unit():
     assert "1e+300" in ax.get_xlabel()
     (band,) = ax.containers[0]
     assert (band.get_x(), band.get_width()) == pytest.approx((-0.1, 0.3))
+
+
+@pytest.mark.parametrize(("n", "length"), [(5, 3), (12, 6), (25, 6), (40, 20), (150, 8)])
+def test_names_of_levels_do_not_overlap(n, length):
+    ax = new_axes((6.4, 3.8))
+    levels = [f"{k:0{length}d}" for k in range(n)]
+    draw_levels(ax, levels, [(list(range(n)), [1 / n] * n, {})])
+    figure = ax.figure.canvas.figure
+    figure.draw_without_rendering()
+    texts = ax.get_xticklabels()
+    assert {text.get_text() for text in texts} <= set(levels)
+    assert len(texts) == n or n > 40
+    lines = [text.get_window_extent() for text in texts]
+    for first, second in itertools.pairwise(zip(texts, lines, strict=True)):
+        angle = math.radians(first[0].get_rotation())
+        if 0 < angle < math.pi / 2:
+            step = (
+                first[0].get_transform().transform((1, 0))[0] - first[0].get_transform().transform((0, 0))[0]
+            )
+            height = first[0].get_fontsize() * figure.dpi / 72
+            assert step * math.sin(angle) >= height
+        else:
+            assert first[1].x1 <= second[1].x0 + 0.5
+
+
+@given(st.lists(st.floats(0, 1), max_size=60))
+def test_upright_texts_stay_apart_and_near_their_values(values):
+    ax = Figure(figsize=(6.4, 3.8)).add_subplot()
+    ax.set_xlim(0, 1)
+    cuts = np.sort(np.array(values, np.float64))
+    places = apart(ax, cuts, 7)
+    step = min(1.2 * 7 / size_in_points(ax)[0], 1 / max(len(cuts), 1))
+    assert (np.diff(places) >= step - 1e-9).all()
+    assert ((places >= -1e-9) & (places <= 1 + 1e-9)).all()
+    if (np.diff(cuts) >= step).all() and len(cuts) and cuts[-1] <= 1 - step:
+        np.testing.assert_allclose(places, cuts)
+
+
+def test_densities_of_dates_are_per_day():
+    assert density_label("seen [days since 1970-01-01]", 1.0) == "Density per day"
+    assert density_label("start [hours]", 1.0) == "Density per hour"

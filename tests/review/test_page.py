@@ -119,8 +119,9 @@ def test_assets_insert_no_markup_from_data_and_load_nothing():
     )
     assert re.findall(forbidden, script) == []
     assert "</script" not in script
-    assert "url(" not in review._asset("page.css")
-    assert "@import" not in review._asset("page.css")
+    style = review.style_of("gomea_bn.review", "page.css")
+    assert "url(" not in style
+    assert "@import" not in style
     assert max(script.count(word) for word in ("TODO", "FIXME", "console.")) == 0
 
 

@@ -12,6 +12,7 @@ from review_browser import opened
 from review_examples import HOSTILE_NAMES, page_data, question_front
 
 from gomea_bn import Front, review_page
+from gomea_bn.data.columns import outcome_code
 from gomea_bn.front.judged_rows import SCALE
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.review.question import level_curves
@@ -126,7 +127,6 @@ def test_equal_probabilities_tell_nothing_and_sure_ones_everything():
 def test_the_page_has_the_predictions_of_the_rows_or_of_the_record(question):
     data = page_data(review_page(question))["question"]
     assert data["note"] is None
-    assert data["first"] == 1
     without_rows = Front(
         question.objectives,
         question.values,
@@ -144,9 +144,13 @@ def test_the_page_has_the_predictions_of_the_rows_or_of_the_record(question):
 
 def test_the_first_level_says_yes_or_is_rare():
     renamed = question_front(target="died", n_rows=120)
-    assert page_data(review_page(renamed))["question"]["first"] == renamed.network(0).levels["died"].index(
-        "yes"
-    )
+    data = page_data(review_page(renamed))
+    levels = renamed.network(0).levels["died"]
+    assert data["variables"][data["question"]["target"]]["outcome"] == levels.index("yes")
+    assert outcome_code(["a", "b", "c"], [3, 0, 2]) == 2
+    assert outcome_code([0, 1], [2, 9]) == 1
+    assert outcome_code(["No", " YES"], [1, 2]) == 1
+    assert outcome_code(["yes", "1"], [5, 2]) == 1
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,48 @@ def test_a_case_ends_at_the_networks_answer(made):
             assert case.steps["figure"].iloc[-1] == pytest.approx(answer)
 
 
+def test_a_new_row_comes_to_the_networks_answer():
+    frame = rows().drop(columns="stay")
+    made = study(frame, "sick", row={"x": "0.5", UGLY: "high"}, folds=0, learner=learner())
+    case = made.cases[0]
+    assert case.row is None
+    assert {"x", UGLY} <= {*case.steps.index}
+    assert np.isnan(case.observed)
+    answer = made.network.query("sick", {"x": 0.5, UGLY: "high"})[1]
+    assert case.figure == pytest.approx(answer)
+    text = study_page(made)
+    assert "your row" in text
+    assert "of rows with these cells, by the network" in text
+    assert len(study(frame, "sick", row={"x": 0.5}, folds=0, learner=learner()).cases[0].next)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"y": 1}, "row: unknown column 'y'"),
+        ({"sick": 1}, "row has the outcome 'sick'"),
+        ({"x": "high"}, "row 'x' must be a number, got 'high'"),
+        ({"x": None}, "row 'x' must be a number, got None"),
+        ({"coin": "c"}, "row 'coin' has no level 'c', only 'a', 'b'|row 'coin' has no level 'c', only a, b"),
+        (3, "row must give values by column"),
+    ],
+)
+def test_a_wrong_new_row_is_an_error(row, message):
+    with pytest.raises(GomeaBnError, match=message):
+        study(rows(100), "sick", row=row, learner=learner())
+    with pytest.raises(GomeaBnError, match="row is a row whose outcome is wanted"):
+        study(rows(100), row={"x": 1}, learner=learner())
+
+
+def test_figures_of_a_handful_of_rows_are_no_headline():
+    frame = rows(400)[["sick", "coin"]]
+    frame.loc[:4, "coin"] = "edge"
+    frame.loc[:4, "sick"] = 1
+    made = study(frame, "sick", folds=0, learner=learner())
+    assert {*made.columns.loc["coin", ["lowest_at", "highest_at"]]} <= {"a", "b"}
+    assert "edge" in set(made.groups["group"])
+
+
 def test_missing_cells_of_a_case_are_what_to_measure_next():
     frame = rows(300, 5)[["x", "coin", "sick"]]
     frame.loc[frame.index % 2 == 0, "x"] = np.nan
@@ -381,6 +423,10 @@ def test_the_command_writes_a_page(tmp_path):
     ok(*common, "--target", "sick=0", "--folds", 0, "-q")
     assert "sick = 0" in out.read_text()
     assert "'sick' has no level '3', only 0, 1" in refused(2, *common, "--target", "sick=3")
+    ok(*common, "--target", "sick", "--row", "x=0.5, coin=a", "--folds", 0, "-q")
+    assert "your row" in out.read_text()
+    assert "--row: unknown column 'y'" in refused(2, *common, "--target", "sick", "--row", "y=1")
+    assert "--row names 'x' twice" in refused(2, *common, "--target", "sick", "--row", "x=1,x=2")
     assert "--target must be a column of the table, got 'sic'" in refused(2, *common, "--target", "sic")
     assert invoke("study", tmp_path / "data.csv", "-o", tmp_path / "r.txt").exit_code == 2
 
@@ -390,3 +436,18 @@ def test_a_pdf_without_a_browser_says_what_to_do(made, tmp_path, monkeypatch):
     with pytest.raises(GomeaBnError, match="print it in any browser"):
         made.write(tmp_path / "r.pdf")
     assert not (tmp_path / "r.pdf").exists()
+
+
+def test_other_methods_are_those_of_scikit_learn(made):
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    frame = made.table.to_frame().drop(columns="sick")
+    levels = {name: frame[name].astype("category") for name in (UGLY, "coin")}
+    frame, sick = frame.assign(**levels), made.left_out.observed
+    folds = folds_of(made.table, "sick", 2, np.random.default_rng(0))
+    for fold in (0, 1):
+        kept, rows_of_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        trees = ensemble.HistGradientBoostingClassifier(
+            random_state=0, max_iter=60, early_stopping=True, categorical_features="from_dtype"
+        ).fit(frame.iloc[kept], sick[kept])
+        expected = trees.predict_proba(frame.iloc[rows_of_fold])[:, 1]
+        assert made.left_out.predictions["boosting"][rows_of_fold] == pytest.approx(expected)

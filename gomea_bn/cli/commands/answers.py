@@ -522,7 +522,9 @@ def explain(
         int | None,
         opt("Row of --data, counted from 0, whose cells are known; not that of the target.", min=0),
     ] = None,
-    state: Annotated[str | None, opt("Level of a discrete target. Default: the most probable one.")] = None,
+    state: Annotated[
+        str | None, opt("Level of a discrete target. Default: 1, true or yes, or else the rarest one.")
+    ] = None,
     plot: Annotated[
         Path | None, opt("File of a plot to write: .png, .svg or .pdf; needs Matplotlib.")
     ] = None,

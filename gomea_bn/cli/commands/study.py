@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from gomea_bn.cli.option_texts import read_kinds
+from gomea_bn.cli.option_texts import read_cells, read_kinds
 from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
@@ -30,6 +30,13 @@ def study(
     expert: Annotated[
         Path | None, opt("An expert's edges: a file with the columns parent,child, or of a network.")
     ] = None,
+    row: Annotated[
+        str | None,
+        opt(
+            "What is known about a new row, of which the page says how it comes to its figure.",
+            metavar="COLUMN=VALUE,...",
+        ),
+    ] = None,
     folds: Annotated[
         int, opt("Parts of the rows that are left out in turn, to judge predictions; 0 for none.", min=0)
     ] = 4,
@@ -49,7 +56,8 @@ def study(
 
     Example: gomea-bn study data.csv --target readmitted=1 -o study.html
 
-    The page works offline and has no scripts. It shows a few rows of the table. Without --target it says which columns
+    With --row 'age=70, alone=yes' it also explains the figure of that new row. The page works offline and has no
+    scripts. It shows a few rows of the table. Without --target it says which columns
     go together. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted.
     """
     from gomea_bn.learning.learner import BayesNetLearner
@@ -62,6 +70,7 @@ def study(
     tell = silent if quiet else say
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
+        cells = None if row is None else read_cells("--row", row)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
             data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
@@ -74,6 +83,7 @@ def study(
             column,
             state=state,
             expert=expert,
+            row=cells,
             folds=folds,
             learner=learner,
             random_state=seed,

@@ -24,7 +24,7 @@ function buildPrediction() {
 function shownLevel() {
   const { levels } = model.data.variables[question().target];
   if (!levels) return null;
-  return levels[view.level] === undefined ? question().first : view.level;
+  return levels[view.level] === undefined ? model.data.variables[question().target].outcome : view.level;
 }
 
 /** The left-out predictions of a network, of the shown level if there are levels; null without any. */

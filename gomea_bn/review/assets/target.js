@@ -54,8 +54,7 @@ function quantity() {
   const code = Number(view.quantity);
   if (view.quantity !== null && view.quantity !== "mean" && code < binCount(network(), column)) return code;
   if (binMeans(column)) return "mean";
-  // of two levels the second, such as 1 or yes
-  return binCount(network(), column) === 2 ? 1 : 0;
+  return model.data.variables[column].outcome;
 }
 
 /** The value of the quantity under a distribution of the target. */
