@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gomea_bn.algorithms.archive import ElitistArchive as ElitistArchive
     from gomea_bn.algorithms.gomea import GOMEA as GOMEA
     from gomea_bn.algorithms.mogomea import MOGOMEA as MOGOMEA
+    from gomea_bn.algorithms.optimisation import check_problem as check_problem
     from gomea_bn.algorithms.optimisation import optimise as optimise
     from gomea_bn.algorithms.rvgomea import RVGOMEA as RVGOMEA
     from gomea_bn.data.lags import lagged as lagged
@@ -50,6 +51,10 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.shape import Shape as Shape
     from gomea_bn.problems.cuts.shape_fit import fit_shape as fit_shape
     from gomea_bn.problems.knowledge import ExpertKnowledge as ExpertKnowledge
+    from gomea_bn.problems.spaces import Categorical as Categorical
+    from gomea_bn.problems.spaces import Integer as Integer
+    from gomea_bn.problems.spaces import Permutation as Permutation
+    from gomea_bn.problems.spaces import Real as Real
     from gomea_bn.review.page import network_report as network_report
     from gomea_bn.review.page import review_page as review_page
     from gomea_bn.runtime.checkpoints import Checkpoint as Checkpoint

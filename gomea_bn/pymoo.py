@@ -20,7 +20,6 @@ from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.multi_start import MultiStartRun, opened_run
 from gomea_bn.algorithms.optimisation import evaluate_genotypes, evaluate_solutions
 from gomea_bn.algorithms.rvgomea import RVGOMEA as RealSettings
-from gomea_bn.algorithms.rvgomea import RealRun
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, CheckpointOption, State
@@ -250,15 +249,16 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
 
     def _finalize(self) -> None:
         self._has_ended = True
+        if self._asked is not None:
+            self._asked.close()
         self._section.write()
 
     def _infill(self) -> Population | None:
         if self._asked is None or self._asked.should_stop():
             return None
-        solutions = self._asked.ask()
         most = getattr(self.termination, "n_max_evals", None)
-        left = len(solutions) if most is None else max(int(most) - self.evaluator.n_eval, 1)
-        return Population.new(X=_objects([self._source.shown(x) for x in solutions[:left]]))
+        solutions = self._asked.ask(None if most is None else max(int(most) - self.evaluator.n_eval, 1))
+        return Population.new(X=_objects([self._source.shown(x) for x in solutions]))
 
     def _advance(self, infills: Any = None, **_kwargs: Any) -> None:
         if self._asked is not None:
@@ -278,7 +278,7 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         if infills is not None:
             self.pop = infills
             values, violations = infills.get("F"), _violations(self.problem, infills)
-            asked.tell_first(values, violations)
+            asked.tell(values, violations)
         if asked.should_stop():
             self.termination.force_termination = True
         best = asked.result()
@@ -379,4 +379,4 @@ class RVGOMEA(_MultiStart):
             self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
-        return RealRun(self.settings, self._searched, _UNLIMITED, random_state=seed)
+        return self.settings._new_run(self._searched, _UNLIMITED, random_state=seed)

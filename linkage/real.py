@@ -182,6 +182,7 @@ def real_linkage_model(
             )
         return InteractionTree(interactions)
     named: dict[str, RealLinkageModel] = {
+        "auto": RealLinkageTree(),
         "tree": RealLinkageTree(),
         "univariate": RealUnivariate(),
         "full": RealFull(),

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.base import (
     DiscreteDefaults,
-    ProblemDefaults,
     check_cardinalities,
     data_digest,
     with_defaults,
 )
-from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, outside, with_real_defaults
+from gomea_bn.problems.continuous import RealKernelProblem, outside, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
+from gomea_bn.problems.spaces import posed
 from gomea_bn.runtime.evaluations import ROUND, Evaluations, Failure, Meeting, Request
 
 
@@ -29,10 +29,40 @@ def _numbers(part: Any) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-class _Exchange(ProblemDefaults):
-    """The part that both kinds of problem share: arrays through which kernels and Python exchange values."""
+class PythonProblem(DiscreteDefaults):
+    """The problem of a plain object with ``n_variables``, ``evaluate``, and ``alphabet``, ``bounds`` or both.
 
-    dtype: type[np.generic]
+    ``alphabet`` holds cardinalities from 1 to 32,767: one for all variables, or one per variable; next to ``bounds`` it
+    has an entry for every variable, 0 for real ones. ``bounds`` are (lower, upper), each a number or of shape
+    (n_variables,). ``initial_range`` has (least, largest) initial values; it is optional if the bounds are finite.
+    ``interactions``, pairs of real variables that share a term, are optional too.
+
+    ``evaluate(x)`` returns the objective, or (objectives, violation), or (objectives, violation, terms). Several
+    objectives alone must be a list or an array, as a tuple has one of the other meanings. Optional are ``n_terms``,
+    ``n_objectives``, ``target``, the known optimum, ``sample(generator, n)``, which returns initial solutions (n,
+    n_variables), and ``evaluate_partial(x, changed, parent_terms)``, which returns the same as ``evaluate`` after the
+    variables `changed` (int64 indices) changed, from the terms before the change. Without ``n_terms`` the terms are
+    the objectives. A problem whose change depends on former values needs its own terms. For real variables
+    ``evaluate_partial`` is also called without a changed variable; it then computes the objective from the terms.
+
+    All objectives are minimised. `x` is one read-only array that the next call overwrites, so copy it to keep it: int16
+    for discrete variables alone, else float64 in which discrete values are 0.0 to cardinality - 1. Equal solutions
+    must give equal objectives, so sum partial results in a fixed order. An exception in a function ends the search and
+    reaches the caller. A member that is lacking or cannot be used raises `GomeaBnError`.
+
+    Examples
+    --------
+    >>> class OneMax:
+    ...     n_variables, alphabet = 4, 2
+    ...     def evaluate(self, x):
+    ...         return -float(x.sum())
+    >>> PythonProblem(OneMax()).alphabet
+    array([2, 2, 2, 2])
+    """
+
+    # every solution has its own random numbers, so that solutions may wait for their evaluations together
+    solutions_per_block = 1
+    interactions: list[tuple[int, int]] | None = None
 
     def __init__(self, problem: Any) -> None:
         self.user = problem
@@ -50,6 +80,16 @@ class _Exchange(ProblemDefaults):
         self._errors: list[BaseException] = []
         self._data: list[PythonData] = []
         self._callables: list[Callable[[], None]] = []
+        self.is_real = getattr(problem, "bounds", None) is not None
+        self.dtype: type[np.generic] = np.float64 if self.is_real else np.int16
+        self.alphabet: Any
+        self._ranges: RealKernelProblem | None = None
+        if self.is_real:
+            self._take_bounds(problem.bounds)
+        else:
+            self.alphabet = self._cardinalities(getattr(problem, "alphabet", None))
+            self.allowed = np.arange(self.alphabet.max()) < self.alphabet[:, None]
+            self.ordinal = np.zeros(self.n_variables, np.bool_)
 
     def _number(self, name: str, default: int | None) -> int:
         """Return a member of the user's object that must be an integer of at least 1."""
@@ -99,6 +139,19 @@ class _Exchange(ProblemDefaults):
                     "violation must be at least 0."
                 )
 
+        def is_usual(objective: Any = None, amount: Any = None, parts: Any = None, *_: Any) -> bool:
+            return (
+                n_objectives == 1
+                and isinstance(objective, float)
+                and objective == objective
+                and isinstance(amount, float)
+                and amount >= 0.0
+                and type(parts) is np.ndarray
+                and parts.dtype == np.float64
+                and parts.shape == terms.shape
+                and not _
+            )
+
         def call() -> None:
             if errors:
                 return
@@ -112,11 +165,13 @@ class _Exchange(ProblemDefaults):
                     answer = evaluations.answer(
                         Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x)
                     )
-                # the usual answer, without the time of the checks
+                # the usual answers, without the time of the checks
                 if is_simple and isinstance(answer, float) and answer == answer:
                     objectives[0] = answer
                     terms[0] = answer
                     violation[0] = 0.0
+                elif has_terms and type(answer) is tuple and is_usual(*answer):
+                    objectives[0], violation[0], terms[:] = answer
                 else:
                     store(answer)
             except BaseException as error:
@@ -195,34 +250,7 @@ class _Exchange(ProblemDefaults):
         bound: dict[str, Any] = {"_data": [], "_callables": [], "_errors": [], "meeting": None}
         return {**self.__dict__, **bound, "evaluations": Evaluations(self.user)}
 
-
-class PythonProblem(_Exchange, DiscreteDefaults):
-    """The problem of a plain object with ``n_variables``, ``alphabet`` and ``evaluate``.
-
-    ``alphabet`` holds cardinalities from 1 to 32,767: one for all genes, or one per gene. ``evaluate(x)`` returns the
-    objective, or (objectives, violation), or (objectives, violation, terms). Several objectives alone must be a list or
-    an array, as a tuple has one of the other meanings. Optional are ``n_terms``, ``n_objectives``, ``target``, the
-    known optimum, ``sample(generator, n)``, which returns initial genotypes (n, n_variables), and ``evaluate_partial(x,
-    changed, parent_terms)``, which returns the same as ``evaluate`` after the genes `changed` (int64 indices) changed,
-    from the terms before the change. Without ``n_terms`` the terms are the objectives. A problem whose change depends
-    on former values needs its own terms.
-
-    All objectives are minimised. `x` is one read-only int16 array that the next call overwrites, so copy it to keep it.
-    Equal genotypes must give equal objectives, so sum partial results in a fixed order. An exception in a function ends
-    the search and reaches the caller. A member that is lacking or cannot be used raises `GomeaBnError`.
-    """
-
-    dtype = np.int16
-    # every solution has its own random numbers, so that solutions may wait for their evaluations together
-    solutions_per_block = 1
-
-    def __init__(self, problem: Any) -> None:
-        super().__init__(problem)
-        self.alphabet = self._alphabet(getattr(problem, "alphabet", None))
-        self.allowed = np.arange(self.alphabet.max()) < self.alphabet[:, None]
-        self.ordinal = np.zeros(self.n_variables, np.bool_)
-
-    def _alphabet(self, alphabet: Any) -> NDArray[np.int64]:
+    def _cardinalities(self, alphabet: Any) -> NDArray[np.int64]:
         try:
             cardinalities = np.broadcast_to(np.asarray(alphabet), self.n_variables).astype(
                 np.int64, casting="same_kind"
@@ -234,38 +262,7 @@ class PythonProblem(_Exchange, DiscreteDefaults):
         check_cardinalities(cardinalities)
         return cardinalities
 
-    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
-        """Return the problem's own initial genotypes, or uniform ones, shape (n, n_variables)."""
-        if hasattr(self.user, "sample"):
-            genotypes = np.asarray(self.user.sample(generator, n))
-            if genotypes.shape != (n, self.n_variables):
-                raise GomeaBnError(
-                    f"sample must return shape {(n, self.n_variables)}, got {genotypes.shape}."
-                )
-            if (genotypes < 0).any() or (genotypes >= self.alphabet).any():
-                row = int(((genotypes < 0) | (genotypes >= self.alphabet)).any(axis=1).argmax())
-                raise GomeaBnError(
-                    f"sample must return values from 0 to alphabet - 1, got {genotypes[row].tolist()} in row {row}."
-                )
-            return genotypes.astype(np.int16)
-        return generator.integers(0, self.alphabet, (n, self.n_variables)).astype(np.int16)
-
-
-class RealPythonProblem(_Exchange, RealDefaults):
-    """The problem of a plain object with ``n_variables``, ``bounds`` and ``evaluate`` over real or mixed variables.
-
-    ``bounds`` are (lower, upper), each a number or of shape (n_variables,). ``initial_range`` has (least, largest)
-    initial values; it is optional if the bounds are finite. Optional are also ``interactions``, pairs of variables that
-    share a term, and ``alphabet`` (n_variables,), which makes some variables discrete: their cardinalities, and 0 for
-    real ones. In `x` their values are 0.0 to cardinality - 1. Other members are those of `PythonProblem`, with float64
-    `x`. ``evaluate_partial`` is also called without a changed variable; it then computes the objective from the terms.
-    """
-
-    dtype = np.float64
-
-    def __init__(self, problem: Any) -> None:
-        super().__init__(problem)
-        bounds = problem.bounds
+    def _take_bounds(self, bounds: Any) -> None:
         if not isinstance(bounds, (Sequence, np.ndarray)) or isinstance(bounds, str) or len(bounds) != 2:
             raise GomeaBnError(f"bounds must be (lower, upper), got {bounds!r}.")
         if np.ndim(bounds[0]) and np.array_equal(bounds[0], bounds[1]):
@@ -273,34 +270,41 @@ class RealPythonProblem(_Exchange, RealDefaults):
                 f"bounds must be (lower, upper), got {bounds!r}, in which both are equal. "
                 "If these are (low, high) pairs, one per variable, transpose them."
             )
-        ranges = RealKernelProblem(
+        self._ranges = ranges = RealKernelProblem(
             None,
             self.n_variables,
             lower=bounds[0],
             upper=bounds[1],
-            initial_range=getattr(problem, "initial_range", None),
-            alphabet=getattr(problem, "alphabet", None),
+            initial_range=getattr(self.user, "initial_range", None),
+            alphabet=getattr(self.user, "alphabet", None),
         )
         self.alphabet = ranges.alphabet
         self.lower, self.upper, self.initial_range = ranges.lower, ranges.upper, ranges.initial_range
-        self.interactions = getattr(problem, "interactions", None)
-        self._ranges = ranges
+        self.interactions = getattr(self.user, "interactions", None)
 
-    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[Any]:
         """Return the problem's own initial solutions, or uniform ones, shape (n, n_variables)."""
         if not hasattr(self.user, "sample"):
-            return self._ranges.sample(generator, n)
-        solutions = np.asarray(self.user.sample(generator, n), np.float64)
+            if self._ranges is not None:
+                return self._ranges.sample(generator, n)
+            return generator.integers(0, self.alphabet, (n, self.n_variables)).astype(np.int16)
+        solutions = np.asarray(self.user.sample(generator, n))
         if solutions.shape != (n, self.n_variables):
             raise GomeaBnError(f"sample must return shape {(n, self.n_variables)}, got {solutions.shape}.")
-        wrong = outside(self, solutions).any(axis=1)
+        if self.is_real:
+            solutions = solutions.astype(np.float64)
+            wrong = outside(self, solutions).any(axis=1)
+            kinds = "" if self.alphabet is None else " and whole numbers for discrete variables"
+            allowed = f"within the bounds{kinds}"
+        else:
+            wrong = ((solutions < 0) | (solutions >= self.alphabet)).any(axis=1)
+            allowed = "from 0 to alphabet - 1"
         if wrong.any():
             row = int(wrong.argmax())
-            kinds = "" if self.alphabet is None else " and whole numbers for discrete variables"
             raise GomeaBnError(
-                f"sample must return values within the bounds{kinds}, got {solutions[row].tolist()} in row {row}."
+                f"sample must return values {allowed}, got {solutions[row].tolist()} in row {row}."
             )
-        return solutions
+        return solutions.astype(self.dtype)
 
 
 def as_compiled(problem: Any) -> Any:
@@ -309,15 +313,15 @@ def as_compiled(problem: Any) -> Any:
     A problem with ``kernel_data`` is returned as it is, or with the defaults of members that it lacks. A plain Python
     object is wrapped.
     """
+    problem = posed(problem)
     if hasattr(problem, "kernel_data"):
         return with_real_defaults(problem) if hasattr(problem, "lower") else with_defaults(problem)
     is_of_pymoo = hasattr(problem, "n_var")
     # pymoo's problems have a method of this name
-    if hasattr(problem, "bounds") and not (is_of_pymoo and callable(problem.bounds)):
-        return RealPythonProblem(problem)
-    if not hasattr(problem, "alphabet"):
+    has_bounds = hasattr(problem, "bounds") and not (is_of_pymoo and callable(problem.bounds))
+    if not (has_bounds or hasattr(problem, "alphabet")):
         name = type(problem).__name__
-        ours = f"{name} needs alphabet (numbers of values) or bounds (of real variables)."
+        ours = f"{name} needs a space, alphabet (numbers of values) or bounds (of real variables)."
         theirs = (
             f" For {name}, give gomea_bn.pymoo.GOMEA (discrete variables) or RVGOMEA (one objective) "
             "to pymoo's minimize."

@@ -11,8 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.python_problem import as_compiled
+from gomea_bn.problems.spaces import by_name, named_user, posed
 from gomea_bn.runtime.evaluations import Failure
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
@@ -38,10 +39,11 @@ class _Variables:
             "n_objectives",
             "target",
             "sample",
+            "key",
         ):
             if hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
-        self.problem = problem
+        self.given, self.problem = problem, getattr(problem, "problem", problem)
 
     def evaluate(self, x: NDArray[Any]) -> float:
         """Raise, as the caller of `AskedRun.ask` evaluates."""
@@ -50,6 +52,7 @@ class _Variables:
 
 def asked_problem(problem: Any) -> Any:
     """Return a problem whose evaluations `AskedRun` answers; raises `GomeaBnError` for a compiled one."""
+    problem = posed(problem)
     if hasattr(problem, "kernel_data"):
         raise GomeaBnError(
             f"start takes an object with n_variables and alphabet or bounds; {type(problem).__name__} has evaluations "
@@ -83,10 +86,13 @@ class AskedRun:
     """
 
     def __init__(self, run: Any, problem: Any, section: Any) -> None:
-        self._run, self._n_objectives = run, problem.n_objectives
+        self._run, self._n_objectives, self._user = run, problem.n_objectives, named_user(problem)
         self._questions: SimpleQueue[NDArray[Any] | None] = SimpleQueue()
         self._answers: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._asked: NDArray[Any] | None = None
+        # values of the first solutions of the round, and how many of the next ones the caller has
+        self._given: list[Any] = []
+        self._n_out = 0
         self._has_ended = False
         # the best solution with a value, for one objective
         self._best: tuple[NDArray[Any], NDArray[np.float64], float] | None = None
@@ -94,18 +100,28 @@ class AskedRun:
         self._future: Future[Result] = DaemonThreads().submit(run.finish, section)
         self._future.add_done_callback(lambda _future: self._questions.put(None))
 
-    def ask(self) -> NDArray[Any]:
+    def ask(self, most: int | None = None) -> Any:
         """Return the solutions that want evaluation, shape (k, n_variables), with k of at least 1.
 
         The same solutions come back until `tell` has got their values. Discrete variables alone are int16; real and
-        mixed ones are float64. An ended search raises `GomeaBnError`; see `should_stop`.
+        mixed ones are float64. Solutions of a space are a list of dictionaries. An ended search raises `GomeaBnError`;
+        see `should_stop`.
+
+        Parameters
+        ----------
+        most : int, optional
+            Largest number of solutions; the search goes on once the values of all others came too.
         """
+        check_integer("most", most, 1, optional=True)
         if self.should_stop():
             raise GomeaBnError(
                 "The search has ended, so it asks for nothing; see should_stop() and result()."
             )
         assert self._asked is not None
-        return self._asked.copy()
+        left = self._asked[len(self._given) :]
+        self._n_out = len(left) if most is None else min(most, len(left))
+        solutions = left[: self._n_out].copy()
+        return solutions if self._user is None else self._user.named(solutions)
 
     def tell(self, objectives: ArrayLike, violations: ArrayLike | None = None) -> None:
         """Give the values of the solutions of the latest `ask`, in their order.
@@ -122,9 +138,9 @@ class AskedRun:
         GomeaBnError
             If nothing was asked, a shape does not fit, an objective is NaN or a violation is negative.
         """
-        if self._asked is None:
+        if self._asked is None or not self._n_out:
             raise GomeaBnError("tell needs solutions that were asked for; call ask() first.")
-        k = len(self._asked)
+        k = self._n_out
         values = np.asarray(objectives, float)
         shapes = [(k, self._n_objectives), *([(k,)] if self._n_objectives == 1 else [])]
         if values.shape not in shapes:
@@ -142,27 +158,18 @@ class AskedRun:
         values = values.reshape(k, -1)
         if self._n_objectives == 1:
             self._note_best(values, amounts)
-        self._asked = None
-        self._answers.put(list(zip(values, amounts.tolist(), strict=True)))
-
-    def tell_first(self, objectives: ArrayLike, violations: ArrayLike) -> None:
-        """Give the values of the first solutions of the latest `ask`, of which all are needed to go on.
-
-        With fewer than all the search ends here; `result` counts them.
-        """
-        values, amounts = np.atleast_2d(np.asarray(objectives, float)), np.asarray(violations, float)
-        if self._asked is not None and len(values) < len(self._asked):
-            self._note_best(values, amounts)
-            self.close()
-        else:
-            self.tell(values, amounts)
+        self._given += zip(values, amounts.tolist(), strict=True)
+        self._n_out = 0
+        if len(self._given) == len(self._asked):
+            self._asked, given, self._given = None, self._given, []
+            self._answers.put(given)
 
     def _note_best(self, values: NDArray[np.float64], violations: NDArray[np.float64]) -> None:
         assert self._asked is not None
         best = int(np.lexsort((values[:, 0], violations))[0])
         found = (float(violations[best]), float(values[best, 0]))
         if self._best is None or found < (self._best[2], self._best[1][0]):
-            self._best = (self._asked[best].copy(), values[best].copy(), found[0])
+            self._best = (self._asked[len(self._given) + best].copy(), values[best].copy(), found[0])
 
     def should_stop(self) -> bool:
         """Return whether the search has ended; it waits until that is known."""
@@ -179,14 +186,14 @@ class AskedRun:
     def result(self) -> Result:
         """Return the best solution evaluated, or the front at the end of the latest generation."""
         if self._has_ended and self._future.done() and self._future.exception() is None:
-            return self._future.result()
+            return by_name(self._future.result(), self._user)
         result: Result = self._run.result()
         if self._best is None:
-            return result
+            return by_name(result, self._user)
         x, objectives, violation = self._best
-        if (violation, objectives[0]) >= (result.extra["violation"], result.F[0]):
-            return result
-        return replace(result, X=x, F=objectives, extra={**result.extra, "violation": violation})
+        if (violation, objectives[0]) < (result.extra["violation"], result.F[0]):
+            result = replace(result, X=x, F=objectives, extra={**result.extra, "violation": violation})
+        return by_name(result, self._user)
 
     def close(self) -> None:
         """End the search where it is; `result` keeps what it has found."""

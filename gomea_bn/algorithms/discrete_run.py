@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.multi_start import INLINE_SECONDS, MultiStartRun, Scheme, compiled_for, opened_run
+from gomea_bn.algorithms.multi_start import (
+    INLINE_SECONDS,
+    MultiStartRun,
+    Scheme,
+    compiled_for,
+    in_numbers,
+    opened_run,
+)
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Learner, Linkage, learned_linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import (
@@ -288,6 +295,7 @@ class DiscreteRun(MultiStartRun):
         immediate: bool = False,
     ) -> None:
         problem = compiled_for(settings, problem, is_real=False)
+        initial = in_numbers(problem, initial)
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         self.immediate = immediate

@@ -7,7 +7,7 @@ Evolutionary Computation 40, 2018.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,9 @@ from gomea_bn.algorithms.discrete_run import (
     put_back,
     stall_limit,
 )
-from gomea_bn.algorithms.multi_start import check_scheme, no_elite, take_best
+from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real_problem, no_elite, take_best
+from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
+from gomea_bn.algorithms.rvgomea import Population as RealPopulation
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model
 from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
@@ -37,6 +39,7 @@ from gomea_bn.operators.front_mixing import (
     vary_front,
 )
 from gomea_bn.operators.mixing import PopulationData
+from gomea_bn.operators.real_mixing import initialise
 from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State, fill, filled, history_of, history_state
@@ -181,6 +184,10 @@ class MOGOMEA(DiscreteSearch):
 
     Notes
     -----
+    With real or mixed variables no subset is learned. Trial solutions add a share of the difference of two donors of
+    the cluster to the values of a third one (differential evolution), in all variables or in some; a discrete variable
+    takes the value of that donor. Options of discrete mixing have no effect.
+
     Feasible solutions precede infeasible ones, which are ordered by their violation. In an extreme cluster a step is
     kept if the cluster's objective does not get worse. All evaluated solutions are offered to the archive, including
     rejected ones, so weighted sums lose no part of a front that is not convex. A population stops when all its
@@ -217,7 +224,9 @@ class MOGOMEA(DiscreteSearch):
         check_integer("base_clusters", self.base_clusters, 1, optional=True)
         linkage_model(self.linkage)
 
-    def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> FrontRun:
+    def _new_run(self, problem: Any, limits: Limits, **options: Any) -> Any:
+        if is_real_problem(problem):
+            return RealFrontRun(self, problem, limits, **options)
         return FrontRun(self, problem, limits, **options)
 
 
@@ -256,17 +265,73 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
     return np.cumsum([0, *lengths], dtype=np.int64)
 
 
-class FrontRun(DiscreteRun):
+def _check_no_target(limits: Limits) -> None:
+    """Raise `GomeaBnError` for a target, which is for one objective."""
+    if limits.target is not None:
+        raise GomeaBnError(
+            f"target is for one objective and must be None in MOGOMEA, got {limits.target!r}; "
+            "use a callback to stop the run."
+        )
+
+
+class _FrontResults(MultiStartRun):
+    """What runs for several objectives return: the members of their archive."""
+
+    archive: ElitistArchive
+    history: list[Any]
+    _nearest: Any
+    _refused = 0
+
+    def _solutions(self) -> NDArray[Any]:
+        """Return the solutions of the archive's members, shape (len, n_variables)."""
+        return self.archive.genotypes
+
+    def result(self) -> Result:
+        """Return the front so far, ordered by the first objective, then the next ones."""
+        order = np.lexsort(self.archive.objectives.T[::-1])
+        nearest = (
+            {}
+            if len(order)
+            else {
+                "nearest_X": self._nearest.genotype.copy(),
+                "nearest_F": self._nearest.objectives.copy(),
+                "nearest_violation": float(self._nearest.violation[0]),
+            }
+        )
+        return Result(
+            X=self._solutions()[order],
+            F=self.archive.objectives[order],
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            extra={
+                "violation": np.zeros(len(order)),
+                "n_eval_at_last_addition": self.n_eval_at_best,
+                "refused_by_full_archive": self.archive.refused + self._refused,
+                **nearest,
+            },
+            **self.totals(),
+        )
+
+    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the archive's genotypes, objectives and violations."""
+        return self._solutions(), self.archive.objectives, np.zeros(len(self.archive))
+
+    def progress(self) -> Progress:
+        """Return the state of the run; `best` is the least value of the first objective."""
+        if not len(self.archive):
+            best, violation = float(self._nearest.objectives[0]), float(self._nearest.violation[0])
+            return Progress(best=best, violation=violation, **self.counts())
+        least = self.archive.objectives[:, 0].min()
+        return Progress(best=float(least), archive_size=len(self.archive), **self.counts())
+
+
+class FrontRun(_FrontResults, DiscreteRun):
     """One run of MOGOMEA; see `DiscreteSearch.run`."""
 
     populations: list[_Population]
 
     def __init__(self, settings: MOGOMEA, problem: CompiledProblem, limits: Limits, **options: Any) -> None:
-        if limits.target is not None:
-            raise GomeaBnError(
-                f"target is for one objective and must be None in MOGOMEA, got {limits.target!r}; "
-                "use a callback to stop the run."
-            )
+        _check_no_target(limits)
         immediate = settings.archive_update == "immediate"
         super().__init__(settings, problem, limits, immediate=immediate, **options)
         self.settings = settings
@@ -288,44 +353,6 @@ class FrontRun(DiscreteRun):
         self._refused = 0
         # the solution of least violation, while the archive is empty
         self._nearest = no_elite(self.problem, np.int16)
-
-    def result(self) -> Result:
-        """Return the front so far, ordered by the first objective, then the next ones."""
-        order = np.lexsort(self.archive.objectives.T[::-1])
-        nearest = (
-            {}
-            if len(order)
-            else {
-                "nearest_X": self._nearest.genotype.copy(),
-                "nearest_F": self._nearest.objectives.copy(),
-                "nearest_violation": float(self._nearest.violation[0]),
-            }
-        )
-        return Result(
-            X=self.archive.genotypes[order],
-            F=self.archive.objectives[order],
-            time_to_best=self.history[-1].seconds if self.history else 0.0,
-            history=self.history,
-            extra={
-                "violation": np.zeros(len(order)),
-                "n_eval_at_last_addition": self.n_eval_at_best,
-                "refused_by_full_archive": self.archive.refused + self._refused,
-                **nearest,
-            },
-            **self.totals(),
-        )
-
-    def best(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the archive's genotypes, objectives and violations."""
-        return self.archive.genotypes, self.archive.objectives, np.zeros(len(self.archive))
-
-    def progress(self) -> Progress:
-        """Return the state of the run; `best` is the least value of the first objective."""
-        if not len(self.archive):
-            best, violation = float(self._nearest.objectives[0]), float(self._nearest.violation[0])
-            return Progress(best=best, violation=violation, **self.counts())
-        least = self.archive.objectives[:, 0].min()
-        return Progress(best=float(least), archive_size=len(self.archive), **self.counts())
 
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations."""
@@ -516,3 +543,164 @@ class FrontRun(DiscreteRun):
         self.history.append(
             FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
         )
+
+
+# int16 digits of the number of a real solution, by which the archive names it
+_DIGITS = 4
+_BASE = 1 << 15
+# factor of population sizes and of subgenerations to those over discrete variables
+_LARGER = 8
+# least number of donors of a cluster; smaller ones draw from the whole population
+_LEAST_DONORS = 4
+# share of first donors that are members of the archive
+_FROM_ARCHIVE = 0.5
+# range of the share of a difference that is added
+_SHARES = (0.3, 0.9)
+
+
+class RealFrontRun(_FrontResults, RealRun):
+    """One run of MOGOMEA over real or mixed variables; see `DiscreteSearch.run`.
+
+    The archive has the numbers of solutions in place of genotypes.
+    """
+
+    takes_several = True
+
+    def __init__(
+        self,
+        settings: MOGOMEA,
+        problem: Any,
+        limits: Limits,
+        *,
+        n_jobs: int | None = 1,
+        **options: Any,
+    ) -> None:
+        _check_no_target(limits)
+        super().__init__(RVGOMEA(linkage="univariate"), problem, limits, **options)
+        self.scheme = replace(settings, subgenerations=_LARGER * settings.subgenerations)
+        self.front_settings = settings
+        self.archive = ElitistArchive(_DIGITS, self.problem.n_objectives, settings.archive_size)
+        self._numbered: dict[int, NDArray[np.float64]] = {}
+        self._next_number = 0
+        self._nearest = no_elite(self.problem, np.float64)
+
+    def _numbers(self) -> NDArray[np.int64]:
+        """Return the numbers of the archive's members."""
+        return np.asarray(self.archive.genotypes.astype(np.int64) @ _BASE ** np.arange(_DIGITS), np.int64)
+
+    def _solutions(self) -> NDArray[np.float64]:
+        rows = [self._numbered[number] for number in self._numbers().tolist()]
+        return np.array(rows).reshape(len(rows), self.problem.n_variables)
+
+    def note_best(
+        self,
+        genotypes: NDArray[Any],
+        objectives: NDArray[np.float64],
+        violations: NDArray[np.float64],
+        population_size: int,
+    ) -> None:
+        """Offer solutions to the archive, or note the one nearest to being feasible while there is no member."""
+        feasible = np.flatnonzero(violations == 0)
+        if not len(feasible) and not len(self.archive):
+            take_best(self._nearest, genotypes, objectives, violations)
+        members = {x.tobytes() for x in self._numbered.values()}
+        new = [i for i in feasible.tolist() if genotypes[i].tobytes() not in members]
+        if not new:
+            return
+        numbers = self._next_number + np.arange(len(new))
+        self._next_number += len(new)
+        self._numbered.update(zip(numbers.tolist(), genotypes[new].copy(), strict=True))
+        digits = numbers[:, None] // _BASE ** np.arange(_DIGITS) % _BASE
+        additions = self.archive.additions
+        self.archive.offer(digits, objectives[new])
+        self.archive.adapt()
+        remaining = set(self._numbers().tolist())
+        self._numbered = {number: x for number, x in self._numbered.items() if number in remaining}
+        if self.archive.additions > additions:
+            self.n_eval_at_best = self.n_eval
+            ideal = tuple(self.archive.objectives.min(axis=0).tolist())
+            entry = FrontHistoryEntry(
+                self.stop.seconds, self.n_eval, len(self.archive), ideal, population_size
+            )
+            self.history.append(entry)
+
+    def _overtaken(self) -> list[Any]:
+        return []
+
+    def _size(self, index: int) -> int:
+        return _LARGER * super()._size(index)
+
+    def _vary(self, population: RealPopulation) -> int:
+        data, generator, problem = population.data, population.generator, self.problem
+        n, n_variables = data.genotypes.shape
+        settings = self.front_settings
+        index = next(i for i, other in enumerate(self.populations) if other is population)
+        first = settings.base_clusters or problem.n_objectives + 1
+        objectives = _bounded(data.objectives)
+        members, of_solution = balanced_clusters(
+            objectives, min(first + index, settings.max_clusters, n), generator
+        )
+        own_objective = extreme_clusters(objectives, members, generator)[of_solution]
+        parents, former, amounts = data.genotypes.copy(), data.objectives.copy(), data.violations.copy()
+        donors = np.array([self._donors(members[c], n, generator) for c in of_solution])
+        share = generator.uniform(*_SHARES, (n, 1))
+        base = parents[donors[:, 0]]
+        if len(self.archive):
+            # half of the first donors are members of the archive
+            members_x = self._solutions()
+            chosen = generator.integers(len(members_x), size=n)
+            base = np.where(generator.random((n, 1)) < _FROM_ARCHIVE, members_x[chosen], base)
+        trial = base + share * (parents[donors[:, 1]] - parents[donors[:, 2]])
+        # all variables together, or some of them
+        chance = np.where(generator.random((n, 1)) < 0.5, 1.0, generator.random((n, 1)) ** 2)
+        taken = generator.random((n, n_variables)) < chance
+        taken[np.arange(n), generator.integers(n_variables, size=n)] = True
+        if problem.alphabet is not None:
+            discrete = problem.alphabet > 0
+            trial[:, discrete] = base[:, discrete]
+        trial = np.where(taken, trial, parents)
+        trial = np.where(trial < problem.lower, (parents + problem.lower) / 2, trial)
+        trial = np.where(trial > problem.upper, (parents + problem.upper) / 2, trial)
+        data.genotypes[:], data.objectives[:], data.violations[:] = trial, np.inf, np.inf
+        status = int(initialise(self.kernel_data, data, population.rules, population.work, generator))
+        self.note_best(data.genotypes, data.objectives, data.violations, n)
+        weights = generator.dirichlet(np.ones(problem.n_objectives), n) / np.maximum(
+            np.ptp(objectives, axis=0), 1e-300
+        )
+        extreme = np.flatnonzero(own_objective != ALL)
+        weights[extreme] = np.eye(problem.n_objectives)[own_objective[extreme]]
+        reached = np.isfinite(data.violations)
+        with np.errstate(invalid="ignore"):
+            gain = (weights * (former - data.objectives)).sum(axis=1)
+        better = (data.violations < amounts) | ((data.violations == amounts) & (gain >= 0))
+        worse = np.flatnonzero(~(better & reached))
+        data.genotypes[worse], data.objectives[worse], data.violations[worse] = (
+            parents[worse],
+            former[worse],
+            amounts[worse],
+        )
+        return status
+
+    @staticmethod
+    def _donors(members: NDArray[np.int64], n: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return three different donors of a cluster, or of the whole population where the cluster is small."""
+        chosen = members if len(members) >= _LEAST_DONORS else np.arange(n)
+        return chosen[generator.permutation(len(chosen))[:3]]
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        return {
+            **super().state(),
+            "archive": self.archive.data._asdict(),
+            "solutions": self._solutions(),
+            "next_number": self._next_number,
+            "nearest": self._nearest._asdict(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        super().restore(state)
+        self.archive.restore(state["archive"])
+        self._numbered = dict(zip(self._numbers().tolist(), np.array(state["solutions"]), strict=True))
+        self._next_number = state["next_number"]
+        filled(self._nearest, state["nearest"])

@@ -8,7 +8,7 @@ from discrete Cartesian to permutation gene-pool optimal mixing evolutionary alg
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gomea_bn.algorithms.ask_tell import AskedRun
 
 _RESULT = "result"
+_NOTHING: Mapping[str, Any] = {}
 
 INLINE_SECONDS = 2e-3
 """Expected seconds below which a generation runs in the calling thread."""
@@ -61,13 +62,15 @@ def ended_before(section: Section, problem: Any) -> Result | None:
     return results[0]
 
 
-def finish_section(section: Section, problem: Any, result: Result, **more: Any) -> None:
+def finish_section(
+    section: Section, problem: Any, result: Result, more: Mapping[str, Any] = _NOTHING
+) -> None:
     """Keep the result of a search that has ended, with further values; a search that the user stopped can go on."""
     if not section.is_active:
         return
     if result.stopped_by in STOPPED_BY_USER:
         section.set_frozen(True)
-    section.finish({_RESULT: result_state(result), "problem": problem.state(), **more})
+    section.finish({**more, _RESULT: result_state(result), "problem": problem.state()})
 
 
 # pairs (class of kernel data, kind of work) whose kernels this process has compiled or loaded
@@ -87,30 +90,23 @@ class Scheme:
         problem: Any,
         *,
         random_state: Any = None,
-        max_seconds: float | None = None,
-        max_evaluations: int | None = None,
-        max_generations: int | None = None,
-        patience: float | None = None,
-        target: float | None = None,
         initial: Any = None,
         checkpoint: CheckpointOption = None,
+        **limits: Any,
     ) -> AskedRun:
         """Return a search whose solutions the caller evaluates; see `AskedRun`.
 
         Parameters
         ----------
-        problem : object
-            An object with ``n_variables`` and ``alphabet``, ``bounds`` or both, and ``n_objectives`` if there are
+        problem : object or mapping
+            A space (a mapping of names to `Real`, `Integer`, `Categorical` or `Permutation`), or an object with
+            ``space`` or with ``n_variables`` and ``alphabet``, ``bounds`` or both, and ``n_objectives`` if there are
             several; see `PythonProblem`. It needs no ``evaluate``.
-        random_state : int, SeedSequence, Generator or RandomState, optional
-            Seed. The same seed and the same values give the same solutions.
-        max_seconds, max_evaluations, max_generations, patience, target : number, optional
-            Limits of the search; see `Limits`. Without any, the caller ends it.
-        initial : array_like of shape (k, n_variables), optional
-            Solutions with which every population begins.
-        checkpoint : Checkpoint or path, optional
-            Folder for checkpoints, from which a search that was killed can go on. It then asks again for the solutions
-            of the generation in which it was killed.
+        random_state, initial, checkpoint : optional
+            Those of `gomea_bn.optimise`. A search that was killed asks again for the solutions of the generation in
+            which it was killed.
+        **limits : number
+            Limits of the search by name; see `Limits`. Without any, the caller ends it.
 
         Raises
         ------
@@ -119,11 +115,17 @@ class Scheme:
         """
         from gomea_bn.algorithms.ask_tell import AskedRun, asked_problem
 
-        given = (max_seconds, max_evaluations, max_generations, patience, target)
-        is_limited = any(limit is not None for limit in given)
-        limits = Limits(*given) if is_limited else Limits(max_generations=2**62)
+        wrong = sorted(limits.keys() - {f.name for f in fields(Limits)})
+        if wrong:
+            raise GomeaBnError(f"start has no option {wrong[0]!r}; limits are those of Limits.")
+        is_limited = any(limit is not None for limit in limits.values())
         asked = asked_problem(problem)
-        run = self._new_run(asked, limits, random_state=random_state, initial=initial)
+        run = self._new_run(
+            asked,
+            Limits(**limits) if is_limited else Limits(max_generations=2**62),
+            random_state=random_state,
+            initial=initial,
+        )
         return AskedRun(run, asked, opened_run(checkpoint, run, random_state))
 
     def _new_run(self, problem: Any, limits: Limits, **options: Any) -> MultiStartRun:
@@ -147,6 +149,13 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
         )
 
 
+def is_real_problem(problem: Any) -> bool:
+    """Return whether a problem has real or mixed variables."""
+    from gomea_bn.problems.python_problem import as_compiled
+
+    return bool(as_compiled(problem).is_real)
+
+
 def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
     # learners load without problems in plain Python
@@ -162,7 +171,15 @@ def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     return compiled
 
 
-def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
+def in_numbers(problem: Any, initial: Any) -> Any:
+    """Return initial solutions of a problem; those by name in the numbers of its space."""
+    from gomea_bn.problems.spaces import named_user
+
+    user = named_user(problem)
+    return initial if user is None else user.space.rows(initial)
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return the seeds of a run; raises `GomeaBnError` for a random state that is not a valid seed."""
     if isinstance(random_state, np.random.SeedSequence):
         # spawning counts up inside a sequence, so a copy lets the same sequence be used again
@@ -210,8 +227,10 @@ class MultiStartRun(ABC):
         self.problem = problem
         self.limits = limits
         self.callback = callback
+        # whether a checkpoint with other limits is gone on from
+        self.limits_may_differ = False
         self.n_threads = n_threads
-        self.seeds = _seed_sequence(random_state)
+        self.seeds = seed_sequence(random_state)
         self.stop = StopFlag(limits.max_seconds)
         self._data_class = type(problem.kernel_data(1)[0])
         self.populations = []
@@ -262,9 +281,11 @@ class MultiStartRun(ABC):
 
     def finish(self, section: Section = NO_CHECKPOINT) -> Result:
         """Run to a limit, or go on to it from a checkpoint, and return the best solution."""
-        before = ended_before(section, self.problem)
-        if before is not None:
-            return before
+        saved = section.saved
+        if saved is None or not self.limits_may_differ or saved["limits"] == asdict(self.limits):
+            before = ended_before(section, self.problem)
+            if before is not None:
+                return before
         self.begin(section)
         try:
             with self, self.stop.catching_interrupts():
@@ -276,7 +297,8 @@ class MultiStartRun(ABC):
                 error.add_note(f"The search had found this before the error:\n{best!r}")
             raise
         result = self.result()
-        finish_section(section, self.problem, result)
+        more = self.state() if self.limits_may_differ and section.is_active else {}
+        finish_section(section, self.problem, result, more)
         return result
 
     def begin(self, section: Section) -> None:
@@ -328,7 +350,8 @@ class MultiStartRun(ABC):
 
     def restore(self, state: State) -> None:
         """Go on from what `state` had returned in a run of the same options."""
-        self.limits = Limits(**state["limits"])
+        if not self.limits_may_differ:
+            self.limits = Limits(**state["limits"])
         self.stop.start_clock(state["seconds"], self.limits.max_seconds)
         self.seeds = seeds_of(state["seeds"])
         self.initial = np.array(state["initial"])
@@ -465,13 +488,18 @@ class MultiStartRun(ABC):
 
 
 def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: Any) -> Section:
-    """Return the section of a run in its checkpoint; the seed in the file counts if there is no `random_state`."""
+    """Return the section of a run in its checkpoint, whose limits may be others.
+
+    The seed in the file counts if there is no `random_state`.
+    """
+    run.limits_may_differ = not isinstance(checkpoint, Section)
+    limits = [f.name for f in fields(Limits)]
     return opened(
         checkpoint,
         type(run.scheme).__name__,
         lambda: run.identity()[0],
         lambda: {f"problem's {name}": text for name, text in run.identity()[1].items()},
-        free=("random_state",) if random_state is None else (),
+        free=(*limits, "random_state") if random_state is None else tuple(limits),
     )
 
 
@@ -502,13 +530,14 @@ class EliteRun(MultiStartRun):
     """One run for one objective; its populations have a ``mean`` (violation, objective) and call `note_best`."""
 
     dtype: type[np.generic] = np.int16
+    # a subclass may search for a front
+    takes_several = False
 
     def __init__(self, settings: Scheme, problem: Any, *options: Any) -> None:
-        if problem.n_objectives != 1:
-            advice = "MOGOMEA takes several, of discrete variables" if problem.is_real else "use MOGOMEA"
+        if problem.n_objectives != 1 and not self.takes_several:
             raise GomeaBnError(
                 f"{type(settings).__name__} takes problems with one objective, this one has "
-                f"{problem.n_objectives}; {advice}."
+                f"{problem.n_objectives}; use MOGOMEA."
             )
         super().__init__(settings, problem, *options)
         self.elite = no_elite(problem, self.dtype)

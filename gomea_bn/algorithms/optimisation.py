@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.discrete_run import checked_genotypes, new_population, new_work
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.algorithms.multi_start import seed_sequence
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.errors import GomeaBnError, check_callable, check_choice, check_verbose
+from gomea_bn.errors import GomeaBnError, check_callable, check_choice, check_integer, check_verbose
+from gomea_bn.operators.checking import evaluate_change, evaluate_whole
 from gomea_bn.operators.mixing import evaluate_row
-from gomea_bn.problems.base import CompiledProblem, with_defaults
-from gomea_bn.problems.continuous import RealProblem
-from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
+from gomea_bn.problems.base import CompiledProblem, Solution, with_defaults
+from gomea_bn.problems.continuous import RealProblem, new_real_journal
+from gomea_bn.problems.python_problem import PythonProblem, as_compiled
+from gomea_bn.problems.spaces import by_name, named_user, posed
 from gomea_bn.runtime.checkpoints import Checkpoint
 from gomea_bn.runtime.evaluations import Evaluations
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
@@ -56,10 +59,119 @@ def evaluate_solutions(
     return data.objectives[: len(initial)], data.violations[: len(initial)]
 
 
+# relative difference of two sums of the same terms in another order
+_SAME = 1e-9
+# most variables that are changed together
+_MOST_CHANGED = 4
+
+
+def check_problem(problem: Any, *, n_changes: int = 200, random_state: Any = 0) -> list[str]:
+    """Return sentences on where partial evaluation, or a second evaluation, differs from a whole one.
+
+    Parameters
+    ----------
+    problem : object
+        A problem as for `optimise`.
+    n_changes : int
+        Number of random changes of one to four variables.
+    random_state : int, Generator or RandomState, optional
+        Seed of the solutions and changes.
+
+    Returns
+    -------
+    list of str
+        One sentence for every difference, up to ten; none if all evaluations agree up to 1e-9 of the larger number.
+
+    Raises
+    ------
+    GomeaBnError
+        For a problem that cannot be used.
+
+    Examples
+    --------
+    >>> class Wrong:
+    ...     n_variables, alphabet, n_terms = 3, 2, 3
+    ...     def evaluate(self, x):
+    ...         return float(x.sum()), 0.0, x.astype(float)
+    ...     def evaluate_partial(self, x, changed, parent_terms):
+    ...         return float(parent_terms.sum()), 0.0, parent_terms
+    >>> check_problem(Wrong(), n_changes=1)
+    ['variables [2] from [0] to [1]: evaluate_partial gives the objective 1, evaluate gives 2.']
+    """
+    check_integer("n_changes", n_changes, 1)
+    problem = as_compiled(problem)
+    generator = np.random.default_rng(seed_sequence(random_state))
+    kernel_data = problem.kernel_data(1)[0]
+    n = problem.n_variables
+    journal = (
+        new_real_journal(n, problem.n_terms, problem.n_aux)
+        if problem.is_real
+        else new_work(problem, np.zeros(1, np.uint8)).journal
+    )
+
+    def whole(x: NDArray[Any]) -> Solution:
+        solution = Solution(
+            x.copy(),
+            np.zeros(problem.n_terms),
+            np.zeros(problem.n_aux, np.uint64),
+            np.zeros(problem.n_objectives),
+            np.zeros(1),
+        )
+        evaluate_whole(kernel_data, solution, journal, generator)
+        problem.chunk_ended(0, kernel_data)
+        return solution
+
+    sentences: list[str] = []
+    starts, ends = problem.sample(generator, n_changes), problem.sample(generator, n_changes)
+    for x, y in zip(starts, ends, strict=True):
+        solution = whole(x)
+        genes = generator.permutation(n)[: 1 + generator.integers(min(n, _MOST_CHANGED))]
+        # a problem may repair solutions
+        before, values = solution.genotype[genes].tolist(), y[genes].copy()
+        evaluate_change(kernel_data, solution, journal, genes, values, generator)
+        problem.chunk_ended(0, kernel_data)
+        wanted = whole(solution.genotype)
+        again = whole(solution.genotype)
+        change = f"variables {genes.tolist()} from {before} to {values.tolist()}: evaluate_partial gives"
+        if words := _difference(again, wanted):
+            sentences.append(f"x = {solution.genotype.tolist()}: a second evaluate gives {words}.")
+        elif words := _difference(solution, wanted):
+            sentences.append(f"{change} {words}.")
+        if len(sentences) == _MOST_SENTENCES:
+            break
+    return sentences
+
+
+# sentences after which a check ends
+_MOST_SENTENCES = 10
+
+
+def _difference(given: Solution, wanted: Solution) -> str:
+    """Return in words the first part in which a solution differs from one evaluated in full, "" if none does."""
+    nouns = ("objective", "violation", "term")
+    parts = (
+        (given.objectives, wanted.objectives),
+        (given.violation, wanted.violation),
+        (given.terms, wanted.terms),
+    )
+    for noun, (ours, theirs) in zip(nouns, parts, strict=True):
+        # infinite values are equal or not
+        with np.errstate(invalid="ignore"):
+            wrong = ~(
+                (ours == theirs) | (np.abs(ours - theirs) <= _SAME * np.maximum(np.abs(ours), np.abs(theirs)))
+            )
+        if wrong.any():
+            k = int(wrong.argmax())
+            number = f" {k}" if len(ours) > 1 else ""
+            return f"the {noun}{number} {ours[k]:.10g}, evaluate gives {theirs[k]:.10g}"
+    return ""
+
+
 def optimise(
     problem: Any,
     algorithm: GOMEA | MOGOMEA | RVGOMEA | None = None,
     *,
+    space: Any = None,
     random_state: Any = None,
     max_seconds: float | None = None,
     max_evaluations: int | None = None,
@@ -81,10 +193,15 @@ def optimise(
     Parameters
     ----------
     problem : object
-        A benchmark problem, a `KernelProblem` or `RealKernelProblem`, or any object with ``n_variables``,
-        ``evaluate(x)`` and ``alphabet``, ``bounds`` or both (see `PythonProblem` and `RealPythonProblem`).
+        A function of values by name, with a `space`; an object with ``space`` and such a function ``evaluate``; any
+        object with ``n_variables``, ``evaluate(x)`` and ``alphabet``, ``bounds`` or both (see `PythonProblem`); or a
+        benchmark problem, a `KernelProblem` or a `RealKernelProblem`.
     algorithm : GOMEA, MOGOMEA or RVGOMEA, optional
         By default `GOMEA()`, `MOGOMEA()` for several objectives, or `RVGOMEA()` for real or mixed variables.
+    space : mapping of str to Real, Integer, Categorical or Permutation, optional
+        Variables by name, in the order of their conditions: ``active_when={"kind": "tree"}`` of a variable says that
+        it has a value only where an earlier one has a value, or one of a list of values. ``result.values`` has the
+        values of the best solution by name, or of all of a front.
     random_state : int, SeedSequence, Generator or RandomState, optional
         Seed. The same seed gives the same result at any number of threads or processes, unless a clock ended the run.
         Where solutions are evaluated together, the limit of evaluations ends the last generation at other solutions
@@ -95,8 +212,8 @@ def optimise(
         Objective at which the run stops; by default the problem's own ``target``.
     termination, callback : callable, optional
         Functions that get a `Progress` after every generation; a true return value stops the run.
-    initial : array_like of shape (k, n_variables), optional
-        Solutions with which every population begins.
+    initial : array_like of shape (k, n_variables), or list of dict, optional
+        Solutions with which every population begins, by name where the problem has a space.
     n_jobs : int or None
         None is 1, -1 all cores. Number of threads for compiled discrete problems. Number of processes that evaluate
         solutions of a Python object, which must be importable there. With ``evaluate_batch`` each gets a part of X.
@@ -131,12 +248,12 @@ def optimise(
     >>> int(result.X.sum()), result.stopped_by
     (20, 'target')
     """
-    problem = as_compiled(problem)
+    problem = as_compiled(posed(problem, space))
     check_verbose(verbose)
     check_choice("on_error", on_error, ("raise", "worst"))
     if not (cache is None or isinstance(cache, bool)):
         raise GomeaBnError(f"cache must be True, False or None, got {cache!r:.80}.")
-    is_python = isinstance(problem, (PythonProblem, RealPythonProblem))
+    is_python = isinstance(problem, PythonProblem)
     if map is not None and not is_python:
         raise GomeaBnError(
             "map is for Python objects; the evaluations of this problem are compiled. Use n_jobs."
@@ -146,10 +263,10 @@ def optimise(
         target = problem.target
     for name, call in (("termination", termination), ("callback", callback)):
         check_callable(name, call)
-    if problem.is_real:
-        kind, description = RVGOMEA, "an RVGOMEA for real or mixed variables"
-    elif problem.n_objectives > 1:
+    if problem.n_objectives > 1:
         kind, description = MOGOMEA, f"a MOGOMEA for {problem.n_objectives} objectives"
+    elif problem.is_real:
+        kind, description = RVGOMEA, "an RVGOMEA for real or mixed variables"
     else:
         kind, description = GOMEA, "a GOMEA for discrete variables and one objective"
     if algorithm is None:
@@ -173,17 +290,19 @@ def optimise(
         options["n_jobs"] = n_jobs
     with _evaluating(problem, n_jobs, map, cache, on_error) if is_python else nullcontext():
         if not verbose:
-            return algorithm.run(problem, limits, callback=combined if calls else None, **options)
-        from gomea_bn.runtime.progress import LiveTable
+            result = algorithm.run(problem, limits, callback=combined if calls else None, **options)
+        else:
+            from gomea_bn.runtime.progress import LiveTable
 
-        with LiveTable(scores=False) as live:
-            calls.append(live)
-            return algorithm.run(problem, limits, callback=combined, **options)
+            with LiveTable(limits=limits) as live:
+                calls.append(live)
+                result = algorithm.run(problem, limits, callback=combined, **options)
+    return by_name(result, named_user(problem))
 
 
 @contextmanager
 def _evaluating(
-    problem: PythonProblem | RealPythonProblem,
+    problem: PythonProblem,
     n_jobs: int | None,
     given_map: Any,
     cache: bool | None,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.adapted import MOST_VARIABLES, Adapted, evaluates_whole, interacting_groups
 from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.algorithms.multi_start import (
     INLINE_SECONDS,
@@ -24,7 +25,9 @@ from gomea_bn.algorithms.multi_start import (
     Scheme,
     check_scheme,
     compiled_for,
+    in_numbers,
     opened_run,
+    take_best,
 )
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import (
@@ -87,9 +90,11 @@ class RVGOMEA(Scheme):
     Parameters
     ----------
     linkage : str, Custom or RealLinkageModel
-        "tree" (learned from the correlations in every generation, with the root), "interaction-tree" (fixed, from the
-        problem's interactions), "univariate", "full", `Custom` subsets, or an object with ``learn`` and ``learned``.
-        The subsets are those of all variables, discrete ones included.
+        "auto" ("tree" where changes of a few variables are evaluated alone, where some variables are discrete, and
+        above 200 variables; otherwise groups of interacting variables, see below), "tree" (learned from the
+        correlations in every generation, with the root), "interaction-tree" (fixed, from the problem's interactions),
+        "univariate", "full", `Custom` subsets, or an object with ``learn`` and ``learned``. The subsets are those of
+        all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -105,9 +110,15 @@ class RVGOMEA(Scheme):
 
     Notes
     -----
-    A population stops when its fitness has no variance or its distributions have vanished. It also stops, with all
-    smaller ones, when a larger population has a better mean. Draws outside the bounds are repeated up to 100 times,
-    then replaced by uniform draws in the initial range; no solution leaves the bounds.
+    "auto" finds the groups of variables that interact, from the problem's ``interactions`` or from second differences
+    of the objective between two solutions. It costs 2 n_variables + 2 evaluations if none interact, and at most half of
+    n_variables squared more. Each group has a normal distribution that adapts as in CMA-ES; a population of n draws n
+    values of a group in every generation, which are evaluated in the best solution so far. A population stops when none
+    of its distributions moves anything. Violations, and limits that these evaluations would fill, leave one group.
+
+    With other linkage models a population stops when its fitness has no variance or its distributions have vanished.
+    Any population stops, with all smaller ones, when a larger one has a better mean. Draws outside the bounds are
+    repeated up to 100 times, then replaced by uniform draws in the initial range; no solution leaves the bounds.
 
     The multiplier of a relearned subset comes from the former subset with the largest overlap. Under `incremental` its
     averages come from the smallest former subset that contains it. With s selected solutions the newest covariances of
@@ -126,7 +137,7 @@ class RVGOMEA(Scheme):
     that are equal to those of another one count once, and constant discrete variables are left out.
     """
 
-    linkage: str | RealLinkageModel | Custom | Full | Univariate = "tree"
+    linkage: str | RealLinkageModel | Custom | Full | Univariate = "auto"
     selection: float = 0.35
     base_population: int = 10
     growth: int = 2
@@ -176,11 +187,15 @@ class RVGOMEA(Scheme):
         return run.finish(opened_run(checkpoint, run, random_state))
 
     def _new_run(self, problem: RealProblem, limits: Limits, **options: Any) -> RealRun:
+        problem = compiled_for(self, problem, is_real=True)
+        is_adapted = isinstance(self.linkage, str) and self.linkage == "auto" and problem.alphabet is None
+        if is_adapted and problem.n_variables <= MOST_VARIABLES and evaluates_whole(problem):
+            return AdaptedRun(self, problem, limits, **options)
         return RealRun(self, problem, limits, **options)
 
 
 @dataclass
-class _Population:
+class Population:
     """One population of the scheme, with its distributions and its generator of random numbers."""
 
     data: RealPopulation
@@ -195,6 +210,8 @@ class _Population:
     active: bool = True
     mean: tuple[float, float] = (inf, inf)
     seconds: float = inf
+    # distributions of groups, where all evaluations are whole ones
+    adapted: list[Adapted] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -205,6 +222,8 @@ class _Population:
     def converged(self) -> bool:
         """Whether the distributions have vanished or all solutions are equally good."""
         objectives, violations = self.data.objectives[:, 0], self.data.violations
+        if self.adapted:
+            return all(group.has_ended for group in self.adapted)
         if self.linkage is not None and float(self.distributions.multipliers.max()) < _LEAST_MULTIPLIER:
             return True
         return bool((objectives == objectives[0]).all() and (violations == violations[0]).all())
@@ -236,7 +255,7 @@ class RealRun(EliteRun):
 
     dtype = np.float64
     problem: RealProblem
-    populations: list[_Population]
+    populations: list[Population]
 
     def __init__(
         self,
@@ -249,7 +268,7 @@ class RealRun(EliteRun):
         initial: NDArray[np.float64] | None = None,
     ) -> None:
         problem = compiled_for(settings, problem, is_real=True)
-        self.initial = _checked_initial(problem, initial)
+        self.initial = _checked_initial(problem, in_numbers(problem, initial))
         super().__init__(settings, problem, limits, random_state, callback, 1)
         self.settings = settings
         self.linkage = real_linkage_model(settings.linkage, problem.interactions)
@@ -286,7 +305,7 @@ class RealRun(EliteRun):
         data, rules, work = population.data, population.rules, population.work
         self._execute(population, lambda: initialise(self.kernel_data, data, rules, work, generator))
 
-    def _population_state(self, population: _Population) -> State:
+    def _population_state(self, population: Population) -> State:
         """Return a population as plain values and arrays."""
         linkage = population.linkage
         return {
@@ -303,7 +322,7 @@ class RealRun(EliteRun):
             "seconds": population.seconds,
         }
 
-    def _population_of(self, saved: State, size: int) -> _Population:
+    def _population_of(self, saved: State, size: int) -> Population:
         """Return the population of `_population_state`, which has `size` solutions."""
         genotypes = np.zeros((size, self.problem.n_variables))
         population = self._new_population(genotypes, generator_of(saved["generator"]))
@@ -327,7 +346,7 @@ class RealRun(EliteRun):
         population.seconds = saved["seconds"]
         return population
 
-    def _new_population(self, genotypes: NDArray[np.float64], generator: np.random.Generator) -> _Population:
+    def _new_population(self, genotypes: NDArray[np.float64], generator: np.random.Generator) -> Population:
         """Return a population of these genotypes, not yet evaluated."""
         problem, (size, n_variables) = self.problem, genotypes.shape
         rules = self._rules(size)
@@ -364,13 +383,13 @@ class RealRun(EliteRun):
             tallies=np.zeros(3, np.int64),
             stop=self.stop.flag,
         )
-        return _Population(data, model, rules, work, generator)
+        return Population(data, model, rules, work, generator)
 
-    def _generation(self, population: _Population) -> None:
+    def _generation(self, population: Population) -> None:
         self._execute(population, lambda: self._vary(population))
         population.generations += 1
 
-    def _vary(self, population: _Population) -> int:
+    def _vary(self, population: Population) -> int:
         data, rules, model = population.data, population.rules, population.model
         work, generator = population.work, population.generator
         estimate(data, rules, model, work, generator, self.linkage.learned)
@@ -402,7 +421,7 @@ class RealRun(EliteRun):
             return status
         return self._exchange(population, self.mixed)
 
-    def _take_linkage(self, population: _Population, linkage: Linkage) -> None:
+    def _take_linkage(self, population: Population, linkage: Linkage) -> None:
         """Give a population a family of subsets, and new distributions of those that are sampled."""
         population.linkage = linkage
         sampled = linkage if self.mixed is None else self.mixed.sampled(linkage)
@@ -413,7 +432,7 @@ class RealRun(EliteRun):
         if len(population.work.subsets) < n_subsets:
             population.work = population.work._replace(subsets=np.zeros(n_subsets, np.int64))
 
-    def _exchange(self, population: _Population, mixed: MixedVariables) -> int:
+    def _exchange(self, population: Population, mixed: MixedVariables) -> int:
         """Exchange discrete variables between solutions (gene-pool optimal mixing); returns the status."""
         data, work, rules = population.data, population.work, population.rules
         assert population.linkage is not None
@@ -436,7 +455,7 @@ class RealRun(EliteRun):
             return TARGET_MET
         return CUT_SHORT if work.tallies[BUDGET] <= 0 or work.stop[0] else ONGOING
 
-    def _execute(self, population: _Population, kernel: Callable[[], int]) -> None:
+    def _execute(self, population: Population, kernel: Callable[[], int]) -> None:
         """Run one generation's kernel, then count evaluations and update the best solution."""
         data, tallies = population.data, population.work.tallies
         tallies[:] = 0
@@ -451,7 +470,12 @@ class RealRun(EliteRun):
         inline = population.seconds < INLINE_SECONDS
         self._newest = population
         work_kind = "vary" if population.linkage is not None else "initialise"
-        self.execute(task, 1, work_kind=work_kind, n_threads=1, inline=inline)
+        try:
+            self.execute(task, 1, work_kind=work_kind, n_threads=1, inline=inline)
+        except Exception:
+            # an error of the user's function does not lose what the generation has found
+            self.note_best(data.genotypes, data.objectives, data.violations, population.size)
+            raise
         population.seconds = perf_counter() - began
         if not statuses:
             return
@@ -464,3 +488,84 @@ class RealRun(EliteRun):
         self.note_best(data.genotypes, data.objectives, data.violations, population.size)
         if statuses[0] == TARGET_MET:
             self.stop.raise_for("target")
+
+
+class AdaptedRun(RealRun):
+    """One run of RV-GOMEA whose populations are samples of adapted distributions; see `RVGOMEA.run`.
+
+    A generation draws new values of one group after another, in the best solution of the run.
+    """
+
+    def _add_population(self, size: int) -> None:
+        super()._add_population(size)
+        population = self.populations[-1]
+        data = population.data
+        best = np.lexsort((data.objectives[:, 0], data.violations))
+        start = data.genotypes[best[: max(1, size // 2)]].mean(axis=0)
+        groups = self._groups(population)
+        widths = self.problem.initial_range[1] - self.problem.initial_range[0]
+        population.adapted = [Adapted(group, start[group], widths[group]) for group in groups]
+
+    def _groups(self, population: Population) -> list[NDArray[np.int64]]:
+        """Return the groups of interacting variables; all are one where the limits or violations hide them."""
+        problem, n = self.problem, self.problem.n_variables
+        together = [np.arange(n)]
+        if problem.interactions is not None:
+            group = np.arange(n)
+            for i, j in problem.interactions:
+                group[group == group[j]] = group[i]
+            return [np.flatnonzero(group == g) for g in np.unique(group)]
+        if self.limits.evaluations - self.n_eval < 2 * n * n or n == 1:
+            return together
+        y = np.ascontiguousarray(problem.sample(population.generator, 1), np.float64)[0]
+        x = self.elite.genotype.copy()
+        violations: list[float] = []
+
+        def objectives_of(solutions: NDArray[np.float64]) -> NDArray[np.float64]:
+            if self.stop.reason:
+                return np.zeros(len(solutions))
+            probes = self._new_population(solutions, population.generator)
+            self._execute(
+                probes,
+                lambda: initialise(
+                    self.kernel_data, probes.data, probes.rules, probes.work, population.generator
+                ),
+            )
+            violations.append(float(probes.data.violations.max()))
+            return probes.data.objectives[:, 0]
+
+        groups = interacting_groups(objectives_of, x, y, population.generator)
+        self._newest = population
+        return together if max(violations, default=0.0) > 0 else groups
+
+    def _vary(self, population: Population) -> int:
+        data, work = population.data, population.work
+        adapted = [group for group in population.adapted if not group.has_ended]
+        status = ONGOING
+        for i in population.generator.permutation(len(adapted)):
+            group = adapted[i]
+            lower, upper = self.problem.lower[group.variables], self.problem.upper[group.variables]
+            data.genotypes[:] = self.elite.genotype
+            data.genotypes[:, group.variables] = group.draw(
+                population.size, lower, upper, population.generator
+            )
+            data.objectives[:], data.violations[:] = inf, inf
+            status = initialise(self.kernel_data, data, population.rules, work, population.generator)
+            take_best(self.elite, data.genotypes, data.objectives, data.violations)
+            if status != ONGOING or work.tallies[BUDGET] <= 0:
+                return status
+            order = np.lexsort((data.objectives[:, 0], data.violations))
+            best = float(data.objectives[order[0], 0])
+            group.adapt(data.genotypes[np.ix_(order, group.variables)], best)
+        return status
+
+    def _population_state(self, population: Population) -> State:
+        """Return a population as plain values and arrays."""
+        adapted = [group.state() for group in population.adapted]
+        return {**super()._population_state(population), "adapted": adapted}
+
+    def _population_of(self, saved: State, size: int) -> Population:
+        """Return the population of `_population_state`, which has `size` solutions."""
+        population = super()._population_of(saved, size)
+        population.adapted = [Adapted.of_state(group) for group in saved["adapted"]]
+        return population

@@ -30,6 +30,10 @@ _LEAST_SECONDS = 20e-6
 _MOST_KEPT = 1 << 20
 
 
+def _bytes_of(x: NDArray[Any]) -> bytes:
+    return x.tobytes()
+
+
 class Request(NamedTuple):
     """One solution that wants evaluation, of which `changed` genes differ from one with the terms `parent_terms`."""
 
@@ -238,6 +242,8 @@ class Evaluations:
 
     def __init__(self, problem: Any, keeps_repeated: bool | None = None) -> None:
         self.problem = problem
+        # what is the same for solutions that are equal to the user's object
+        self._key: Callable[[NDArray[Any]], bytes] = getattr(problem, "key", _bytes_of)
         self._keeps = keeps_repeated
         self._kept: dict[bytes, Any] = {}
         self._prepared: dict[bytes, Any] = {}
@@ -287,7 +293,7 @@ class Evaluations:
     def answer(self, request: Request) -> Any:
         """Return the answer to one request; exceptions of the user's function reach the caller."""
         if self._keeps is not False:
-            answer = self._kept.get(request.x.tobytes())
+            answer = self._kept.get(self._key(request.x))
             if answer is not None:
                 self.n_repeated += 1
                 return answer
@@ -308,7 +314,7 @@ class Evaluations:
 
     def prepare(self, requests: list[Request]) -> None:
         """Evaluate solutions that will be asked for one at a time."""
-        keys = [request.x.tobytes() for request in requests]
+        keys = [self._key(request.x) for request in requests]
         self._prepared.clear()
         self._prepared = dict(zip(keys, self.answers(requests), strict=True))
 
@@ -317,7 +323,7 @@ class Evaluations:
         answers: list[Any] = [None] * len(requests)
         new: dict[bytes, list[int]] = {}
         for i, request in enumerate(requests):
-            key = request.x.tobytes()
+            key = self._key(request.x)
             if key in self._prepared:
                 answers[i] = self._prepared[key]
             elif self._keeps is not False and key in self._kept:
@@ -368,4 +374,4 @@ class Evaluations:
                     if isinstance(answer, tuple)
                     else np.array(answer)
                 )
-            self._kept[request.x.tobytes()] = answer
+            self._kept[self._key(request.x)] = answer

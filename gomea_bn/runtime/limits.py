@@ -174,7 +174,8 @@ class Result:
     statistics : dict of str to int
         Counts of the problem's own work.
     extra : dict
-        "violation" of the best solution, or of each solution of a front, where 0 means feasible. A run for several
+        "violation" of the best solution, or of each solution of a front, where 0 means feasible; "values" by name of a
+        problem with a space. A run for several
         objectives without a feasible solution has the parts of `nearest`: "nearest_X", "nearest_F" and
         "nearest_violation".
     """
@@ -190,6 +191,11 @@ class Result:
     n_generations: int
     statistics: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Any:
+        """The best solution by name, or a list of those of the front; None for a problem without a space."""
+        return self.extra.get("values")
 
     @property
     def feasible(self) -> bool:
@@ -220,7 +226,8 @@ class Result:
             best = f"front of {len(self.F):,}, least {self.F.min(axis=0)}"
         else:
             heading, x, best, which = "Result", self.X, f"{self.F[0]:.10g}", "X"
-        solution = np.array2string(x, threshold=8, edgeitems=4, max_line_width=10**6)
+        values = self.values[0] if is_front and self.values else self.values
+        solution = str(values or np.array2string(x, threshold=8, edgeitems=4, max_line_width=10**6))
         return (
             f"{heading}\n  F: {best}\n  {which}: {solution}\n"
             f"  evaluations: {self.n_eval:,} ({self.n_eval_full:,.1f} full), generations: {self.n_generations:,}\n"

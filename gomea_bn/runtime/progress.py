@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose
+from math import inf, isclose
 from time import perf_counter
 from types import TracebackType
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gomea_bn.runtime.fit_clock import SEARCH
-from gomea_bn.runtime.limits import Progress
+from gomea_bn.runtime.limits import Limits, Progress
 from gomea_bn.texts import counted
 
 _REFRESH_SECONDS = 0.2
@@ -31,9 +31,9 @@ class LiveTable:
     ----------
     console : rich.console.Console, optional
         Console to draw on; standard error by default, so that standard output holds only results.
-    scores : bool
-        Whether the search is for networks: its objective is then minus the score, which is shown. Otherwise the table
-        shows the objective as the problem gives it.
+    limits : Limits, optional
+        Limits of a search of any problem, whose objective is shown as the problem gives it, with the seconds until a
+        limit. Without them the search is for networks, and the score is shown.
 
     Examples
     --------
@@ -42,8 +42,8 @@ class LiveTable:
     ...     learner = BayesNetLearner(callback=table)
     """
 
-    def __init__(self, console: Console | None = None, *, scores: bool = True) -> None:
-        self._of_networks = scores
+    def __init__(self, console: Console | None = None, *, limits: Limits | None = None) -> None:
+        self._limits, self._of_networks = limits, limits is None
         self.console = console or Console(stderr=True)
         self._live: Live | None = None
         self._former = (0.0, 0)
@@ -114,19 +114,27 @@ class LiveTable:
         *former, last = self._then or ("",)
         return f"; then {', '.join(former)}{' and ' if former else ''}{last}" if last else ""
 
+    def _seconds_left(self, progress: Progress) -> float:
+        """Return the seconds until a limit of time or evaluations at the present rate, infinity without them."""
+        assert self._limits is not None
+        seconds = inf if self._limits.max_seconds is None else self._limits.max_seconds - progress.seconds
+        left = self._limits.evaluations - progress.n_eval
+        return max(min(seconds, left / self._rate if self._rate > 0 else inf), 0.0)
+
     def render(self, progress: Progress) -> Table:
         """Return the table of one state of the run."""
         scored = progress.statistics.get("families_scored", 0)
         hits = progress.statistics.get("cache_hits", 0)
-        seconds, n_requests = self._former
+        done = scored + hits if self._of_networks else progress.n_eval
+        seconds, before = self._former
         # another phase of a fit counts from 0 again
-        if scored + hits < n_requests or progress.seconds < seconds:
-            self._former = (progress.seconds, scored + hits)
+        if done < before or progress.seconds < seconds:
+            self._former = (progress.seconds, done)
         elif progress.seconds - seconds >= _REFRESH_SECONDS:
-            self._rate = (scored + hits - n_requests) / (progress.seconds - seconds)
-            self._former = (progress.seconds, scored + hits)
+            self._rate = (done - before) / (progress.seconds - seconds)
+            self._former = (progress.seconds, done)
         size = f"{progress.archive_size:,}"
-        objective = f"{-progress.best if self._of_networks else progress.best:.3f}"
+        objective = f"{-progress.best:.3f}" if self._of_networks else f"{progress.best:.6g}"
         cells = {
             "seconds": f"{progress.seconds:.1f}",
             "populations": " ".join(map(str, progress.population_sizes)) or "-",
@@ -142,6 +150,10 @@ class LiveTable:
         if self._of_networks:
             cells["families/s"] = f"{self._rate:,.0f}"
             cells["cached"] = f"{hits / max(scored + hits, 1):.1%}"
+        else:
+            cells["evaluations/s"] = f"{self._rate:,.0f}"
+            left = self._seconds_left(progress)
+            cells["time left"] = "-" if left == inf else f"{left:,.0f} s"
         table = Table(box=None, pad_edge=False)
         for heading in cells:
             table.add_column(heading, justify="right")

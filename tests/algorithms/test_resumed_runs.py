@@ -30,6 +30,14 @@ class Mixed:
         return float((x[:4] != 1).sum() * 2 + ((x[4:] - x[:4]) ** 2).sum())
 
 
+class Valley:
+    n_variables, bounds = 6, (-3.0, 3.0)
+
+    def evaluate(self, x: Any) -> float:
+        halves = x.reshape(2, 3)
+        return float((100 * (halves[:, 1:] - halves[:, :-1] ** 2) ** 2 + (1 - halves[:, :-1]) ** 2).sum())
+
+
 RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "GOMEA": (lambda: Trap(20, 5), None),
     "immediate GOMEA": (lambda: Trap(20, 5), GOMEA(elite_update="immediate", local_search=True)),
@@ -37,6 +45,7 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5)),
     "immediate MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5, archive_update="immediate")),
     "RV-GOMEA": (lambda: rosenbrock(5), None),
+    "adapted distributions": (Valley, None),
     "incremental RV-GOMEA": (lambda: rosenbrock(5), RVGOMEA(incremental=True)),
     "mixed variables": (Mixed, None),
     "mixed variables, fixed linkage": (Mixed, RVGOMEA(linkage="univariate")),
@@ -138,10 +147,28 @@ def test_the_clock_goes_on(tmp_path: Path) -> None:
     assert 0.5 <= result.exec_time < 0.5 + stopped.exec_time
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_that_has_ended_goes_on_with_larger_limits(tmp_path: Path, name: str) -> None:
+    def limited(n_generations: int, **options: Any) -> Result:
+        return result_of(name, max_evaluations=None, max_generations=n_generations, **options)
+
+    first = limited(12, checkpoint=tmp_path)
+    resumed = Checkpoint(tmp_path, resume=True)
+    assert_same(first, limited(12, checkpoint=resumed))
+    assert_same(limited(20), limited(20, checkpoint=resumed))
+    assert_same(limited(20), limited(20, checkpoint=resumed))
+
+
+def test_a_run_goes_on_after_the_generation_that_its_limit_has_cut(tmp_path: Path) -> None:
+    first = result_of("RV-GOMEA", max_evaluations=501, checkpoint=tmp_path)
+    result = result_of("RV-GOMEA", max_evaluations=1500, checkpoint=Checkpoint(tmp_path, resume=True))
+    assert (first.n_eval, result.n_eval) == (501, 1500)
+    assert without_seconds(result.history)[: len(first.history)] == without_seconds(first.history)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_evaluations": 2600}, "option max_evaluations was 2500, and is now 2600"),
         ({"random_state": 4}, "option random_state was"),
         ({"algorithm": GOMEA(growth=3)}, "option growth was 2, and is now 3"),
         (

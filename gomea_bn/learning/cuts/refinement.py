@@ -270,7 +270,7 @@ def _by_rv_gomea(
         session.movable,
     )
     compile_refinement_kernels("rv-gomea")
-    result = RVGOMEA().run(
+    result = RVGOMEA(linkage="tree").run(
         problem,
         Limits(max_seconds=max_seconds, patience=10.0 if max_seconds is None else None),
         random_state=random_state,
@@ -338,7 +338,7 @@ def compile_refinement_kernels(method: str) -> None:
         )
     else:
         problem = BoundaryProblem([variable], [()], density, rule, limits)
-        RVGOMEA().run(problem, Limits(max_generations=3), random_state=0)
+        RVGOMEA(linkage="tree").run(problem, Limits(max_generations=3), random_state=0)
 
 
 def _check_for_discretizer(bin_counts: str | None, starts: int, callback: object) -> None:

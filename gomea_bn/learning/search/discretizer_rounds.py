@@ -106,7 +106,7 @@ class DiscretizerSearch:
         genotype = _genotype(problem, self.best.edges, self.best.cuts)
         statistics = {"rounds": len(self.rounds.results)}
         result = self.rounds.result(genotype, self.objective, statistics)
-        finish_section(section, problem, result, **self._cuts_state())
+        finish_section(section, problem, result, self._cuts_state())
         return problem, result
 
     def _problem_of_round(self) -> StructureProblem:
