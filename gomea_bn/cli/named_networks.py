@@ -214,7 +214,13 @@ def recorded_reading(text: str, data: Path) -> dict[str, Any]:
     if folder is None or not os.path.isdir(folder):
         return {}
     options = reading_of(_record_of(folder))
-    applicable = ("na_values", "decimal", "forms", *(applicable_options(data, options.get("sep")) or ()))
+    applicable = (
+        "na_values",
+        "decimal",
+        "forms",
+        "lags",
+        *(applicable_options(data, options.get("sep")) or ()),
+    )
     try:
         return ReadingOptions.of(**{key: options[key] for key in applicable if key in options}).given
     except GomeaBnError as error:

@@ -391,6 +391,17 @@ def load(
     whatever the options say.
     """
     named = {"sample_weight": weight, "groups": groups, "time": time}
+    if options.lags is not None:
+        for name, given in named.items():
+            if given is not None:
+                text = [
+                    Option("lags"),
+                    " has the time and the group of the rows; leave out ",
+                    Option(name),
+                    ".",
+                ]
+                raise GomeaBnError(text)
+        named |= {"time": options.lags["time"], "group": options.lags.get("group")}
     apart = {option: name for option, name in named.items() if name is not None}
     if weight is not None and weight == groups:
         raise GomeaBnError(
