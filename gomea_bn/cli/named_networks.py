@@ -283,15 +283,15 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.data.files.databases import database_of, source_digest
 
     source = source if isinstance(source, dict) else {}
-    if data is not None and not os.path.isfile(data):
+    if data is not None and not os.path.isfile(data) and database_of(data) is None:
         raise GomeaBnError(
             f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if os.path.isfile(path) and file_digest(path) == source.get("file_sha256"):
+    if (os.path.isfile(path) or database_of(path)) and source_digest(path) == source.get("file_sha256"):
         return path
     if data is not None:
         raise GomeaBnError(

@@ -171,11 +171,11 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.files.databases import source_digest
     from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.problems.knowledge import ExpertKnowledge
-    from gomea_bn.runtime.environment import file_digest
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
@@ -212,7 +212,7 @@ def _read_source(
         horizon=learner.horizon,
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
-    digest = file_digest(data)
+    digest = source_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)

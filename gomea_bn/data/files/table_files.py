@@ -12,6 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
+from gomea_bn.data.files.databases import Database, database_of, read_database
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
@@ -72,7 +73,7 @@ def read_frame(
     ----------
     path : path
         File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx, .ods, .dta,
-        .sas7bdat, .xpt or .sav.
+        .sas7bdat, .xpt or .sav; or rows of a database, see `gomea_bn.data.files.databases`.
         With `sep` every other ending is text, too.
     sep, decimal, encoding, na_values, sheet, header, forms
         As of `gomea_bn.read_table`.
@@ -112,6 +113,8 @@ def read_file(
     columns of `apart` are as of `chosen_columns`.
     """
     text = os.fspath(path)
+    if (database := database_of(path)) is not None:
+        return _read_database(database, options, apart)
     if not os.path.exists(text):
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
@@ -156,12 +159,28 @@ def read_file(
     return frame, form, notes + found, [*doubts, *uncertain, *limits]
 
 
+def _read_database(
+    database: Database, options: ReadingOptions, apart: Mapping[str, str] | None
+) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+    """Return what `read_file` does, of the rows of a database."""
+    for name in options.given:
+        if name in FILE_OPTIONS:
+            raise GomeaBnError([Option(name), f" applies to files, but the table is in {database.kind}."])
+    form = USUAL_FORM._replace(decimal=options.decimal)
+    chosen = chosen_columns(read_database(database), options.columns, options.drop, apart)
+    frame, found, doubts = without_symbols(chosen, options.na_values, form.decimal or ".")
+    frame, limits = in_given_forms(frame, options.forms, form.decimal)
+    return frame, form, found, [*doubts, *limits]
+
+
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
     """Return which of `FILE_OPTIONS` apply to a file, by the ending of its name, or None for an unknown ending.
 
     With a separator every ending that is unknown otherwise is that of a text file.
     """
     _, ending = _endings(path)
+    if database_of(path) is not None:
+        return ()
     if ending in SPREADSHEETS:
         return _OF_SHEETS
     if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
