@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
-_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav")
+_OF_R = (".rds", ".rdata", ".rda")
+_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav", *_OF_R)
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
-    ".xlsx, .ods, .dta, .sas7bdat, .xpt or .sav"
+    ".xlsx, .ods, .dta, .sas7bdat, .xpt, .sav, .rds or .rdata"
 )
 # bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
 _BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
@@ -73,7 +74,7 @@ def read_frame(
     ----------
     path : path
         File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx, .ods, .dta,
-        .sas7bdat, .xpt or .sav; or rows of a database, see `gomea_bn.data.files.databases`.
+        .sas7bdat, .xpt, .sav, .rds or .rdata; or rows of a database, see `gomea_bn.data.files.databases`.
         With `sep` every other ending is text, too.
     sep, decimal, encoding, na_values, sheet, header, forms
         As of `gomea_bn.read_table`.
@@ -240,26 +241,54 @@ def _read_parquet(path: str) -> pd.DataFrame:
 
 
 def _read_statistics(path: str, ending: str) -> pd.DataFrame:
-    """Return the table in a file of Stata, SAS or SPSS; values with labels become categoricals of these."""
+    """Return the table in a file of Stata, SAS, SPSS or R; values with labels become categoricals of these."""
     import pandas as pd
 
     try:
         if ending == ".dta":
             # labels of values have no order that the file states
-            return pd.read_stata(path, order_categoricals=False)
+            return _without_blank_texts(pd.read_stata(path, order_categoricals=False))
         if ending in (".sas7bdat", ".xpt"):
             frame: Any = pd.read_sas(
                 path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8"
             )
             return pd.DataFrame(frame)
-        return pd.read_spss(path)
+        if ending in _OF_R:
+            return _frame_of_r(path)
+        return _without_blank_texts(pd.read_spss(path))
     except ImportError as error:
-        raise GomeaBnError(
-            f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'."
-        ) from error
+        package, extra = ("pyreadr", "r") if ending in _OF_R else ("pyreadstat", "statistics")
+        raise GomeaBnError(f"Reading '{path}' needs {package}: pip install 'gomea-bn[{extra}]'.") from error
+    except GomeaBnError:
+        raise
     # the readers raise exceptions of many types
     except Exception as error:
         raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
+
+
+def _without_blank_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of Stata or SPSS with missing values for empty texts, which are what these have for them."""
+    from pandas.api.types import is_object_dtype, is_string_dtype
+
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        if is_object_dtype(column.dtype) or is_string_dtype(column.dtype):
+            frame.isetitem(position, column.mask(column == ""))
+    return frame
+
+
+def _frame_of_r(path: str) -> pd.DataFrame:
+    """Return the only data frame in a file of R."""
+    import pyreadr
+
+    frames = pyreadr.read_r(path)
+    if len(frames) != 1:
+        raise GomeaBnError(
+            f"File '{path}' must hold one data frame, got {listed([*map(str, frames)], 5) or 'none'}.",
+            ["write one of them by saveRDS"],
+        )
+    (frame,) = frames.values()
+    return cast("pd.DataFrame", frame)
 
 
 def _read_arrow(path: str) -> pd.DataFrame:
