@@ -310,8 +310,10 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
     "name",
     [
         "id", "ID", "Id", "pid", "PID", "mrn", "MRN", "SUBJID", "USUBJID", "subject_id", "SubjectID", "subject no",
-        "patnr", "pat_no", "patient_id", "PatientID", "patientnr", "patient.id", "patno", "caseno", "CASE_NO", "case_id",
-        "record", "record_id", "RecordID", "ssn", "SSN", "barcode", "zip", "zip_code", "ZIP", "zipcode", "postcode", "PLZ",
+        "patnr", "pat_no", "patient_id", "PatientID", "patientnr", "patient.id", "patno", "caseno", "CASE_NO",
+        "case_id",
+        "record", "record_id", "RecordID", "ssn", "SSN", "barcode", "zip", "zip_code", "ZIP", "zipcode", "postcode",
+        "PLZ",
         "phone", "Phone", "phone_number", "tel", "hadm_id", "rowid", "row_id", "userid", "user_id", "CustomerID",
         "customer_id", "sample_no", "sample_id", "SampleID", "invoice", "OrderNo", "order_id", "accession", "respid",
         "participant_id", "participantId", "serial", "study_id", "screening_no", "uuid", "key", "index", "nhs",
