@@ -214,7 +214,13 @@ def recorded_reading(text: str, data: Path) -> dict[str, Any]:
     if folder is None or not os.path.isdir(folder):
         return {}
     options = reading_of(_record_of(folder))
-    applicable = ("na_values", "decimal", "forms", *(applicable_options(data, options.get("sep")) or ()))
+    applicable = (
+        "na_values",
+        "decimal",
+        "forms",
+        "lags",
+        *(applicable_options(data, options.get("sep")) or ()),
+    )
     try:
         return ReadingOptions.of(**{key: options[key] for key in applicable if key in options}).given
     except GomeaBnError as error:
@@ -277,15 +283,15 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.data.files.databases import database_of, source_digest
 
     source = source if isinstance(source, dict) else {}
-    if data is not None and not os.path.isfile(data):
+    if data is not None and not os.path.isfile(data) and database_of(data) is None:
         raise GomeaBnError(
             f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if os.path.isfile(path) and file_digest(path) == source.get("file_sha256"):
+    if (os.path.isfile(path) or database_of(path)) and source_digest(path) == source.get("file_sha256"):
         return path
     if data is not None:
         raise GomeaBnError(

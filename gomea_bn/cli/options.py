@@ -372,11 +372,14 @@ def _from_file(
     return in_file
 
 
-def _on_command_line(value: Any) -> list[str]:
-    """Return how often an option must be given, and with which texts."""
+def _on_command_line(name: str, value: Any) -> list[Option]:
+    """Return the options that say the same on the command line."""
+    if name == "lags":
+        options = {"time": value["time"], "groups": value.get("group"), "lags": value["lags"][-1]}
+        return [Option(option, str(text)) for option, text in options.items() if text is not None]
     if isinstance(value, Mapping):
-        return [f"{name}={text}" for name, text in value.items()]
-    return [",".join(map(str, value)) if isinstance(value, list) else str(value)]
+        return [Option(name, f"{column}={text}") for column, text in value.items()]
+    return [Option(name, ",".join(map(str, value)) if isinstance(value, list) else str(value))]
 
 
 def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,10 +388,10 @@ def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, A
 
     with failing(UNUSABLE_DATA):
         recorded = recorded_reading(network, data)
-    recorded = {name: value for name, value in recorded.items() if given[name] is None}
+    recorded = {name: value for name, value in recorded.items() if given.get(name) is None}
     if recorded:
         given_options = [
-            Option(name, text) for name, value in recorded.items() for text in _on_command_line(value)
+            option for name, value in recorded.items() for option in _on_command_line(name, value)
         ]
         spelled = " ".join(map(spelling(), given_options))
         say(

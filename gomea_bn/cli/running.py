@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
 def read_data(
@@ -100,10 +102,26 @@ def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
 
 def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, TextForm]:
     """Return what `loaded_rows` does, and the form of the text, for a file that is written like it."""
-    loaded = loaded_data(data, reading)
+    from gomea_bn.data.lags import lagged
+
+    loaded = loaded_data(data, replace(reading, lags=None))
     for note in (*loaded.notes, *loaded.warnings):
         say(note.text(spelling()))
-    return loaded.frame, loaded.form
+    frame = loaded.frame
+    # a file may have the columns of earlier rows itself
+    if reading.lags is not None and reading.lags["time"] in map(str, frame.columns):
+        with failing(UNUSABLE_DATA, of_options=WRONG_USE):
+            frame, _ = lagged(frame, **reading.lags)
+    return frame, loaded.form
+
+
+def with_tiers(knowledge: ExpertKnowledge, table: Table) -> ExpertKnowledge:
+    """Return the rules on edges with the order of time of a table with lags; those of other tables stay."""
+    if not (tiers := table.tiers):
+        return knowledge
+    if knowledge.temporal_order:
+        raise GomeaBnError([Option("temporal_order"), ": the lags of the table have an order of their own."])
+    return replace(knowledge, temporal_order=tiers)
 
 
 def tested_graph(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> GraphTest:

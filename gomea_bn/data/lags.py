@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gomea_bn.data.columns import column_positions
-from gomea_bn.data.dates import as_numbers
+from gomea_bn.data.columns import Column, column_positions
+from gomea_bn.data.dates import as_numbers, source_name
+from gomea_bn.data.files.reading import checked_lags
 from gomea_bn.data.frames import frame_of
-from gomea_bn.errors import GomeaBnError, Option, RowPositions, check_integer, nearest, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, RowPositions, nearest, wrong_option
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_EARLIER = re.compile(r"(?P<name>.*) \((?P<step>[1-9]\d*) before\)", re.DOTALL)
 
 
 def lagged(
@@ -40,7 +46,7 @@ def lagged(
     Returns
     -------
     DataFrame
-        The group, where there is one, then for every lag the columns "NAME, 2 before" from the largest lag on, then
+        The group, where there is one, then for every lag the columns "NAME (2 before)" from the largest lag on, then
         the columns themselves; without the time.
     list of list of str
         Names of the columns of every lag, from the largest on, and of the row itself.
@@ -60,15 +66,92 @@ def lagged(
             raise GomeaBnError([Option(option), f": unknown column '{name}'.{nearest(str(name), names)}"])
     if group is not None and group == time:
         raise wrong_option("group", f"must be another column than time, got '{group}' for both.")
-    steps = _checked_lags(lags)
+    keys = [time] if group is None else [group, time]
+    values = [name for name in names if name not in keys]
+    if not values:
+        raise GomeaBnError("No column remains besides the time and the group.")
+    steps = checked_lags(lags)
+    positions = earlier_rows(rows, time, group, steps)
+    parts = [] if group is None else [rows[[group]].iloc[positions[-1]]]
+    tiers = []
+    for step, chosen in zip([*reversed(steps), 0], positions, strict=True):
+        tiers.append([earlier_name(name, step) for name in values])
+        parts.append(rows[values].iloc[chosen].set_axis(tiers[-1], axis=1))
+    _check_names(names, tiers)
+    return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers
+
+
+def earlier_columns(
+    columns: Sequence[Column], lags: Sequence[int], positions: Sequence[NDArray[np.int64]]
+) -> tuple[Column, ...]:
+    """Return columns next to those of earlier rows, as `lagged` does, which keep their kinds, levels and units.
+
+    `positions` are those of `earlier_rows` for the same lags.
+    """
+    tiers = []
+    for step, chosen in zip([*reversed(lags), 0], positions, strict=True):
+        tier = []
+        for column in columns:
+            values = column.values[chosen]
+            values.flags.writeable = False
+            tier.append(replace(column, name=earlier_name(column.name, step), values=values))
+        tiers.append(tier)
+    _check_names([column.name for column in columns], [[column.name for column in tier] for tier in tiers])
+    return tuple(column for tier in tiers for column in tier)
+
+
+def slices_of(names: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Return which columns of earlier rows and of the row itself some names are, earliest first; none without lags.
+
+    Each slice has a title, "2 before" or "now". Columns of which there is no earlier one stand in the first.
+    """
+    plain = {source_name(name): name for name in names}
+    steps: dict[str, int] = {}
+    for short, name in plain.items():
+        found = _EARLIER.fullmatch(short)
+        if found is not None and found["name"] in plain:
+            steps[name] = int(found["step"])
+            steps.setdefault(plain[found["name"]], 0)
+    if not steps:
+        return []
+    first = max(steps.values())
+    slices: dict[int, list[str]] = {step: [] for step in sorted({*steps.values()}, reverse=True)}
+    for name in plain.values():
+        slices[steps.get(name, first)].append(name)
+    return [(f"{step} before" if step else "now", members) for step, members in slices.items()]
+
+
+def earlier_name(name: str, step: int) -> str:
+    """Return the name of a column of the row that is some steps before; that of the unit of dates stays behind."""
+    if step == 0:
+        return name
+    short = source_name(name)
+    return f"{short} ({step} before){name.removeprefix(short)}"
+
+
+def _check_names(names: Sequence[str], tiers: Sequence[Sequence[str]]) -> None:
+    clash = {name for tier in tiers[:-1] for name in tier} & set(names)
+    if clash:
+        raise GomeaBnError(
+            f"The table has columns with the names of lags already: {listed(sorted(clash), 5)}."
+        )
+
+
+def earlier_rows(
+    rows: pd.DataFrame, time: str, group: str | None, lags: Sequence[int]
+) -> list[NDArray[np.int64]]:
+    """Return positions in rows, int64 (n,), of the largest lag first and at last of the rows themselves.
+
+    The rows are those with enough earlier ones in their group, in the order of groups and times. Raises `GomeaBnError`
+    for missing or equal times, missing groups, and if there is no such row.
+    """
     for name in (time, *([group] if group is not None else [])):
         gaps = np.flatnonzero(rows[name].isna())
         if gaps.size:
             raise GomeaBnError(
                 [f"Column '{name}' is missing in ", RowPositions(gaps), "."], ["drop these rows"]
             )
-    keys = [time] if group is None else [group, time]
-    twice = np.flatnonzero(rows.duplicated(keys, keep=False))
+    twice = np.flatnonzero(rows.duplicated([time] if group is None else [group, time], keep=False))
     if twice.size:
         of_group = "" if group is None else f" in a group of '{group}'"
         raise GomeaBnError(
@@ -76,31 +159,19 @@ def lagged(
             ["name the column whose rows belong together as the group", "drop copies"],
         )
     moments = _moments(rows[time], time)
-    order = np.lexsort([moments] if group is None else [moments, rows[group].factorize()[0]])
-    ordered = rows.iloc[order].reset_index(drop=True)
-    values = [name for name in names if name not in keys]
-    if not values:
-        raise GomeaBnError("No column remains besides the time and the group.")
-    codes = np.zeros(len(ordered), np.int64) if group is None else ordered[group].factorize()[0]
-    place = ordered.groupby(codes).cumcount().to_numpy()
-    kept = np.flatnonzero(place >= steps[-1])
-    if not kept.size:
+    codes = np.zeros(len(rows), np.int64) if group is None else rows[group].factorize()[0]
+    order = np.lexsort([moments, codes])
+    ordered = codes[order]
+    first_of_group = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+    sizes = np.diff(np.r_[first_of_group, len(ordered)])
+    n_earlier = np.arange(len(ordered)) - np.repeat(first_of_group, sizes)
+    late = np.flatnonzero(n_earlier >= lags[-1])
+    if not late.size:
         raise GomeaBnError(
-            f"No row has {counted(steps[-1], 'earlier row')}{'' if group is None else ' in its group'}.",
+            f"No row has {counted(lags[-1], 'earlier row')}{'' if group is None else ' in its group'}.",
             ["use fewer lags"],
         )
-    parts, tiers = [] if group is None else [ordered[[group]].iloc[kept]], []
-    for step in reversed([0, *steps]):
-        part = ordered[values].iloc[kept - step]
-        tier = [name if step == 0 else f"{name}, {step} before" for name in values]
-        parts.append(part.set_axis(tier, axis=1))
-        tiers.append(tier)
-    clash = {name for tier in tiers[:-1] for name in tier} & set(names)
-    if clash:
-        raise GomeaBnError(
-            f"The table has columns with the names of lags already: {listed(sorted(clash), 5)}."
-        )
-    return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers
+    return [np.asarray(order[late - step], np.int64) for step in [*reversed(lags), 0]]
 
 
 def _moments(series: pd.Series[Any], name: str) -> Any:
@@ -116,16 +187,3 @@ def _moments(series: pd.Series[Any], name: str) -> Any:
             ["write the times as numbers or as YYYY-MM-DD"],
         )
     return dates[0].to_numpy(np.float64)
-
-
-def _checked_lags(lags: int | Iterable[int]) -> list[int]:
-    """Return the lags in rising order."""
-    if not isinstance(lags, Iterable):
-        check_integer("lags", lags, 1)
-        return list(range(1, int(lags) + 1))
-    steps = list(lags)
-    for step in steps:
-        check_integer("lags", step, 1)
-    if not steps:
-        raise wrong_option("lags", "must name at least one number of rows, got none.")
-    return sorted(set(steps))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
+from gomea_bn.data.files.databases import database_of, is_large, rows_in_parquet, source_digest
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
@@ -240,6 +241,8 @@ def is_in_pieces(source: Any) -> bool:
         return bool(source) and all(hasattr(frame, "iloc") for frame in source)
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
+        if (database := database_of(source)) is not None:
+            return is_large(database)
         return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
 
@@ -249,6 +252,8 @@ def files_digest(source: str | os.PathLike[str]) -> str:
 
     Their content is not read, since that would take as long as learning from it.
     """
+    if database_of(source) is not None:
+        return source_digest(source)
     digest = hashlib.sha256()
     for path in _files(os.fspath(source)):
         try:
@@ -306,6 +311,8 @@ def pieces_of(source: Any) -> list[Piece]:
 
 def _pieces_of_files(source: ChosenColumns) -> list[Piece]:
     text = source.path
+    if (database := database_of(text)) is not None:
+        text = rows_in_parquet(database)
     paths = _files(text)
     if not paths:
         raise GomeaBnError(

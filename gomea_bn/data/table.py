@@ -36,6 +36,7 @@ from gomea_bn.data.files.separated import names_that_are_data
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.forms import check_form_names, with_forms
 from gomea_bn.data.group_columns import doubts_about_groups, group_codes
+from gomea_bn.data.lags import earlier_columns, earlier_rows, slices_of
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.errors import (
     GomeaBnError,
@@ -127,6 +128,11 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def tiers(self) -> list[list[str]]:
+        """Columns of earlier rows, from the largest lag on, and of the rows themselves; empty without lags."""
+        return [members for _, members in slices_of(self.names)]
 
     @property
     def n_varying(self) -> int:
@@ -264,6 +270,7 @@ def read_table(
     dates: str = "numbers",
     forms: Mapping[str, str] | None = None,
     groups: str | None = None,
+    lags: Mapping[str, Any] | None = None,
     reading: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Table:
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
@@ -335,6 +342,10 @@ def read_table(
     groups : str, optional
         Column that names the group of every row, such as a person or a site; see `BayesNetLearner`. It is no variable
         of the table, unless `kinds` names it.
+    lags : mapping, optional
+        The parameters `time`, `group` and `lags` of `gomea_bn.lagged`: the values of earlier rows become columns, too,
+        with the kinds and levels of their columns. `Table.tiers` is the order of time of these columns. Time and group
+        are no variables, and every row counts, since the earlier ones are what makes those of a group alike.
     reading : path or mapping, optional
         JSON file of these options by name, as ``gomea-bn check --write`` writes it, or their mapping. Arguments that
         are given replace those of the file.
@@ -370,6 +381,7 @@ def read_table(
         header=header,
         dates=dates,
         forms=forms,
+        lags=lags,
     )
     of_table: dict[str, Any] = {"kinds": kinds, "missing": missing, "max_levels": max_levels}
     if reading is not None:
@@ -414,11 +426,17 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
+    positions = None
+    if (lags := options.lags) is not None:
+        positions = earlier_rows(frame.set_axis(names, axis=1), lags["time"], lags.get("group"), lags["lags"])
+        keys = (lags["time"], lags.get("group"))
+        frame = frame.iloc[:, [v for v, name in enumerate(names) if name not in keys]]
+        names = list(column_positions(frame))
     groups: RowGroups | None = None
     unnamed: list[Note] = []
-    if loaded.groups is None:
+    if loaded.groups is None and lags is None:
         unnamed = doubts_about_groups(frame)
-    else:
+    elif loaded.groups is not None:
         groups = RowGroups(
             loaded.groups, group_codes(frame.iloc[:, names.index(loaded.groups)], loaded.groups)
         )
@@ -447,8 +465,10 @@ def table_of(
     # before the columns are read, since what they say may explain an error
     for note in (*loaded.warnings, *formed.doubts, *doubts, *unnamed):
         give_warning(note)
+    # rows with missing values are earlier ones, too
+    treatment = "keep" if positions is not None and missing == "drop" else missing
     columns, dropped = _read_columns(
-        frame, names, overrides, missing, max_levels, min_rows, loaded.weights, formed.problems
+        frame, names, overrides, treatment, max_levels, min_rows, loaded.weights, formed.problems
     )
     columns = tuple(
         replace(column, time_zone=formed.time_zones[column.name])
@@ -465,8 +485,12 @@ def table_of(
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )
-    unused_times = doubts_about_times(columns) if loaded.time is None else []
-    for note in (*_constants(columns), *doubts_about(table), *unused_times):
+    if lags is not None and positions is not None:
+        table = replace(table.take(positions[-1]), columns=earlier_columns(columns, lags["lags"], positions))
+        table = table.complete_rows() if missing == "drop" else table
+        _check_row_count(table.n_rows, min_rows, len(table.dropped_rows))
+    unused_times = doubts_about_times(table.columns) if loaded.time is None else []
+    for note in (*_constants(table.columns), *doubts_about(table), *unused_times):
         give_warning(note)
     return table
 

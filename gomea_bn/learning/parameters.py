@@ -436,7 +436,8 @@ class NetworkParameters(LearnerParameters):
         None,
         None,
         "Column of the times until the event that --target names, which is 1 where it came and 0 where the time was "
-        "censored: the network is then one of the event within --horizon, with weights of rows.",
+        "censored: the network is then one of the event within --horizon, with weights of rows. With --lags the column "
+        "that orders the rows.",
         panel=COMMON,
     )
     horizon: float | None = option(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.files.databases import absolute_source
 from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.files import (
@@ -97,7 +97,7 @@ def run_record(
         "format_version": RECORD_FORMAT_VERSION,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
-            "path": os.path.abspath(source),
+            "path": absolute_source(source),
             "file_sha256": source_sha256,
             "table_sha256": learner.network_.metadata["data_sha256"],
             "n_rows": table.n_rows,

@@ -1039,8 +1039,8 @@ class DiscretizedBayesNet(Immutable):
         ----------
         path : path
             The file.
-        format : {"json", "bif", "xdsl", "net", "uai"}, optional
-            Format; by default that of the ending: .json, .bif, .xdsl, .net or .uai.
+        format : {"json", "bif", "xdsl", "net", "xmlbif", "uai"}, optional
+            Format; by default that of the ending: .json, .bif, .xdsl, .net, .uai, or .xmlbif, .bifxml or .xml.
         restore : bool
             Whether files that gomea-bn wrote give the names, bins and levels of the network. Otherwise they are read as
             files of other programs are. JSON files are always restored.

@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from gomea_bn.data.lags import slices_of
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.parts import WithEdges
 from gomea_bn.network.recorded import recorded_edge_probabilities
@@ -112,7 +113,8 @@ def plot_network(
     levels. With a reference, edges are marked by colour and dash as common, reversed (drawn as in the network), added
     or missing, and a legend counts them. Without a reference, edges that the tables leave out are dashed, and where the
     network has probabilities of edges (`EdgeProbabilities.recorded_network`), thickness and number of an edge are that
-    of an edge in either direction. `network_layout` and `edge_marks` return the data that are drawn.
+    of an edge in either direction. Columns of earlier rows, as `gomea_bn.lagged` names them, stand above those of the
+    row, every time in a band of its own. `network_layout` and `edge_marks` return the data that are drawn.
 
     Parameters
     ----------
@@ -138,8 +140,13 @@ def plot_network(
     kinds: dict[tuple[str, str], str] = {} if marks is None else dict(marks.items())
     has_legend = marks is not None
     boxes = {name: _box(network, name) for name in network.names}
+    slices = slices_of(network.names)
     layout = network_layout(
-        network.names, edges, widths={name: box.width for name, box in boxes.items()}, gap=_SIDE_GAP
+        network.names,
+        edges,
+        widths={name: box.width for name, box in boxes.items()},
+        gap=_SIDE_GAP,
+        slices=[members for _, members in slices],
     )
     sketch = NetworkSketch(layout, {name: (box.width, box.height) for name, box in boxes.items()})
     room = _LEGEND_LINE if has_legend else 0.0
@@ -149,6 +156,8 @@ def plot_network(
     width, height = size_in_points(ax)
     columns = min(max(int(width / _LEGEND_ENTRY), 1), len(_STYLES))
     scale = _fit(ax, sketch, width, height, room * ceil(len(_STYLES) / columns))
+    for title, members in slices:
+        _draw_slice(ax, title, [(sketch.points[name][1], boxes[name].height) for name in members], scale)
     for name, box in boxes.items():
         _draw_box(ax, box, sketch.points[name], scale, rounded=name in network.cut_points)
     probabilities = recorded_edge_probabilities(network) if marks is None else {}
@@ -224,6 +233,15 @@ def _fit(ax: Axes, sketch: NetworkSketch, width: float, height: float, room: flo
     ax.set_xlim(left, left + width + 2 * margin)
     ax.set_ylim(top + height + room + 2 * margin, top)
     return scale
+
+
+def _draw_slice(ax: Axes, title: str, rows: Sequence[tuple[float, float]], scale: float) -> None:
+    """Shade the rows of one time behind its boxes, which have a middle and a height in y, and write the time."""
+    top = min(y - height / 2 for y, height in rows) - _PADDING
+    bottom = max(y + height / 2 for y, height in rows) + _PADDING
+    ax.axhspan(top, bottom, color=GREY, alpha=0.12, linewidth=0, zorder=0)
+    texts = {"ha": "left", "va": "top", "zorder": 0.5, **LITERAL}
+    ax.text(min(ax.get_xlim()), top, f" {title}", size=_NUMBER_SIZE * scale, color=INK, **texts)
 
 
 def _draw_box(ax: Axes, box: _Box, point: tuple[float, float], scale: float, *, rounded: bool) -> None:

@@ -51,6 +51,7 @@ def network_layout(
     widths: Mapping[str, float] | None = None,
     gap: float = 0.3,
     room: float | None = None,
+    slices: Sequence[Sequence[str]] = (),
 ) -> NetworkLayout:
     """Return node positions in layers, parents above children, and bends that keep edges away from nodes.
 
@@ -70,6 +71,8 @@ def network_layout(
     room : float, optional
         Width that a drawing should have. A layer that needs more is divided into several, so the drawing is higher; it
         stays wider where too many edges run side by side. By default no layer is divided.
+    slices : sequence of sequences of str
+        All names, in groups whose layers are below those of the group before. By default there are no groups.
 
     Raises
     ------
@@ -92,11 +95,15 @@ def network_layout(
     all_nodes = list(dict.fromkeys(names))
     distinct_edges = _checked_edges(edges, all_nodes)
     width_of = _checked_widths(widths, all_nodes)
-    connected = {name for edge in distinct_edges for name in edge}
+    connected = {name for edge in distinct_edges for name in edge} | {
+        name for part in slices for name in part
+    }
     nodes = [name for name in all_nodes if name in connected]
     index = {name: position for position, name in enumerate(nodes)}
     pairs = _downward([(index[parent], index[child]) for parent, child in distinct_edges])
     layering = list(_layers(len(nodes), tuple(pairs)))
+    if slices:
+        layering = _sliced([[index[name] for name in part] for part in slices], pairs)
     depths = _divided(layering, pairs, [width_of[name] + gap for name in nodes], gap, room)
     layers = list(depths)
     paths = chains(layers, pairs)
@@ -193,6 +200,17 @@ def _layers(n_nodes: int, edges: tuple[tuple[int, int], ...]) -> tuple[int, ...]
         cost[child] += 1
         program.keep_apart(parent, child, 1.0)
     return tuple(round(depth) for depth in program.minimum(cost).tolist())
+
+
+def _sliced(slices: Sequence[Sequence[int]], edges: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the layer of every node where the layers of every slice are below those of the slice before."""
+    layer_of: dict[int, int] = {}
+    for part in slices:
+        position = {node: at for at, node in enumerate(part)}
+        inside = [(position[a], position[b]) for a, b in edges if a in position and b in position]
+        first = max(layer_of.values(), default=-1) + 1
+        layer_of |= {node: first + layer for node, layer in zip(part, _layers(len(part), tuple(inside)))}
+    return [layer_of[node] for node in sorted(layer_of)]
 
 
 def _divided(

@@ -309,10 +309,14 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "pid", "mrn", "SUBJID", "USUBJID", "patnr", "pat_no", "caseno", "CASE_NO", "record", "RecordID", "ssn",
-        "barcode",
-        "zip", "zip_code", "phone", "hadm_id", "rowid", "userid", "CustomerID", "sample_no", "invoice", "OrderNo",
-        "accession", "respid",
+        "id", "ID", "Id", "pid", "PID", "mrn", "MRN", "SUBJID", "USUBJID", "subject_id", "SubjectID", "subject no",
+        "patnr", "pat_no", "patient_id", "PatientID", "patientnr", "patient.id", "patno", "caseno", "CASE_NO",
+        "case_id",
+        "record", "record_id", "RecordID", "ssn", "SSN", "barcode", "zip", "zip_code", "ZIP", "zipcode", "postcode",
+        "PLZ",
+        "phone", "Phone", "phone_number", "tel", "hadm_id", "rowid", "row_id", "userid", "user_id", "CustomerID",
+        "customer_id", "sample_no", "sample_id", "SampleID", "invoice", "OrderNo", "order_id", "accession", "respid",
+        "participant_id", "participantId", "serial", "study_id", "screening_no", "uuid", "key", "index", "nhs",
     ],
 )  # fmt: skip
 def test_names_of_identifiers(name):

@@ -27,7 +27,7 @@ def visits() -> pd.DataFrame:
 def test_rows_stand_next_to_their_earlier_ones(lags):
     steps = list(range(1, lags + 1)) if isinstance(lags, int) else lags
     frame, tiers = lagged(visits(), time="visit", group="person", lags=lags)
-    assert tiers == [[f"{name}, {step} before" for name in ("x", "town")] for step in reversed(steps)] + [
+    assert tiers == [[f"{name} ({step} before)" for name in ("x", "town")] for step in reversed(steps)] + [
         ["x", "town"]
     ]
     assert list(frame) == ["person", *(name for tier in tiers for name in tier)]
@@ -48,7 +48,7 @@ def test_dates_order_rows_by_the_calendar():
         frac=1, random_state=0
     )
     frame, _ = lagged(rows, time="day")
-    assert (frame["x"] - frame["x, 1 before"]).tolist() == [1.0] * 19
+    assert (frame["x"] - frame["x (1 before)"]).tolist() == [1.0] * 19
 
 
 def test_tiers_are_an_order_of_the_table():
@@ -57,6 +57,60 @@ def test_tiers_are_an_order_of_the_table():
     assert sorted(table.names) == sorted(name for tier in tiers for name in tier)
     knowledge = ExpertKnowledge(temporal_order=tiers)
     assert [list(tier) for tier in knowledge.temporal_order] == tiers
+
+
+@pytest.mark.parametrize("group", [None, "person"])
+def test_a_table_is_that_of_the_frame_but_for_kinds_and_levels(group):
+    rows = visits().assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N), "D"))
+    rows["few"] = np.arange(N) // 3 % 10
+    # a value of the first row alone is a level of both columns, and an eleventh number makes both continuous
+    rows.loc[rows["visit"] == 11, "town"] = "w"
+    if group is None:
+        rows = rows.assign(visit=np.arange(N)).drop(columns="person")
+    lags = {"time": "visit", "lags": [1, 3], **({} if group is None else {"group": group})}
+    table = read_table(rows, lags=lags)
+    frame, tiers = lagged(rows, **lags)
+    assert [len(tier) for tier in table.tiers] == [len(tier) for tier in tiers]
+    assert [name.replace(" [days since 1970-01-01]", "") for name in table.names] == [
+        name for tier in tiers for name in tier
+    ]
+    columns = {column.name: column for column in table.columns}
+    for step in (1, 3):
+        assert columns[f"town ({step} before)"].levels == columns["town"].levels == ("u", "v", "w")
+        assert columns[f"few ({step} before)"].levels == columns["few"].levels
+        assert f"day ({step} before) [days since 1970-01-01]" in columns
+    assert table.to_frame()["town (3 before)"].tolist() == frame["town (3 before)"].tolist()
+    np.testing.assert_array_equal(columns["x (1 before)"].values, frame["x (1 before)"])
+    assert table.groups is None
+
+
+def test_rows_with_gaps_are_earlier_ones_before_they_are_dropped():
+    rows = pd.DataFrame({"t": range(20), "x": np.arange(20.0) ** 2, "y": np.arange(20.0) % 7 / 3})
+    rows.loc[4, "x"] = np.nan
+    lags = {"time": "t", "lags": 2}
+    assert read_table(rows, lags=lags, missing="keep").n_rows == 18
+    table = read_table(rows, lags=lags, missing="drop")
+    values = {column.name: column.values for column in table.columns}
+    assert values["x"].tolist() == [float(k) ** 2 for k in range(2, 20) if k not in (4, 5, 6)]
+    assert np.sqrt(values["x"]).tolist() == (np.sqrt(values["x (2 before)"]) + 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("lags", "options", "words"),
+    [
+        (2, {}, "lags must map time, group and lags"),
+        ({"lags": 2}, {}, "lags must have a time"),
+        ({"time": "visit", "by": "person"}, {}, "lags must have a time and may have a group and lags, got"),
+        ({"time": 3}, {}, "lags must name columns, got 3 as the time"),
+        ({"time": "visit", "group": "visit"}, {}, "group must be another column than time"),
+        ({"time": "visit", "group": "person"}, {"groups": "town"}, "leave out groups"),
+        ({"time": "visits"}, {}, "time: unknown column 'visits'. Did you mean 'visit'"),
+        ({"time": "visit", "group": "person", "lags": 11}, {}, "at least 10 rows, got 1"),
+    ],
+)
+def test_wrong_lags_of_a_table_are_named(lags, options, words):
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(visits(), lags=lags, **options)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +130,7 @@ def test_tiers_are_an_order_of_the_table():
         (lambda rows: rows, {"lags": []}, "lags must name at least one"),
         (lambda rows: rows, {"lags": [1, "2"]}, "lags must be an integer"),
         (lambda rows: rows, {"lags": 12}, "No row has 12 earlier rows in its group"),
-        (lambda rows: rows.assign(**{"x, 1 before": 1}), {}, "names of lags already: x, 1 before"),
+        (lambda rows: rows.assign(**{"x (1 before)": 1}), {}, "names of lags already: x .1 before"),
         (lambda rows: rows.assign(visit=[f"t{k}" for k in range(N)]), {}, "must hold numbers or dates"),
     ],
 )

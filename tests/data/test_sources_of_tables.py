@@ -338,6 +338,63 @@ def test_labels_of_stata_are_levels(tmp_path):
     assert table.columns[0].values.tolist() == rows["x"].tolist()
 
 
+def test_labels_of_spss_are_levels_and_its_missing_values_are_missing(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    rows = pd.DataFrame(
+        {
+            "sex": np.tile([1.0, 2.0], 12),
+            "content": np.tile([1.0, 2.0, 3.0, 9.0], 6),
+            "age": np.arange(24) / 7,
+            "visits": np.arange(24.0) ** 2,
+            "day": pd.date_range("2020-02-20", periods=24),
+            "town": ["Köln", "Bonn", ""] * 8,
+        }
+    )
+    rows.loc[3, "age"] = np.nan
+    labels = {"sex": {1: "male", 2: "female"}, "content": {1: "low", 2: "mid", 3: "high"}}
+    for ending in (".sav", ".zsav"):
+        path = tmp_path / f"a{ending}"
+        pyreadstat.write_sav(
+            rows,
+            str(path),
+            compress=ending == ".zsav",
+            variable_value_labels=labels,
+            missing_ranges={"content": [9]},
+        )
+        table = read_table(path, missing="keep")
+        columns = {column.name: column for column in table.columns}
+        assert set(columns["sex"].levels) == {"male", "female"}
+        assert [columns["sex"].levels[code] for code in columns["sex"].values[:2]] == ["male", "female"]
+        assert set(columns["content"].levels) == {"low", "mid", "high"}
+        assert columns["content"].n_missing == 6
+        assert (columns["age"].n_missing, columns["town"].n_missing) == (1, 8)
+        assert columns["visits"].values.tolist() == rows["visits"].tolist()
+        assert columns["day [days since 1970-01-01]"].values[0] == 18312
+
+
+@pytest.mark.parametrize("ending", [".rds", ".RData"])
+def test_factors_of_r_are_levels(ending, tmp_path):
+    pyreadr = pytest.importorskip("pyreadr")
+    path = str(tmp_path / f"a{ending}")
+    rows = pd.DataFrame(
+        {
+            "x": np.arange(24) / 7,
+            "n": np.arange(24, dtype="int32") ** 2,
+            "town": pd.Categorical(["b", "a"] * 12),
+        }
+    )
+    rows.loc[2, "x"] = np.nan
+    pyreadr.write_rds(path, rows) if ending == ".rds" else pyreadr.write_rdata(path, rows, df_name="rows")
+    assert_same_table(read_table(path, missing="keep"), read_table(rows, missing="keep"))
+
+
+def test_a_file_of_r_without_a_frame_is_named(tmp_path):
+    pytest.importorskip("pyreadr")
+    (tmp_path / "a.rds").write_bytes(b"junk" * 20)
+    with pytest.raises(GomeaBnError, match="is not a readable"):
+        read_table(tmp_path / "a.rds")
+
+
 @pytest.mark.parametrize("ending", [".dta", ".sas7bdat", ".xpt"])
 def test_files_of_statistics_that_are_none_are_named(ending, tmp_path):
     (tmp_path / f"a{ending}").write_bytes(b"junk" * 100)

@@ -37,6 +37,23 @@ def rows_of(layout, widths):
     return {y: sorted(row) for y, row in rows.items()}
 
 
+@given(graphs(), st.integers(1, 3))
+@settings(max_examples=20)
+def test_slices_stand_below_one_another_and_parents_above_children(graph, n_slices):
+    n, edges = graph
+    names = [f"n{i}" for i in range(n)]
+    slices = [part for k in range(n_slices) if (part := names[k::n_slices])]
+    time_of = {name: k for k, part in enumerate(slices) for name in part}
+    # acyclic, and never back in time
+    order = {name: (time_of[name], name) for name in names}
+    forward = [edge for edge in edges if order[edge[0]] < order[edge[1]]]
+    layout = network_layout(names, forward, slices=slices)
+    layer = {name: y for name, (_, y) in layout["nodes"].items()}
+    assert all(layer[parent] < layer[child] for parent, child in forward)
+    for earlier, later in itertools.pairwise(slices):
+        assert max(layer[name] for name in earlier) < min(layer[name] for name in later)
+
+
 @settings(max_examples=40)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_layouts_keep_everything_apart_and_give_edges_a_bend_per_layer(graph, random):

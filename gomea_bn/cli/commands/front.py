@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -27,7 +26,7 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data
+from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data, with_tiers
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
@@ -136,11 +135,12 @@ def _front(
     averaged_misfit: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.data.files.databases import absolute_source, source_digest
     from gomea_bn.front.folder import check_front_folder, write_front
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.pareto_learner import check_front_learning
     from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
-    from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.problems.knowledge import ExpertKnowledge
 
     checkpoint, quiet = given.saved_search(), given.values["quiet"]
     limits_of(learner)
@@ -155,8 +155,9 @@ def _front(
         weight=weight,
         groups=learner.groups,
     )
+    learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
     sources: dict[str, dict[str, str]] = {
-        name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
+        name: {"path": absolute_source(path), "file_sha256": source_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,10 +43,11 @@ from gomea_bn.cli.running import (
     printed_warnings,
     read_data,
     refuse_in_pieces,
+    with_tiers,
 )
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
+from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.learning.parameters import COMMON, NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -69,6 +71,15 @@ def learn(
         opt("Network from which the search begins: a file, or the folder of a run.", metavar="NETWORK"),
     ] = None,
     weight: Weight = None,
+    lags: Annotated[
+        int | None,
+        opt(
+            "Number of earlier rows of the same --group, in the order of --time, whose values are columns, too. No "
+            "edge leads back in time.",
+            rich_help_panel=COMMON,
+            min=1,
+        ),
+    ] = None,
     *,
     given: Given,
     reading: ReadingOptions,
@@ -95,10 +106,21 @@ def learn(
         if targets:
             of_start = {} if start is None else files_of("--start", start)
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
-        learner = learner_of_options(BayesNetLearner, given.options())
+        options = given.options()
+        if lags is not None:
+            reading = replace(reading, lags=_lags_of(options, lags))
+        learner = learner_of_options(BayesNetLearner, options)
         saved_search = given.saved_search()
         first = None if start is None else named_network(start)
         _learn(learner, data, out, reading, saved_search, given, first, weight)
+
+
+def _lags_of(options: dict[str, Any], lags: int) -> dict[str, Any]:
+    """Return the lags for reading, and take the time and group of the rows out of the options of the learner."""
+    time, group = options.pop("time"), options.pop("groups")
+    if time is None:
+        raise GomeaBnError([Option("lags"), " needs ", Option("time", "COLUMN"), ", which orders the rows."])
+    return {"time": time, **({} if group is None else {"group": group}), "lags": lags}
 
 
 def _learn(
@@ -149,10 +171,11 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.files.databases import source_digest
     from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
-    from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
@@ -188,7 +211,8 @@ def _read_source(
         time=learner.time,
         horizon=learner.horizon,
     )
-    digest = file_digest(data)
+    learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
+    digest = source_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)

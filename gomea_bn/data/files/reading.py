@@ -20,6 +20,7 @@ from gomea_bn.errors import (
     wrong_option,
 )
 from gomea_bn.runtime.files import file_text, load_json
+from gomea_bn.texts import listed
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -66,6 +67,7 @@ class ReadingOptions:
     header: str | None = None
     dates: str = "numbers"
     forms: Mapping[str, str] = field(default_factory=dict)
+    lags: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, **options: Any) -> ReadingOptions:
@@ -115,6 +117,8 @@ class ReadingOptions:
             if not is_unit:
                 check_choice(f"forms['{name}']", form, FORMS)
         object.__setattr__(self, "forms", {str(name): form for name, form in forms.items()})
+        if self.lags is not None:
+            object.__setattr__(self, "lags", _checked_lags(self.lags))
         for value in self.na_values or ():
             if not isinstance(value, str) and not is_real(value):
                 raise GomeaBnError([Option("na_values"), f" must hold texts and numbers, got {value!r:.80}."])
@@ -164,6 +168,32 @@ def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE)
     if not isinstance(kinds, dict) or not all(kind in ("continuous", "discrete") for kind in kinds.values()):
         raise GomeaBnError(f"{where}: kinds must map columns to continuous or discrete, got {kinds!r:.80}.")
     return options
+
+
+def _checked_lags(given: Any) -> dict[str, Any]:
+    """Return the parameters of `gomea_bn.lagged`, with the lags as a list in rising order."""
+    lags = mapping_in("lags", given, "time, group and lags")
+    if not {"time"} <= {*lags} <= {"time", "group", "lags"}:
+        raise wrong_option("lags", f"must have a time and may have a group and lags, got {listed([*lags])}.")
+    for name in ("time", "group"):
+        if not isinstance(lags.get(name, ""), str):
+            raise wrong_option("lags", f"must name columns, got {lags[name]!r:.80} as the {name}.")
+    if lags["time"] == lags.get("group"):
+        raise wrong_option("group", f"must be another column than time, got '{lags['time']}' for both.")
+    return {**lags, "lags": checked_lags(lags.get("lags", 1))}
+
+
+def checked_lags(lags: int | Iterable[int]) -> list[int]:
+    """Return the lags in rising order, all of them up to a number."""
+    if not isinstance(lags, Iterable):
+        check_integer("lags", lags, 1)
+        return list(range(1, int(lags) + 1))
+    steps = list(lags)
+    for step in steps:
+        check_integer("lags", step, 1)
+    if not steps:
+        raise wrong_option("lags", "must name at least one number of rows, got none.")
+    return sorted(set(steps))
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:

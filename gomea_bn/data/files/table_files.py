@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
+from gomea_bn.data.files.databases import Database, database_of, read_database
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
-_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav")
+_OF_R = (".rds", ".rdata", ".rda")
+_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav", *_OF_R)
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
-    ".xlsx, .ods, .dta, .sas7bdat, .xpt or .sav"
+    ".xlsx, .ods, .dta, .sas7bdat, .xpt, .sav, .rds or .rdata"
 )
 # bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
 _BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
@@ -72,7 +74,7 @@ def read_frame(
     ----------
     path : path
         File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx, .ods, .dta,
-        .sas7bdat, .xpt or .sav.
+        .sas7bdat, .xpt, .sav, .rds or .rdata; or rows of a database, see `gomea_bn.data.files.databases`.
         With `sep` every other ending is text, too.
     sep, decimal, encoding, na_values, sheet, header, forms
         As of `gomea_bn.read_table`.
@@ -112,6 +114,8 @@ def read_file(
     columns of `apart` are as of `chosen_columns`.
     """
     text = os.fspath(path)
+    if (database := database_of(path)) is not None:
+        return _read_database(database, options, apart)
     if not os.path.exists(text):
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
@@ -156,12 +160,28 @@ def read_file(
     return frame, form, notes + found, [*doubts, *uncertain, *limits]
 
 
+def _read_database(
+    database: Database, options: ReadingOptions, apart: Mapping[str, str] | None
+) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+    """Return what `read_file` does, of the rows of a database."""
+    for name in options.given:
+        if name in FILE_OPTIONS:
+            raise GomeaBnError([Option(name), f" applies to files, but the table is in {database.kind}."])
+    form = USUAL_FORM._replace(decimal=options.decimal)
+    chosen = chosen_columns(read_database(database), options.columns, options.drop, apart)
+    frame, found, doubts = without_symbols(chosen, options.na_values, form.decimal or ".")
+    frame, limits = in_given_forms(frame, options.forms, form.decimal)
+    return frame, form, found, [*doubts, *limits]
+
+
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
     """Return which of `FILE_OPTIONS` apply to a file, by the ending of its name, or None for an unknown ending.
 
     With a separator every ending that is unknown otherwise is that of a text file.
     """
     _, ending = _endings(path)
+    if database_of(path) is not None:
+        return ()
     if ending in SPREADSHEETS:
         return _OF_SHEETS
     if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
@@ -221,26 +241,54 @@ def _read_parquet(path: str) -> pd.DataFrame:
 
 
 def _read_statistics(path: str, ending: str) -> pd.DataFrame:
-    """Return the table in a file of Stata, SAS or SPSS; values with labels become categoricals of these."""
+    """Return the table in a file of Stata, SAS, SPSS or R; values with labels become categoricals of these."""
     import pandas as pd
 
     try:
         if ending == ".dta":
             # labels of values have no order that the file states
-            return pd.read_stata(path, order_categoricals=False)
+            return _without_blank_texts(pd.read_stata(path, order_categoricals=False))
         if ending in (".sas7bdat", ".xpt"):
             frame: Any = pd.read_sas(
                 path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8"
             )
             return pd.DataFrame(frame)
-        return pd.read_spss(path)
+        if ending in _OF_R:
+            return _frame_of_r(path)
+        return _without_blank_texts(pd.read_spss(path))
     except ImportError as error:
-        raise GomeaBnError(
-            f"Reading '{path}' needs pyreadstat: pip install 'gomea-bn[statistics]'."
-        ) from error
+        package, extra = ("pyreadr", "r") if ending in _OF_R else ("pyreadstat", "statistics")
+        raise GomeaBnError(f"Reading '{path}' needs {package}: pip install 'gomea-bn[{extra}]'.") from error
+    except GomeaBnError:
+        raise
     # the readers raise exceptions of many types
     except Exception as error:
         raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
+
+
+def _without_blank_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of Stata or SPSS with missing values for empty texts, which are what these have for them."""
+    from pandas.api.types import is_object_dtype, is_string_dtype
+
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        if is_object_dtype(column.dtype) or is_string_dtype(column.dtype):
+            frame.isetitem(position, column.mask(column == ""))
+    return frame
+
+
+def _frame_of_r(path: str) -> pd.DataFrame:
+    """Return the only data frame in a file of R."""
+    import pyreadr
+
+    frames = pyreadr.read_r(path)
+    if len(frames) != 1:
+        raise GomeaBnError(
+            f"File '{path}' must hold one data frame, got {listed([*map(str, frames)], 5) or 'none'}.",
+            ["write one of them by saveRDS"],
+        )
+    (frame,) = frames.values()
+    return cast("pd.DataFrame", frame)
 
 
 def _read_arrow(path: str) -> pd.DataFrame:
@@ -391,6 +439,17 @@ def load(
     whatever the options say.
     """
     named = {"sample_weight": weight, "groups": groups, "time": time}
+    if options.lags is not None:
+        for name, given in named.items():
+            if given is not None:
+                text = [
+                    Option("lags"),
+                    " has the time and the group of the rows; leave out ",
+                    Option(name),
+                    ".",
+                ]
+                raise GomeaBnError(text)
+        named |= {"time": options.lags["time"], "group": options.lags.get("group")}
     apart = {option: name for option, name in named.items() if name is not None}
     if weight is not None and weight == groups:
         raise GomeaBnError(

@@ -37,6 +37,7 @@ FORMATS = {
     "dot": FileFormat(is_read=False),
     "xdsl": FileFormat(is_xml=True),
     "net": FileFormat(),
+    "xmlbif": FileFormat(is_written=False, is_xml=True),
     "uai": FileFormat(is_written=False),
 }
 """Formats by name."""
@@ -44,15 +45,12 @@ FORMATS = {
 WRITTEN = tuple(name for name, form in FORMATS.items() if form.is_written)
 """Formats that can be written; the method `to_...` of networks with this name writes each."""
 
+# other endings of XMLBIF
+_OF_XMLBIF = ("bifxml", "xml")
 # formats of other programs, by ending, with what makes a file of FORMATS of theirs
 _FOREIGN = {
     "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
     **dict.fromkeys(("dne", "dnet"), "Netica's format; open it in GeNIe, and save it as .xdsl"),
-    **dict.fromkeys(
-        ("xmlbif", "bifxml", "xml"),
-        "XMLBIF; pyAgrum converts it from and to BIF: pyagrum.saveBN(pyagrum.loadBN('model.bifxml'), 'model.bif', "
-        "allowModificationWhenSaving=True)",
-    ),
     "neta": "Netica's binary format; save it as .dne, open that in GeNIe, and save it as .xdsl",
 }
 
@@ -72,6 +70,7 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
         raise GomeaBnError(
             f"'{os.fspath(path)}': .{ending} files are neither read nor written. This is {_FOREIGN[ending]}."
         )
+    ending = "xmlbif" if ending in _OF_XMLBIF else ending
     return ending if ending in FORMATS else None
 
 

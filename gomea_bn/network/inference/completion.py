@@ -114,11 +114,10 @@ def impute(
             is_missing[:, v] = column.isna().to_numpy(dtype=bool)
         if is_missing[:, v].any():
             if name in values:
-                of_kind = _with_numbers(network, name, column, values[name], how)
-                filled_column = _as_stored(of_kind, frame.iloc[:, places[name]])
+                filled_column = _with_numbers(network, name, column, values[name], how)
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
-            result.isetitem(places[name], filled_column)
+            result.isetitem(places[name], _as_stored(filled_column, frame.iloc[:, places[name]]))
         if name in given.unknown:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
@@ -294,19 +293,24 @@ def _with_numbers(
 
 
 def _as_stored(filled: Any, original: pd.Series[Any]) -> Any:
-    """Return a filled column of numbers in the storage of the original, if that has gaps or fewer digits by design.
+    """Return a filled column in the storage of the original, if that has gaps or fewer digits by design.
 
-    Those are the nullable types of pandas and Arrow, and short floats; a type that cannot hold a number is not taken.
+    Those are the nullable types of pandas and Arrow, and short floats; a type that cannot hold a value is not taken.
     """
     dtype = original.dtype
     is_short = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8
-    if not is_short and (isinstance(dtype, np.dtype) or not pd.api.types.is_numeric_dtype(dtype)):
+    of_arrow = isinstance(dtype, pd.ArrowDtype)
+    if not is_short and (
+        isinstance(dtype, np.dtype) or not (of_arrow or pd.api.types.is_numeric_dtype(dtype))
+    ):
         return filled
     column = pd.Series(filled, original.index, name=original.name)
     try:
         stored = column.astype(dtype)
     except (TypeError, ValueError, OverflowError):
         return filled
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        return stored if bool((stored.astype(object) == column.astype(object)).all()) else filled
     is_same = is_short or bool((stored.to_numpy(np.float64) == column.to_numpy(np.float64)).all())
     return stored if is_same else filled
 

@@ -512,3 +512,55 @@ def test_unusable_data_is_one_line_and_exit_3(tmp_path, name, content, message):
     assert error.startswith("Error: ")
     assert all(line.startswith("Warning: ") for line in before)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def visits(tmp_path):
+    rng = np.random.default_rng(4)
+    steps = rng.normal(size=(6, 20)).cumsum(axis=1).round(2)
+    frame = pd.DataFrame(
+        {"id": np.repeat(list("abcdef"), 20), "t": np.tile(np.arange(20), 6), "x": steps.ravel()}
+    )
+    frame["y"] = np.where(frame["x"] + rng.normal(size=120) > 0, "high", "low")
+    frame.sample(frac=1, random_state=1).to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path / "visits.csv"
+
+
+def test_lags_make_columns_of_earlier_rows_that_commands_find_again(visits, tmp_path):
+    ok("learn", visits, "--time", "t", "--group", "id", "--lags", "2", *QUICK, "--out", tmp_path / "run")
+    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
+    assert network.names == ("x (2 before)", "y (2 before)", "x (1 before)", "y (1 before)", "x", "y")
+    time_of = {name: k // 2 for k, name in enumerate(network.names)}
+    assert network.edges
+    assert all(time_of[parent] <= time_of[child] for parent, child in network.edges)
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["reading"] == {"lags": {"time": "t", "group": "id", "lags": [1, 2]}}
+    shown = ok("show", tmp_path / "run", "--data", visits)
+    assert "--time t --group id --lags 2" in shown.stderr
+    assert len(ok("predict", tmp_path / "run", visits, "--target", "y").stdout.splitlines()) == 1 + 6 * 18
+    assert ok("learn", visits, "--reading", _written(tmp_path, record["reading"]), *QUICK).stdout.startswith(
+        to_short_text(network)
+    )
+
+
+def _written(folder, reading):
+    path = folder / "reading.json"
+    path.write_text(json.dumps(reading))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--lags", "2"], "--lags needs --time COLUMN, which orders the rows"),
+        (["--lags", "0", "--time", "t"], "Invalid value for '--lags'"),
+        (["--lags", "1", "--time", "t"], "'t' has the same time more than once"),
+        (["--lags", "1", "--time", "t", "--weight", "x"], "leave out --weight"),
+        (
+            ["--lags", "1", "--time", "t", "--group", "id", "--tier", "x", "--tier", "y"],
+            "--tier: the lags of the table have an order of their own",
+        ),
+    ],
+)
+def test_lags_that_cannot_be_made_are_refused(visits, options, words):
+    assert words in " ".join(invoke("learn", visits, *options).stderr.split())
