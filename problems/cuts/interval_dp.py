@@ -862,6 +862,8 @@ class PricedIntervals:
         generator: np.random.Generator | None = None,
     ) -> None:
         column = problem.column
+        # candidates are drawn among the values of rows
+        assert isinstance(column, SortedColumn)
         indices, share = np.arange(len(column.cuts)), 1.0
         if len(indices) >= n_cells:
             if generator is None:
