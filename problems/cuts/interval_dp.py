@@ -299,7 +299,7 @@ class CutProblem:
         self.score = score
         self.shape = shape
         self._measures = (False,) if shape is None else shape.measures
-        self._weight = column.n_all_rows / column.n_rows
+        self._weight = column.weight
         self._configurations = configurations
         self._tables = tables
         self._counts = counts
