@@ -84,7 +84,7 @@ class ScoredColumn:
 
     def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
         self._ranks = ranks = variable.ranks
-        self.weight = ranks.n_all_rows / ranks.n_rows
+        self.weight = ranks.weight
         self.cut_cost = method.cut_cost * np.log(max(len(ranks.cuts), 1))
         self._rule = rule
         self._shape = shape = variable.shape

@@ -216,7 +216,7 @@ def zoomed_boundaries(
     spread = sample.cuts[sample.grid(min(_SPREAD, len(sample.cuts) + 1))]
     chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
     inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
-    return _with_cuts(inside, column.boundaries[cuts])
+    return _with_cuts(inside, column.cuts[cuts])
 
 
 def _with_cuts(boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -239,7 +239,7 @@ def estimated_distinct(sample: SortedColumn, n_rows: int) -> float:
     Of the rows outside the sample, the share of values that occur once in the sample is new (Good, 1953); but no
     more values are unseen than their numbers of occurrences suggest (Chao, 1984).
     """
-    counts = np.diff(np.concatenate(([0], sample.below, [sample.n_rows])))
+    counts = sample.counts
     once, twice = float((counts == 1).sum()), float((counts == 2).sum())
     new = once / sample.n_rows * (n_rows - sample.n_rows)
     return len(sample.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))

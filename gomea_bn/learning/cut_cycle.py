@@ -256,7 +256,7 @@ class CutCycle:
         if shape is not None and shape.may_be_shaped:
             return True
         edges = np.concatenate(([column.low], cuts, [column.high]))
-        distinct = np.searchsorted(column.distinct, edges, side="right")
+        distinct = column.distinct_below(edges)
         distinct[0] = 0
         if shape is not None and shape.is_too_narrow(edges, below, distinct):
             return False

@@ -254,7 +254,7 @@ class CodedTable:
             if column is not None:
                 finer = zoomed_boundaries(self.sorted_samples[name], column, of_column)
                 is_finer |= finer is not None
-                boundaries[name] = column.boundaries if finer is None else finer
+                boundaries[name] = column.cuts if finer is None else finer
         if is_finer:
             self._code(boundaries)
         return is_finer
@@ -262,7 +262,7 @@ class CodedTable:
     def cut_points(self, cuts: list[NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
         """Return the values of cuts, given as indices of boundaries, by continuous column."""
         return {
-            name: column.boundaries[of_column]
+            name: column.cuts[of_column]
             for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True)
             if column is not None
         }
@@ -272,7 +272,7 @@ class CodedTable:
         return [
             np.empty(0, np.int64)
             if column is None
-            else np.searchsorted(column.boundaries, cut_points[name]).astype(np.int64)
+            else np.searchsorted(column.cuts, cut_points[name]).astype(np.int64)
             for name, column in zip(self.sample.names, self.columns, strict=True)
         ]
 
@@ -886,7 +886,7 @@ class Climb:
     def _view_key(self, view: View) -> bytes:
         if view not in self._view_keys:
             column = self.rows.columns[view.column]
-            self._view_keys[view] = view_key(view, None if column is None else column.boundaries)
+            self._view_keys[view] = view_key(view, None if column is None else column.cuts)
         return self._view_keys[view]
 
     def _keys(self, families: Sequence[_Family]) -> bytes:

@@ -73,9 +73,19 @@ class SortedColumn:
         return len(self.distinct)
 
     @property
+    def weight(self) -> float:
+        """Number of all rows per row in which the column has a value."""
+        return self.n_all_rows / self.n_rows
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows of every distinct value, int64 (n_distinct,)."""
+        return np.diff(self.below, prepend=0, append=self.n_rows)
+
+    @property
     def ascending(self) -> NDArray[np.float64]:
         """Values in ascending order, float64 (n_rows,)."""
-        return np.repeat(self.distinct, np.diff(self.below, prepend=0, append=self.n_rows))
+        return np.repeat(self.distinct, self.counts)
 
     def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values among the first rows by value, of which no value has a part."""
@@ -284,7 +294,7 @@ def spread_windows(low: NDArray[np.int64], high: NDArray[np.int64], n_each: int)
 class GridColumn:
     """A continuous column as cells, and what its cuts cost; without a shape its bins are uniform inside."""
 
-    boundaries: NDArray[np.float64]  # (n_cells - 1,) values between the cells
+    cuts: NDArray[np.float64]  # (n_cells - 1,) values between the cells, which may become cuts
     low: float
     high: float
     rows: NDArray[np.int64]  # (n_cells,)
@@ -292,11 +302,6 @@ class GridColumn:
     cost_of_cut: float  # nats per chosen cut
     shape: ColumnShape | None
     n_all_rows: int  # also those in which the column has no value
-
-    @property
-    def cuts(self) -> NDArray[np.float64]:
-        """Values that may become cuts: the boundaries."""
-        return self.boundaries
 
     @property
     def below(self) -> NDArray[np.int64]:
@@ -319,11 +324,11 @@ class GridColumn:
 
     def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of rows below each of some boundaries."""
-        return self.below[np.searchsorted(self.boundaries, cut_points)]
+        return self.below[np.searchsorted(self.cuts, cut_points)]
 
     def distinct_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of distinct values below each of some boundaries."""
-        return self.distinct_of_cuts(np.searchsorted(self.boundaries, cut_points))
+        return self.distinct_of_cuts(np.searchsorted(self.cuts, cut_points))
 
     @property
     def weight(self) -> float:
@@ -333,7 +338,7 @@ class GridColumn:
     @property
     def edges(self) -> NDArray[np.float64]:
         """Ends of the cells, float64 (n_cells + 1,)."""
-        return np.concatenate(([self.low], self.boundaries, [self.high]))
+        return np.concatenate(([self.low], self.cuts, [self.high]))
 
     @property
     def measures(self) -> tuple[bool, ...]:
@@ -345,7 +350,7 @@ class GridColumn:
         starts = np.concatenate(([0], candidates + 1))
         return replace(
             self,
-            boundaries=self.boundaries[candidates],
+            cuts=self.cuts[candidates],
             rows=np.add.reduceat(self.rows, starts),
             distinct=np.add.reduceat(self.distinct, starts),
         )

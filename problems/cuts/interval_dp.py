@@ -299,7 +299,7 @@ class CutProblem:
         self.score = score
         self.shape = shape
         self._measures = (False,) if shape is None else shape.measures
-        self._weight = column.n_all_rows / column.n_rows
+        self._weight = column.weight
         self._configurations = configurations
         self._tables = tables
         self._counts = counts
@@ -862,6 +862,8 @@ class PricedIntervals:
         generator: np.random.Generator | None = None,
     ) -> None:
         column = problem.column
+        # candidates are drawn among the values of rows
+        assert isinstance(column, SortedColumn)
         indices, share = np.arange(len(column.cuts)), 1.0
         if len(indices) >= n_cells:
             if generator is None:

@@ -33,6 +33,7 @@ from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
     Cuts,
+    DueColumns,
     Neighbourhood,
     coded_bins,
     joint_codes,
@@ -126,22 +127,14 @@ class BayesianDiscretizer(Discretizer):
         noun = "continuous column"
         order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
         sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
-        result = discretize_all(task, self, starting_cuts(task, self.start), order, sorted_column)
-        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
-        self.n_cycles_ = result.n_cycles
-        if not result.converged:
+        cuts, costs, passes = discretize_all(
+            task, self, starting_cuts(task, self.start), order, sorted_column
+        )
+        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(costs.items())}
+        self.n_cycles_ = passes.n_passes
+        if passes.changed_in_pass:
             self.stopped_by_ = "max_cycles"
-        return result.cuts
-
-
-@dataclass(frozen=True, slots=True)
-class CycleResult:
-    """Cuts after some passes, the objective of every column when it was last cut, and whether nothing would change."""
-
-    cuts: Cuts
-    costs: dict[int, float]
-    n_cycles: int
-    converged: bool
+        return cuts
 
 
 def discretize_all(
@@ -150,8 +143,11 @@ def discretize_all(
     start: Cuts,
     order: Sequence[int],
     sorted_column: Callable[[int], SortedColumn],
-) -> CycleResult:
-    """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
+) -> tuple[Cuts, dict[int, float], DueColumns]:
+    """Return the cuts after passes over the columns until none changes, each cut given all others' bins.
+
+    With them are the objective of every column when it was last cut, and the passes.
+    """
     cuts = dict(start)
     coded = task.coded(cuts)
     costs: dict[int, float] = {}
@@ -179,7 +175,7 @@ def discretize_all(
             cuts[v] = best
             coded[v] = coded_bins(task.table.columns[v].values, best)
             passes.note_change(v)
-    return CycleResult(cuts, costs, passes.n_passes, not (passes.changed_in_pass or task.expired))
+    return cuts, costs, passes
 
 
 class BayesianCuts:
@@ -478,9 +474,9 @@ class _CoupledSearch:
         task = self._task
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         order = [v for v in reversed(order) if v in task.movable]
-        return discretize_all(
-            replace(task, graph=graph), self._options, self._start, order, self._sorted_column
-        ).cuts
+        task = replace(task, graph=graph)
+        cuts, _, _ = discretize_all(task, self._options, self._start, order, self._sorted_column)
+        return cuts
 
     def _scorer(self, cuts: Cuts) -> FamilyScorer:
         return coded_scorer(self._task.table.names, self._task.coded(cuts), "k2")

@@ -254,7 +254,7 @@ class MGCDColumns:
         self._options = options
         self.n_cycles = 0
         self.converged = True
-        self._cells: dict[int, ColumnCells] = {}
+        self._cells = cache(lambda v: ColumnCells(SortedColumn(task.table.columns[v].values)))
         self._seed = np.random.SeedSequence(options.random_state).entropy
         self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
         self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
@@ -316,10 +316,8 @@ class MGCDColumns:
             if limit == most and len(former) == len(blanket) and all(a is b for a, b in zip(former, blanket)):
                 return near
         task = self.task
-        if v not in self._cells:
-            self._cells[v] = ColumnCells(SortedColumn(task.table.columns[v].values))
         search = SharedMixtureSearch(
-            self._cells[v],
+            self._cells(v),
             Configurations.of(blanket, task.table.n_rows),
             most,
             self._options.penalty,
@@ -334,7 +332,7 @@ class MGCDColumns:
 
     def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
         """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
-        column = self._cells[v].column
+        column = self._cells(v).column
         cuts = separating_cuts(mixture.cuts(), column)
         wide = without_narrow_bins(cuts, (column.low, column.high), self._options.min_width)
         return without_sparse_bins(wide, self.task.table.columns[v].values, self._options.min_bin_count)

@@ -92,7 +92,7 @@ def test_columns_are_also_due_for_another_reason_and_the_last_pass_may_have_to_c
 
 def test_passes_end_when_it_is_over() -> None:
     visited: list[int] = []
-    passes = DueColumns([4, 3, 2, 1, 0], GRAPH.blanket, is_over=lambda: len(visited) == 2)
+    passes = DueColumns([4, 3, 2, 1, 0], GRAPH.blanket, 3, is_over=lambda: len(visited) == 2)
     for v in passes:
         visited.append(v)
         passes.note_change(v)
