@@ -536,17 +536,15 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
             scratch.n_parameters[0] = (n_lines + 1) * n_odds
             scratch.best[PRIOR] = LINES
     for prior in (LINES, SMOOTH):
-        n_used = regress_levels(curves, scratch, views, n_views, prior)
-        is_other = prior == LINES or n_lines != n_used
-        if (
-            n_used >= 0
-            and is_other
-            and may_have_several_indices(curves.logits, scratch.logits, scratch.system, child, n_used)
-        ):
-            gain = several_indices_gain(curves.logits, scratch.logits, functions, child, n_used)
+        size = regress_levels(curves, scratch, views, n_views, prior)
+        is_other = prior == LINES or size != n_lines
+        if not (size >= 0 and is_other):
+            continue
+        if may_have_several_indices(curves.logits, scratch.logits, scratch.system, child, size):
+            gain = several_indices_gain(curves.logits, scratch.logits, functions, child, size, best)
             if gain > best:
                 best = gain
-                scratch.n_parameters[0] = (n_used + 1) * n_odds
+                scratch.n_parameters[0] = (size + 1) * n_odds
                 scratch.best[PRIOR], scratch.best[TARGET] = prior, OF_LEVELS
     return curves.logits.alone[child] + best
 

@@ -45,6 +45,8 @@ _SLOW = 0.2
 # nats of steps after which the information of the evidence is found anew
 _NEAR = 1.0
 _MOST_HALVINGS = 4
+# the same where levels have sums of their own, each step a quarter of the one before
+_MOST_QUARTERS = 8
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
 _LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 1.0
 # a smaller change of the factor changes nothing else
@@ -54,8 +56,8 @@ _STEPS_OF_POSITIONS = 20
 _LEAST_LEFT = 1e-2
 # positions that are not explained at all
 _LEAST_POSITION = 1e-12
-# what other directions of the levels explain, as a share of the price of their coefficients, from which these are tried
-_LEAST_SHARE_OF_PRICE = 0.5
+# steps after which levels with sums of their own end that promise less than is known already
+_FEWEST_STEPS = 4
 
 
 class LogitData(NamedTuple):
@@ -580,13 +582,13 @@ def may_have_several_indices(
 ) -> bool:
     """Return whether levels with sums of their own may gain over positions on one, where `start_logit` has begun.
 
-    What other directions of the levels explain must pay for some of the further coefficients.
+    What other directions of the levels explain must pay for the further coefficients.
     """
     n_further, n_rows, price = data.n_levels[child] - 2, data.weight * data.codes.shape[1], 0.0
     for i in range(size):
         price += 0.5 * log(system[i, i] / scratch.cells.parameters[2, i + 1])
     promise = 0.5 * n_rows * (scratch.state[2] - (1.0 - scratch.state[1]))
-    return n_further > 0 and promise > _LEAST_SHARE_OF_PRICE * n_further * price
+    return n_further > 0 and promise > n_further * price
 
 
 @kernel
@@ -660,14 +662,19 @@ def _step_of_level(
 
 @separate_kernel
 def several_indices_gain(
-    data: LogitData, scratch: LogitScratch, functions: NDArray[np.int64], child: int, size: int
+    data: LogitData,
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    size: int,
+    least_gain: float,
 ) -> float:
     """Return what a logit of `size` functions with an index per level gains over the shares of the levels, in nats.
 
-    It is Laplace's approximation of the log marginal likelihood, with an information that is exact where probabilities
-    are the same in all rows. Levels have a prior of the same form, so that their names have no influence. Arguments are
-    as of `logit_gain`. ``scratch.slopes`` gets constants and slopes of the levels, and ``scratch.state`` the factor of
-    the prior precisions.
+    It is -inf if steps show early that it is less than the least gain. It is Laplace's approximation of the log
+    marginal likelihood, with an information that is exact where probabilities are the same in all rows. Levels have a
+    prior of the same form, so that their names have no influence. Other arguments are as of `logit_gain`.
+    ``scratch.slopes`` gets constants and slopes of the levels, and ``scratch.state`` the factor of the precisions.
     """
     n_levels, m = data.n_levels[child], data.codes.shape[1]
     shares, work, slopes = data.shares[child], scratch.cells, scratch.slopes
@@ -686,9 +693,22 @@ def several_indices_gain(
     precisions[0] = 0.0
     for j in range(1, n_all):
         precisions[j] *= unit
-    factor, n_factors, n_halvings, known = 1.0, 0, 0, -np.inf
-    objective, promise, determinant = 0.0, 0.0, 0.0
-    for _ in range(_MOST_STEPS):
+    # all levels together have one index too many
+    for r in range(items.number):
+        work.weights[r] = scratch.totals[r] / n_levels
+    set_information(data.cells, work, items, functions, 0)
+    least, of_all, prior = work.parameters[3], 0.0, 0.0
+    for j in range(n_all):
+        least[j] = max(precisions[j], 1e-6 * system[j, j])
+        system[j, j] += least[j]
+    eliminate(system, n_all, n_all, least)
+    for j in range(n_all):
+        of_all += log(system[j, j])
+    for j in range(1, n_all):
+        prior += log(precisions[j])
+    factor, n_factors, n_halvings, n_steps, known = 1.0, 0, 0, 0, -np.inf
+    objective, promise, occam = 0.0, 0.0, 0.0
+    for _ in range(2 * _MOST_STEPS):
         squares = 0.0
         for k in range(n_levels):
             for j in range(n_all):
@@ -699,20 +719,28 @@ def several_indices_gain(
                 n_block = min(ITEMS_OF_BLOCK, items.number - start)
                 set_sums(data.cells, work, items, start, scratch.odds[k, start : start + n_block])
         objective = _set_shares(scratch, n_levels, items.number) - 0.5 * factor * squares
-        if objective < known and n_halvings < _MOST_HALVINGS:
-            n_halvings += 1
+        if objective < known:
+            # a quarter of the step, as long as that may help
+            n_halvings = min(n_halvings + 1, _MOST_QUARTERS)
+            nearness = 0.25 if n_halvings < _MOST_QUARTERS else 0.0
             for k in range(n_levels):
                 for j in range(n_all):
-                    slopes[0, k, j] = slopes[1, k, j] + 0.5 * (slopes[0, k, j] - slopes[1, k, j])
+                    slopes[0, k, j] = slopes[1, k, j] + nearness * (slopes[0, k, j] - slopes[1, k, j])
             continue
+        if n_halvings == _MOST_QUARTERS:
+            break
         n_halvings, known = 0, objective
-        promise, determinant, effective = 0.0, 0.0, 0.0
+        promise, determinant, effective, n_steps = 0.0, 0.0, 0.0, n_steps + 1
         for k in range(n_levels):
             promise += _step_of_level(data, scratch, functions, items, k, factor)
             for j in range(n_all):
                 determinant += log(system[j, j])
             for j in range(1, n_all):
                 effective += 1.0 - factor * precisions[j] / max(system[j, j], factor * precisions[j])
+        of_factor = (n_levels - 1) * (prior + size * log(factor))
+        occam = 0.5 * (of_factor - determinant + of_all + of_root)
+        if n_steps >= _FEWEST_STEPS and (objective + 2.0 * promise - root + occam) * data.weight < least_gain:
+            return -np.inf
         if promise >= 2.0 * _LEAST_PROMISE:
             continue
         wanted = effective * (n_levels - 1) / n_levels / max(squares, 1e-300)
@@ -721,19 +749,5 @@ def several_indices_gain(
             break
         factor, known = wanted, -np.inf
         n_factors += 1
-    # all levels together have one index too many
-    for r in range(items.number):
-        work.weights[r] = scratch.totals[r] / n_levels
-    set_information(data.cells, work, items, functions, 0)
-    least, prior = work.parameters[3], 0.0
-    for j in range(n_all):
-        least[j] = max(factor * precisions[j], 1e-6 * system[j, j])
-        system[j, j] += least[j]
-    eliminate(system, n_all, n_all, least)
-    for j in range(n_all):
-        determinant -= log(system[j, j])
-    for j in range(1, n_all):
-        prior += log(factor * precisions[j])
     scratch.state[0] = factor
-    occam = 0.5 * ((n_levels - 1) * prior - determinant + of_root)
     return (objective + 0.5 * min(promise, 2.0 * _LEAST_PROMISE) - root + occam) * data.weight

@@ -94,7 +94,7 @@ class _Fit:
         scratch = new_logit_scratch(data.cells, len(counts))
         scratch.cells.parameters[2, 1 : size + 1] = rows.design.precisions
         if rows.has_several:
-            self.gain = float(several_indices_gain(data, scratch, np.arange(size), 0, size))
+            self.gain = float(several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf))
             self._precisions = rows.design.precisions * scratch.state[0]
             return
         start_logit(

@@ -323,7 +323,8 @@ def several_evidence(x: Values, codes: NDArray[np.int64], precisions: Values) ->
 
 
 @pytest.mark.parametrize(
-    ("size", "prior", "most"), [(0.3, LINES, 0.2), (0.3, SMOOTH, 0.5), (1.5, LINES, 2.0)]
+    ("size", "prior", "most"),
+    [(0.3, LINES, 0.2), (0.3, SMOOTH, 0.8), (1.5, LINES, 2.0), (30.0, SMOOTH, 40.0)],
 )
 def test_a_logit_with_an_index_per_level_has_its_evidence(size: float, prior: int, most: float) -> None:
     variables = several_columns(size)
@@ -331,7 +332,7 @@ def test_a_logit_with_an_index_per_level_has_its_evidence(size: float, prior: in
     scratch, views = new_curve_scratch(curves), np.arange(3)
     n_used = regress_levels(curves, scratch, views, 3, prior)
     functions = scratch.functions[:n_used].copy()
-    found = several_indices_gain(curves.logits, scratch.logits, functions, 2, n_used)
+    found = several_indices_gain(curves.logits, scratch.logits, functions, 2, n_used, -np.inf)
     codes = curves.logits.codes[2].astype(np.int64)
     shares = curves.logits.shares[2][:4]
     precisions = (
