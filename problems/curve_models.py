@@ -23,6 +23,7 @@ from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
     IN_UNITS,
     OF_COUNTS,
+    OF_LEVELS,
     PRIOR,
     SOLVED,
     TARGET,
@@ -54,6 +55,8 @@ class CurveModel:
         Prior precision of every coefficient, in rows.
     of_counts : bool
         Whether the column is a count, and the logarithm of its mean a sum of the functions.
+    of_levels : bool
+        Whether every level of a discrete column has a sum of the functions of its own, and not a position on one.
     in_units : bool
         Whether the column is in its own units, and not on the scale of its normal scores.
     transform : ndarray of shape (n_functions,), float64, optional
@@ -68,6 +71,7 @@ class CurveModel:
     products: NDArray[np.int64]
     precisions: NDArray[np.float64]
     of_counts: bool
+    of_levels: bool
     in_units: bool
     transform: NDArray[np.float64] | None
     widths: list[list[int]]
@@ -123,6 +127,7 @@ def best_curve_model(
         products=curves.terms[products - first[-1]],
         precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
         of_counts=of_counts,
+        of_levels=int(best[TARGET]) == OF_LEVELS,
         in_units=in_units,
         transform=transform,
         widths=_of_parents(widths[: 0 if of_counts else n_widths], first),

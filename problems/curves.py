@@ -1030,7 +1030,9 @@ def new_logit_scratch(cells: CellData, n_levels: int) -> LogitScratch:
         sums=np.zeros((1 + 2 * n_free + 3 * n_free * (n_free + 1) // 2, ITEMS_OF_BLOCK)),
         levels=np.zeros((4, n_levels)),
         between=np.zeros((n_levels, n_levels + 1)),
-        state=np.zeros(2),
+        odds=zeros_by_pages((n_levels, m), np.float64),
+        slopes=np.zeros((2, n_levels, MOST_TERMS + 1)),
+        state=np.zeros(3),
     )
 
 

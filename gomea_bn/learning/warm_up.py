@@ -134,7 +134,7 @@ def compile_followers(followers: Iterable[str]) -> None:
     from gomea_bn.problems.curves import new_curve_scratch, no_curves
     from gomea_bn.problems.kernels.counts import count_gain
     from gomea_bn.problems.kernels.curves import curve_score, sum_score
-    from gomea_bn.problems.kernels.logits import logit_gain
+    from gomea_bn.problems.kernels.logits import logit_gain, several_indices_gain
     from gomea_bn.problems.kernels.transforms import transform_gain
 
     curves = no_curves()
@@ -144,6 +144,7 @@ def compile_followers(followers: Iterable[str]) -> None:
         compile_for(transform_gain, curves.transforms, scratch.transforms, 0, 1.0, 1.0)
     if LOGIT in followers:
         compile_for(logit_gain, curves.logits, scratch.logits, some, 0, 0)
+        compile_for(several_indices_gain, curves.logits, scratch.logits, some, 0, 0, 0.0)
     if COUNT in followers:
         compile_for(count_gain, curves.counts, curves.logits.cells, scratch.counts, some, 0, 0)
     if followers:

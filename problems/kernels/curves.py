@@ -28,6 +28,8 @@ from gomea_bn.problems.kernels.logits import (
     LogitData,
     LogitScratch,
     logit_gain,
+    may_have_several_indices,
+    several_indices_gain,
     start_logit,
 )
 from gomea_bn.problems.kernels.tails import (
@@ -44,10 +46,10 @@ from gomea_bn.problems.kernels.widths import WidthScratch, list_forms, width_gai
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
-OF_RANKS, IN_UNITS, OF_COUNTS = 0, 1, 3
-"""Targets of a child: its normal scores, its values in its own units, and the logarithm of its mean.
+OF_RANKS, IN_UNITS, OF_COUNTS, OF_LEVELS = 0, 1, 3, 4
+"""Targets of a child: its normal scores, its values in its own units, the logarithm of its mean, and all its levels.
 
-2 is that of its transformed normal scores.
+2 is that of its transformed normal scores. A logit with one index has the target of its ranks.
 """
 LINES, UNITS, SMOOTH = 0, 3, 4
 """Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow.
@@ -497,10 +499,12 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
 
     The better one of lines and curves counts; a regression of positions of the levels chooses between them, unless it
-    leaves it open. Of a single discrete parent a table says all.
+    leaves it open. Where it says that one index is not enough, levels have sums of their own. Of a single discrete
+    parent a table says all.
     """
     child = curves.variable[views[n_views - 1]]
     n_odds, functions, best = curves.logits.n_levels[child] - 1, scratch.functions, -np.inf
+    scratch.best[TARGET] = OF_RANKS
     has_order = False
     for k in range(n_views - 1):
         has_order |= _has_order(curves, curves.variable[views[k]])
@@ -531,6 +535,17 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
             best = gain
             scratch.n_parameters[0] = (n_lines + 1) * n_odds
             scratch.best[PRIOR] = LINES
+    for prior in (LINES, SMOOTH):
+        size = regress_levels(curves, scratch, views, n_views, prior)
+        is_other = prior == LINES or size != n_lines
+        if not (size >= 0 and is_other):
+            continue
+        if may_have_several_indices(curves.logits, scratch.logits, scratch.system, child, size):
+            gain = several_indices_gain(curves.logits, scratch.logits, functions, child, size, best)
+            if gain > best:
+                best = gain
+                scratch.n_parameters[0] = (size + 1) * n_odds
+                scratch.best[PRIOR], scratch.best[TARGET] = prior, OF_LEVELS
     return curves.logits.alone[child] + best
 
 

@@ -45,6 +45,8 @@ _SLOW = 0.2
 # nats of steps after which the information of the evidence is found anew
 _NEAR = 1.0
 _MOST_HALVINGS = 4
+# the same where levels have sums of their own, each step a quarter of the one before
+_MOST_QUARTERS = 8
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
 _LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 1.0
 # a smaller change of the factor changes nothing else
@@ -54,6 +56,8 @@ _STEPS_OF_POSITIONS = 20
 _LEAST_LEFT = 1e-2
 # positions that are not explained at all
 _LEAST_POSITION = 1e-12
+# steps after which levels with sums of their own end that promise less than is known already
+_FEWEST_STEPS = 4
 
 
 class LogitData(NamedTuple):
@@ -61,6 +65,7 @@ class LogitData(NamedTuple):
 
     Level k of a column has the probability exp(a_k + b_k f) divided by the sum of these over the levels, where f is a
     sum of functions of the parents, and the positions b of the levels have the mean 0 and the variance 1 over the rows.
+    Or it has a sum f_k of its own, in place of b_k f.
     """
 
     cells: CellData
@@ -84,9 +89,11 @@ class LogitScratch(NamedTuple):
     sums: NDArray[np.float64]
     levels: NDArray[np.float64]  # (4, most levels) constants, positions, and further numbers
     between: NDArray[np.float64]  # (most levels, most levels + 1)
+    odds: NDArray[np.float64]  # (most levels, m) sums of functions, and then probabilities, of levels by item
+    slopes: NDArray[np.float64]  # (2, most levels, most) constants and slopes of levels, and the former ones
     state: NDArray[
         np.float64
-    ]  # (2,) factor of the precisions, and share of the positions that a regression leaves
+    ]  # (3,) factor of the precisions, share of the positions that a regression leaves, and what it explains of levels
 
 
 @kernel
@@ -351,10 +358,11 @@ def start_logit(
     n_levels, shares = data.n_levels[child], data.shares[child]
     _first_positions(system, size, n_levels, shares, scratch)
     b, parameters = scratch.levels[1], scratch.cells.parameters
-    explained = 0.0
+    explained, scratch.state[2] = 0.0, 0.0
     for i in range(size):
         of_position = 0.0
         for k in range(n_levels):
+            scratch.state[2] += (1.0 - shares[k]) * system[i, size + k] * system[i, size + k] / n_rows
             of_position += system[i, size + k] * sqrt(shares[k] * (1.0 - shares[k])) * b[k]
         system[i, size] = of_position
         explained += of_position * of_position / n_rows
@@ -566,3 +574,180 @@ def logit_gain(
     occam = 0.5 * (prior - determinant + of_root + (1 + n_free) * log(m))
     occam -= _price_of_positions(levels[1], shares, n_levels)
     return (objective + 0.5 * promise - root + occam) * data.weight
+
+
+@kernel
+def may_have_several_indices(
+    data: LogitData, scratch: LogitScratch, system: NDArray[np.float64], child: int, size: int
+) -> bool:
+    """Return whether levels with sums of their own may gain over positions on one, where `start_logit` has begun.
+
+    What other directions of the levels explain must pay for the further coefficients.
+    """
+    n_further, n_rows, price = data.n_levels[child] - 2, data.weight * data.codes.shape[1], 0.0
+    for i in range(size):
+        price += 0.5 * log(system[i, i] / scratch.cells.parameters[2, i + 1])
+    promise = 0.5 * n_rows * (scratch.state[2] - (1.0 - scratch.state[1]))
+    return n_further > 0 and promise > n_further * price
+
+
+@kernel
+def _set_shares(scratch: LogitScratch, n_levels: int, n_items: int) -> float:
+    """Turn sums of functions of levels into probabilities, and return the log likelihood of the items."""
+    odds, counts, totals, value = scratch.odds, scratch.counts, scratch.totals, 0.0
+    greatest, norm = scratch.block[0], scratch.block[1]
+    for start in range(0, n_items, ITEMS_OF_BLOCK):
+        n_block = min(ITEMS_OF_BLOCK, n_items - start)
+        for r in range(n_block):
+            greatest[r], norm[r] = -np.inf, 0.0
+        for k in range(n_levels):
+            of_level, of_counts = odds[k, start : start + n_block], counts[k, start : start + n_block]
+            for r in range(n_block):
+                greatest[r] = max(greatest[r], of_level[r])
+                value += of_counts[r] * of_level[r]
+        for k in range(n_levels):
+            of_level = odds[k, start : start + n_block]
+            for r in range(n_block):
+                of_level[r] -= greatest[r]
+            _exponentials(of_level)
+            for r in range(n_block):
+                norm[r] += of_level[r]
+        for r in range(n_block):
+            value -= totals[start + r] * (greatest[r] + log(norm[r]))
+            norm[r] = 1.0 / norm[r]
+        for k in range(n_levels):
+            of_level = odds[k, start : start + n_block]
+            for r in range(n_block):
+                of_level[r] *= norm[r]
+    return value
+
+
+@kernel
+def _step_of_level(
+    data: LogitData,
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    items: Items,
+    level: int,
+    factor: float,
+) -> float:
+    """Take Newton's step of the constant and the slopes of one level, and return twice the rise that it promises.
+
+    The information is that of a Poisson count with a constant per row, which is that of all levels where probabilities
+    are the same in all rows.
+    """
+    work, n_all = scratch.cells, functions.shape[0] + 1
+    residual, of_level, counts = scratch.block[0], scratch.odds[level], scratch.counts[level]
+    for j in range(n_all):
+        work.parameters[0, j] = scratch.slopes[0, level, j]
+    start_sums(data.cells, work, items, functions, 0)
+    of_constant = 0.0
+    for start in range(0, items.number, ITEMS_OF_BLOCK):
+        n_block = min(ITEMS_OF_BLOCK, items.number - start)
+        for r in range(n_block):
+            mean = scratch.totals[start + r] * of_level[start + r]
+            residual[r] = counts[start + r] - mean
+            work.weights[start + r] = mean
+            of_constant += residual[r]
+        add_derivatives(data.cells, work, items, start, residual[:n_block])
+    work.parameters[4, 0] = of_constant
+    set_gradient(data.cells, work, items, functions)
+    set_information(data.cells, work, items, functions, 0)
+    promise = newton_step(work, n_all, n_all, n_all, factor, True)
+    for j in range(n_all):
+        scratch.slopes[1, level, j] = scratch.slopes[0, level, j]
+        scratch.slopes[0, level, j] = work.parameters[0, j]
+    return promise
+
+
+@separate_kernel
+def several_indices_gain(
+    data: LogitData,
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    size: int,
+    least_gain: float,
+) -> float:
+    """Return what a logit of `size` functions with an index per level gains over the shares of the levels, in nats.
+
+    It is -inf if steps show early that it is less than the least gain. It is Laplace's approximation of the log
+    marginal likelihood, with an information that is exact where probabilities are the same in all rows. Levels have a
+    prior of the same form, so that their names have no influence. Other arguments are as of `logit_gain`.
+    ``scratch.slopes`` gets constants and slopes of the levels, and ``scratch.state`` the factor of the precisions.
+    """
+    n_levels, m = data.n_levels[child], data.codes.shape[1]
+    shares, work, slopes = data.shares[child], scratch.cells, scratch.slopes
+    system, precisions, n_all = work.system, work.parameters[2], size + 1
+    functions = functions[:size]
+    items = list_parents(data.cells, work, functions, True)
+    _count_items(data, scratch, child, items)
+    root, unit, of_root = 0.0, 0.0, -log(m / n_levels)
+    for k in range(n_levels):
+        root += m * shares[k] * log(shares[k])
+        of_root += log(m * shares[k])
+        unit += shares[k] * (1.0 - shares[k]) / n_levels
+        slopes[0, k, 0] = log(shares[k])
+        for j in range(1, n_all):
+            slopes[0, k, j] = 0.0
+    precisions[0] = 0.0
+    for j in range(1, n_all):
+        precisions[j] *= unit
+    # all levels together have one index too many
+    for r in range(items.number):
+        work.weights[r] = scratch.totals[r] / n_levels
+    set_information(data.cells, work, items, functions, 0)
+    least, of_all, prior = work.parameters[3], 0.0, 0.0
+    for j in range(n_all):
+        least[j] = max(precisions[j], 1e-6 * system[j, j])
+        system[j, j] += least[j]
+    eliminate(system, n_all, n_all, least)
+    for j in range(n_all):
+        of_all += log(system[j, j])
+    for j in range(1, n_all):
+        prior += log(precisions[j])
+    factor, n_factors, n_halvings, n_steps, known = 1.0, 0, 0, 0, -np.inf
+    objective, promise, occam = 0.0, 0.0, 0.0
+    for _ in range(2 * _MOST_STEPS):
+        squares = 0.0
+        for k in range(n_levels):
+            for j in range(n_all):
+                work.parameters[0, j] = slopes[0, k, j]
+                squares += precisions[j] * slopes[0, k, j] * slopes[0, k, j]
+            start_sums(data.cells, work, items, functions, 0)
+            for start in range(0, items.number, ITEMS_OF_BLOCK):
+                n_block = min(ITEMS_OF_BLOCK, items.number - start)
+                set_sums(data.cells, work, items, start, scratch.odds[k, start : start + n_block])
+        objective = _set_shares(scratch, n_levels, items.number) - 0.5 * factor * squares
+        if objective < known:
+            # a quarter of the step, as long as that may help
+            n_halvings = min(n_halvings + 1, _MOST_QUARTERS)
+            nearness = 0.25 if n_halvings < _MOST_QUARTERS else 0.0
+            for k in range(n_levels):
+                for j in range(n_all):
+                    slopes[0, k, j] = slopes[1, k, j] + nearness * (slopes[0, k, j] - slopes[1, k, j])
+            continue
+        if n_halvings == _MOST_QUARTERS:
+            break
+        n_halvings, known = 0, objective
+        promise, determinant, effective, n_steps = 0.0, 0.0, 0.0, n_steps + 1
+        for k in range(n_levels):
+            promise += _step_of_level(data, scratch, functions, items, k, factor)
+            for j in range(n_all):
+                determinant += log(system[j, j])
+            for j in range(1, n_all):
+                effective += 1.0 - factor * precisions[j] / max(system[j, j], factor * precisions[j])
+        of_factor = (n_levels - 1) * (prior + size * log(factor))
+        occam = 0.5 * (of_factor - determinant + of_all + of_root)
+        if n_steps >= _FEWEST_STEPS and (objective + 2.0 * promise - root + occam) * data.weight < least_gain:
+            return -np.inf
+        if promise >= 2.0 * _LEAST_PROMISE:
+            continue
+        wanted = effective * (n_levels - 1) / n_levels / max(squares, 1e-300)
+        wanted = min(max(wanted, _LEAST_FACTOR), _MOST_FACTOR)
+        if n_factors == 2 or max(factor, wanted) < _LEAST_CHANGE * min(factor, wanted):
+            break
+        factor, known = wanted, -np.inf
+        n_factors += 1
+    scratch.state[0] = factor
+    return (objective + 0.5 * min(promise, 2.0 * _LEAST_PROMISE) - root + occam) * data.weight

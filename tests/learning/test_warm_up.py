@@ -54,7 +54,7 @@ def test_runs_compile_the_kernels_that_their_tables_need_and_all_compile_the_oth
     assert not plain & {"curve_score", "sum_score", "logit_gain", "count_gain", "transform_gain"}
     assert again == set()
     assert sums == {"curve_score", "sum_score", "transform_gain"}
-    assert logits == {"logit_gain"}
+    assert logits == {"logit_gain", "several_indices_gain"}
     assert {"count_gain", "sparse_average_linkage"} <= wide
     assert {"evaluate_front", "evaluate_front_partial"} <= front
     assert gaps

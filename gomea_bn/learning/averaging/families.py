@@ -842,7 +842,7 @@ class Averaging:
         if name in network.levels:
             from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
 
-            rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design)
+            rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design, model.of_levels)
             return fitted_logit(rows, continuous, discrete, places)
         if model.of_counts:
             from gomea_bn.learning.averaging.counts_fit import fitted_counts

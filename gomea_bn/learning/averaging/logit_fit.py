@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.learning.averaging.effects_fit import Design
 from gomea_bn.learning.averaging.stacks import Member
+from gomea_bn.learning.averaging.target_fit import LevelOdds
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
+from gomea_bn.network.conditionals.terms import Terms
 from gomea_bn.problems.curves import new_logit_scratch
 from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.kernels.logits import (
@@ -20,6 +22,7 @@ from gomea_bn.problems.kernels.logits import (
     MOST_TERMS,
     LogitData,
     logit_gain,
+    several_indices_gain,
     start_logit,
 )
 
@@ -35,12 +38,13 @@ _RIDGE = 1e-6
 class LogitRows:
     """Rows of a discrete column, and terms of its parents.
 
-    `levels`, int64 (n_rows,) below `n_levels`, are those of the column.
+    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index.
     """
 
     levels: NDArray[np.int64]
     n_levels: int
     design: Design
+    has_several: bool = False
 
 
 def fitted_logit(
@@ -89,6 +93,10 @@ class _Fit:
         )
         scratch = new_logit_scratch(data.cells, len(counts))
         scratch.cells.parameters[2, 1 : size + 1] = rows.design.precisions
+        if rows.has_several:
+            self.gain = float(several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf))
+            self._precisions = rows.design.precisions * scratch.state[0]
+            return
         start_logit(
             data,
             scratch,
@@ -116,6 +124,8 @@ class _Fit:
     ) -> Member:
         """Return the logit with the log probabilities of all rows, in any order, each left out of the fit."""
         design = rows.design.columns
+        if rows.has_several:
+            return self._of_levels(rows, parents, groups)
         slopes = self._coefficients / self._deviations
         positions, constants = np.zeros(self._n_levels), np.full(self._n_levels, -np.inf)
         positions[self._present] = self._positions
@@ -149,6 +159,18 @@ class _Fit:
         ]
         terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, _TOLERANCE)
         return Member(FamilyLogit(parents, groups, terms, coefficients, constants, positions), left_out)
+
+    def _of_levels(self, rows: LogitRows, parents: tuple[str, ...], groups: tuple[str, ...]) -> Member:
+        """Return the logit with an index per level."""
+        followed = LevelOdds(rows.levels, self._n_levels)
+        terms = rows.design.columns / self._deviations
+        parameters, covariance, logs = followed.posterior(terms, self._precisions)
+        constants, slopes = np.split(parameters, [self._n_levels])
+        slopes = slopes.reshape(self._n_levels, -1) / self._deviations
+        coefficients = np.column_stack([-slopes @ rows.design.means, slopes])
+        of_terms = Terms(rows.design.functions, rows.design.factors, rows.design.products)
+        fitted = FamilyLogit(parents, groups, of_terms, coefficients, constants, followed.positions)
+        return Member(fitted, followed.left_out(terms, covariance, logs))
 
 
 def _eliminated(

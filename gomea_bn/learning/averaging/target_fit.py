@@ -138,7 +138,7 @@ class _Fit:
     loss: float
 
 
-class _OfLevels:
+class LevelOdds:
     """The log odds of the levels of a target: a logit of two levels, or multinomial regression of more."""
 
     def __init__(self, codes: NDArray[np.int64], n_levels: int) -> None:
@@ -157,9 +157,9 @@ class _OfLevels:
         """Return the products of numbers that leaving out a row takes."""
         return float(self.targets.shape[1]) * self.n_numbers(n_terms) ** 2
 
-    def some(self, rows: NDArray[np.int64]) -> _OfLevels:
+    def some(self, rows: NDArray[np.int64]) -> LevelOdds:
         """Return the levels in some rows."""
-        return _OfLevels(self.codes[rows], self.targets.shape[1])
+        return LevelOdds(self.codes[rows], self.targets.shape[1])
 
     def fit(self, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> _Fit:
         """Return the effects that maximise the posterior, given prior precisions in rows."""
@@ -293,7 +293,7 @@ class _OfNumbers:
 class _Choice:
     """Parents and widths of a target, given the functions of all columns that may be parents."""
 
-    def __init__(self, target: _OfLevels | _OfNumbers, terms: Mapping[str, _Terms]) -> None:
+    def __init__(self, target: LevelOdds | _OfNumbers, terms: Mapping[str, _Terms]) -> None:
         self._target, self._terms = target, terms
         self._fits: dict[tuple[tuple[str, ...], Widths], _Fit] = {}
 
@@ -444,9 +444,9 @@ def chosen_parents(
 
 def _followed(
     target: str, columns: Columns, scales: Mapping[str, ProbabilityScale], n_levels: Mapping[str, int]
-) -> _OfLevels | _OfNumbers:
+) -> LevelOdds | _OfNumbers:
     if target in n_levels:
-        return _OfLevels(np.asarray(columns[target], np.int64), n_levels[target])
+        return LevelOdds(np.asarray(columns[target], np.int64), n_levels[target])
     return _OfNumbers(columns.positions(target, scales[target]))
 
 
@@ -466,7 +466,7 @@ def fitted_target(
     terms = {name: of for name, of in found.items() if of is not None}
     if not terms:
         return None
-    followed = _OfLevels(np.asarray(columns[target], np.int64), n_levels[target])
+    followed = LevelOdds(np.asarray(columns[target], np.int64), n_levels[target])
     widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS)
     terms, widths = _with_products(followed, terms, widths)
     rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
@@ -503,7 +503,7 @@ def fitted_target(
 
 
 def _with_products(
-    followed: _OfLevels, terms: Mapping[str, _Terms], widths: Widths
+    followed: LevelOdds, terms: Mapping[str, _Terms], widths: Widths
 ) -> tuple[dict[str, _Terms], Widths]:
     """Return the terms of parents with products of pairs of them under which left-out rows lose less, and the widths.
 

@@ -178,9 +178,9 @@ class Terms:
     def n_free(self) -> int:
         """Number of coefficients that change sums: B-splines and indicators of a parent add up to a constant.
 
-        Fewer functions of levels than levels do not.
+        Fewer functions than these do not.
         """
-        return self.n_terms - sum(not f.of_levels or f.size == len(f.matrix) for f in self.functions)
+        return self.n_terms - sum(f.size == len(f.matrix) for f in self.functions)
 
     @property
     def words(self) -> str:

@@ -74,6 +74,29 @@ def test_rows_are_predicted_as_by_fits_without_them(n_levels: int) -> None:
     assert np.corrcoef(fitted.left_out[:60], left_out)[0, 1] > 0.99
 
 
+@pytest.mark.parametrize("has_several", [False, True])
+def test_levels_in_several_directions_are_predicted_by_an_index_each(has_several: bool) -> None:
+    generator = np.random.default_rng(3)
+    x, w = generator.normal(size=(2, 1_000))
+    logs = log_levels(np.array([x, w, 0 * x]), np.zeros(3), 1.5 * np.eye(3))
+    levels = (logs + generator.gumbel(size=logs.shape)).argmax(axis=1)
+    scales = {name: UnitScale(0.0, 1.0, (-99.0, 99.0)) for name in "xw"}
+    terms = Terms(TERMS.functions[:2])
+    columns = Columns({"x": x, "w": w})
+    design = design_of_terms(terms, np.ones(terms.n_terms), columns, {False: scales}, {})
+    places = {"x": x, "w": w}
+    member = fitted_logit(LogitRows(levels, 3, design, has_several), ("x", "w"), (), places)
+    assert member is not None
+    logit: Any = member.fitted
+    assert len(logit.positions) == (3 if has_several else 1)
+    assert logit.n_parameters == (6 if has_several else 5)
+    sums = [SumOfTerms(logit.terms, of, {False: scales}, {}).of(columns) for of in logit.coefficients]
+    found = log_levels(np.array(sums), logit.constants, logit.positions)
+    error = np.abs(np.exp(found) - np.exp(logs)).mean()
+    loss = float(logs[np.arange(1_000), levels].mean() - member.left_out.mean())
+    assert (error < 0.03 and abs(loss) < 0.02) == has_several
+
+
 def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> None:
     rows = Example(500, 3, offset=5.0)
     fitted = rows.fitted()

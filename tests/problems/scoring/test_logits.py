@@ -10,9 +10,17 @@ import scipy
 from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
-from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.curve_models import best_curve_model
+from gomea_bn.problems.curves import (
+    ScoredVariable,
+    curve_data,
+    curves_of_views,
+    new_curve_scratch,
+    sizes_and_functions,
+)
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.kernels.curves import LINES, SMOOTH
+from gomea_bn.problems.kernels.curves import LINES, SMOOTH, regress_levels
+from gomea_bn.problems.kernels.logits import several_indices_gain
 
 Values = NDArray[np.float64]
 
@@ -278,3 +286,78 @@ def test_rare_levels_do_not_keep_positions_far_away(n_rows: int, seed: int) -> N
     gain = score(scorer, 3, 1, 2) - score(scorer, 3) + 2 * scorer.rule.edge_cost
     # a table, or a level that stays far away, is more than 80 nats below
     assert -60 < gain < 0
+
+
+def several_columns(size: float, n_rows: int = 600, seed: int = 0) -> list[ScoredVariable]:
+    """Levels of which one follows a number, another one a second number, and two neither of them."""
+    generator = np.random.default_rng(seed)
+    x, w = generator.normal(size=(2, n_rows))
+    odds = np.column_stack([size * x, size * w, np.zeros((n_rows, 2))]) + generator.gumbel(size=(n_rows, 4))
+    return [curved_column("x", x), curved_column("w", w), discrete("k", odds.argmax(axis=1), 4)]
+
+
+def several_evidence(x: Values, codes: NDArray[np.int64], precisions: Values) -> float:
+    """Return the gain of multinomial regression over the shares of the levels: Laplace's approximation, in full."""
+    n_rows, n_levels = len(codes), int(codes.max()) + 1
+    basis = scipy.linalg.null_space(np.ones((1, n_levels)))
+    design, targets = np.column_stack([np.ones(n_rows), x]), np.eye(n_levels)[codes]
+
+    def laplace(functions: Values, penalty: Values) -> float:
+        parameters = np.zeros((functions.shape[1], n_levels - 1))
+        for _ in range(50):
+            logs = functions @ parameters @ basis.T
+            logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
+            p = np.exp(logs)
+            weights = np.einsum("ka,ik,kb->iab", basis, p, basis)
+            weights -= np.einsum("ia,ib->iab", p @ basis, p @ basis)
+            information = np.einsum("iab,ip,iq->paqb", weights, functions, functions)
+            information = information.reshape(parameters.size, parameters.size)
+            information += np.diag(np.repeat(penalty, n_levels - 1))
+            gradient = functions.T @ ((targets - p) @ basis) - penalty[:, None] * parameters
+            parameters = parameters + np.linalg.solve(information, gradient.ravel()).reshape(parameters.shape)
+        value = float((targets * logs).sum() - 0.5 * (penalty @ parameters**2).sum())
+        of_prior = (n_levels - 1) * np.log(penalty[1:]).sum()
+        return value + 0.5 * float(of_prior - np.linalg.slogdet(information)[1])
+
+    return laplace(design, np.append(0.0, precisions)) - laplace(design[:, :1], np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("size", "prior", "most"),
+    [(0.3, LINES, 0.2), (0.3, SMOOTH, 0.8), (1.5, LINES, 2.0), (30.0, SMOOTH, 40.0)],
+)
+def test_a_logit_with_an_index_per_level_has_its_evidence(size: float, prior: int, most: float) -> None:
+    variables = several_columns(size)
+    curves = curves_of_views(curve_data(variables), np.arange(4))
+    scratch, views = new_curve_scratch(curves), np.arange(3)
+    n_used = regress_levels(curves, scratch, views, 3, prior)
+    functions = scratch.functions[:n_used].copy()
+    found = several_indices_gain(curves.logits, scratch.logits, functions, 2, n_used, -np.inf)
+    codes = curves.logits.codes[2].astype(np.int64)
+    shares = curves.logits.shares[2][:4]
+    precisions = (
+        scratch.logits.state[0] * float((shares * (1 - shares)).mean()) * curves.precisions[prior, functions]
+    )
+    expected = several_evidence(functions_of_rows(curves.logits.cells, functions), codes, precisions)
+    assert found == pytest.approx(expected, abs=most)
+
+
+def test_levels_in_several_directions_have_an_index_each_whatever_their_names() -> None:
+    scores, models = [], []
+    for order in ([0, 1, 2, 3], [2, 0, 3, 1]):
+        *parents, child = several_columns(1.0)
+        renamed = discrete("k", np.array(order)[child.values], 4)
+        family = [*parents, renamed]
+        sizes, _ = sizes_and_functions(family)
+        assert sizes is not None
+        models.append(best_curve_model(family, sizes))
+        scores.append(score(curves_scorer(family), 2, 0, 1))
+    assert all(model is not None and model.of_levels for model in models)
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    # levels along one line have one
+    family = [chain(4)[v] for v in (1, 2, 3)]
+    sizes, _ = sizes_and_functions(family)
+    assert sizes is not None
+    model = best_curve_model(family, sizes)
+    assert model is not None
+    assert not model.of_levels
