@@ -62,7 +62,7 @@ from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
-from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
+from gomea_bn.runtime.threads import in_background, one_blas_thread, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             data or options, and for a `start` that shares no column with the table.
         """
         check_verbose(self.verbose)
-        with with_live_table(self.verbose, None):
+        with with_live_table(self.verbose, None), one_blas_thread():
             return self._fit(X, sample_weight, start, checkpoint)
 
     def _fit(

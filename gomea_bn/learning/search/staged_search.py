@@ -181,10 +181,9 @@ _FIRST_PER_GENE = 20
 _FEWEST_EVALUATIONS = 500
 # most of them where the search ends when it is done: of wide tables a longer stage takes minutes to show no gain
 _MOST_EVALUATIONS = 10_000
-# evaluations over graphs alone per evaluation over graphs and cuts: they take about as long
+# evaluations over graphs alone per evaluation over graphs and cuts: they take about as long. Where columns may follow
+# curves and the search ends when it is done there is one
 _GRAPH_SHARE = 64
-# the same where columns may follow curves and the search ends when it is done
-_GRAPH_SHARE_OF_CURVES = 8
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
@@ -264,7 +263,7 @@ class StagedSearch:
         self._graphs_per_evaluation = _GRAPH_SHARE
         if self.settings.limits.least_gain is not None:
             self._length = min(self._length, _MOST_EVALUATIONS)
-            self._graphs_per_evaluation = _GRAPH_SHARE_OF_CURVES if self._has_curves else _GRAPH_SHARE
+            self._graphs_per_evaluation = 1 if self._has_curves else _GRAPH_SHARE
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
