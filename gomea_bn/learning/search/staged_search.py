@@ -359,7 +359,7 @@ class StagedSearch:
 
     def _without_idle_cuts(self, network: _Network) -> _Network:
         """Return a network without the cuts of variables that are in families with curves alone."""
-        idle = self._idle_variables(network)
+        idle = self.problem.idle_variables(_genotypes(self.problem, [network])[0])
         return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
     def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
@@ -592,18 +592,6 @@ class StagedSearch:
         families = self.problem.families(_genotypes(self.problem, [network])[0])
         return -float(self.problem.scorer.score(families).sum())
 
-    def _idle_variables(self, network: _Network) -> list[int]:
-        """Return the variables with free cuts that are in families with curves, and in no family with a table."""
-        genotype = _genotypes(self.problem, [network])[0]
-        in_curves: set[int] = set()
-        in_tables: set[int] = set()
-        gains = self.problem.curve_gains(genotype).tolist()
-        for family, gain in zip(self.problem.families(genotype), gains, strict=True):
-            if family.parents:
-                members = {family.child[0], *(parent for parent, _ in family.parents)}
-                (in_curves if gain > 0 else in_tables).update(members)
-        return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
-
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
         generator = np.random.default_rng([self.settings.seed, len(self.stages)])
@@ -620,8 +608,6 @@ class StagedSearch:
     def _priced_by(self, pricer: CutPricer, network: _Network, generator: np.random.Generator) -> _Network:
         """Return a network with the best cuts of one variable after another."""
         passes = [_genotypes(self.problem, [network])[0]]
-        idle = self._idle_variables(network)
-        pricer.movable = [v for v in self.problem.priced_variables if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
 
