@@ -285,6 +285,10 @@ class FrontProblem(StructureProblem):
         is_kept = [v in judged or not self.scorer.variables[v].has_free_cuts for v in range(self.n_nodes)]
         return {v: of_column if is_kept[v] else np.empty(0) for v, of_column in cuts.items()}
 
+    def idle_variables(self, genotype: NDArray[np.int16]) -> list[int]:
+        """Return no variables: other objectives than the score depend on the cuts of all."""
+        return []
+
     def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
         """Return the network as `StructureProblem` does; its columns are cut for the target if nothing else counts."""
         network = super().coded_network(genotype)

@@ -227,6 +227,19 @@ class StructureProblem(DiscreteDefaults):
         scores = self.scorer.score(families)
         return np.asarray(scores - self.scorer.table_scores(families), np.float64)
 
+    def idle_variables(self, genotype: NDArray[np.int16]) -> list[int]:
+        """Return the variables with free cuts that are in families with curves, and in no family with a table."""
+        if not self.scorer.has_curves:
+            return []
+        in_curves: set[int] = set()
+        in_tables: set[int] = set()
+        gains = self.curve_gains(genotype).tolist()
+        for family, gain in zip(self.families(genotype), gains, strict=True):
+            if family.parents:
+                members = {family.child[0], *(parent for parent, _ in family.parents)}
+                (in_curves if gain > 0 else in_tables).update(members)
+        return sorted((in_curves - in_tables) & set(self.priced_variables))
+
     @property
     def priced_variables(self) -> list[int]:
         """Continuous variables whose libraries grow."""

@@ -59,7 +59,7 @@ from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
-from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
+from gomea_bn.runtime.threads import in_background, one_blas_thread, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def fit_network(
 ) -> None:
     """Learn the network of a learner from a table, as its `fit` describes, and set the fitted attributes."""
     check_verbose(learner.verbose)
-    with with_live_table(learner.verbose, None):
+    with with_live_table(learner.verbose, None), one_blas_thread():
         # a mistake in options that need no table shows before it is read
         limits = limits_of(learner)
         check_options(learner, GOMEA)

@@ -29,6 +29,7 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
+from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
 # by how much the distribution of a column with a line may differ from that of rows with copies, and where it counts
@@ -96,7 +97,8 @@ def updated_network(
             ],
             ["raise forget", "give the last rows more weight"],
         )
-    return update.network()
+    with one_blas_thread():
+        return update.network()
 
 
 def network_of_all_rows(

@@ -6,7 +6,6 @@ import itertools
 import math
 import mmap
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
@@ -283,15 +282,15 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
     On a machine with other work the threads of OpenBLAS wait for each other, which takes up to a hundred times as long.
     """
-    # SciPy brings a library of its own with its linear algebra
-    libraries = _blas_libraries("scipy.linalg" in sys.modules)
-    limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[object] = _blas_libraries().limit(limits=1, user_api="blas")
     return limited
 
 
 @cache
-def _blas_libraries(_has_scipy: bool) -> Any:
-    """Return what sets the threads of the loaded libraries, which takes milliseconds to find."""
+def _blas_libraries() -> Any:
+    """Return what sets the threads of the libraries, which takes milliseconds to find."""
+    # SciPy brings a library of its own with its linear algebra
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

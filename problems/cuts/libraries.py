@@ -319,6 +319,9 @@ class PricedProblem(Protocol):
     def shape(self, variable: int) -> ColumnShape | None:
         """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""
 
+    def idle_variables(self, genotype: NDArray[np.int16]) -> list[int]:
+        """Return variables whose cuts no score of a genotype depends on, in increasing order."""
+
     def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
         """Return the network of a genotype without cycles."""
 
@@ -394,8 +397,13 @@ class CutPricer(Refiner):
     def improved(
         self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
     ) -> NDArray[np.int16]:
-        """Return the genotype after pricing all variables in random order, each given the cuts of those before it."""
-        order = generator.permutation(self.movable).tolist()
+        """Return the genotype after pricing all variables in random order, each given the cuts of those before it.
+
+        Variables whose cuts no score depends on keep them.
+        """
+        idle = self.problem.idle_variables(genotype)
+        movable = [v for v in self.movable if v not in idle]
+        order = generator.permutation(np.array(movable, np.int64)).tolist()
         n_scores = len(self.pricing.scores)
         score = int(generator.integers(n_scores)) if n_scores > 1 else 0
         genotype = genotype.copy()

@@ -181,10 +181,9 @@ _FIRST_PER_GENE = 20
 _FEWEST_EVALUATIONS = 500
 # most of them where the search ends when it is done: of wide tables a longer stage takes minutes to show no gain
 _MOST_EVALUATIONS = 10_000
-# evaluations over graphs alone per evaluation over graphs and cuts: they take about as long
+# evaluations over graphs alone per evaluation over graphs and cuts: they take about as long. Where columns may follow
+# curves and the search ends when it is done there is one
 _GRAPH_SHARE = 64
-# the same where columns may follow curves and the search ends when it is done
-_GRAPH_SHARE_OF_CURVES = 8
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
@@ -264,7 +263,7 @@ class StagedSearch:
         self._graphs_per_evaluation = _GRAPH_SHARE
         if self.settings.limits.least_gain is not None:
             self._length = min(self._length, _MOST_EVALUATIONS)
-            self._graphs_per_evaluation = _GRAPH_SHARE_OF_CURVES if self._has_curves else _GRAPH_SHARE
+            self._graphs_per_evaluation = 1 if self._has_curves else _GRAPH_SHARE
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
@@ -360,7 +359,7 @@ class StagedSearch:
 
     def _without_idle_cuts(self, network: _Network) -> _Network:
         """Return a network without the cuts of variables that are in families with curves alone."""
-        idle = self._idle_variables(network)
+        idle = self.problem.idle_variables(_genotypes(self.problem, [network])[0])
         return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
     def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
@@ -593,18 +592,6 @@ class StagedSearch:
         families = self.problem.families(_genotypes(self.problem, [network])[0])
         return -float(self.problem.scorer.score(families).sum())
 
-    def _idle_variables(self, network: _Network) -> list[int]:
-        """Return the variables with free cuts that are in families with curves, and in no family with a table."""
-        genotype = _genotypes(self.problem, [network])[0]
-        in_curves: set[int] = set()
-        in_tables: set[int] = set()
-        gains = self.problem.curve_gains(genotype).tolist()
-        for family, gain in zip(self.problem.families(genotype), gains, strict=True):
-            if family.parents:
-                members = {family.child[0], *(parent for parent, _ in family.parents)}
-                (in_curves if gain > 0 else in_tables).update(members)
-        return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
-
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
         generator = np.random.default_rng([self.settings.seed, len(self.stages)])
@@ -621,8 +608,6 @@ class StagedSearch:
     def _priced_by(self, pricer: CutPricer, network: _Network, generator: np.random.Generator) -> _Network:
         """Return a network with the best cuts of one variable after another."""
         passes = [_genotypes(self.problem, [network])[0]]
-        idle = self._idle_variables(network)
-        pricer.movable = [v for v in self.problem.priced_variables if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
 

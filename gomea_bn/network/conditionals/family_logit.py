@@ -30,8 +30,8 @@ _MOST_MOVED = 10.0
 _MOST_HALVINGS = 40
 # tenfold increases of the ridge, which keep steps short where rows say little
 _MOST_DAMPINGS = 14
-# expected gain of a step, in nats a row, below which there are no more
-_LEAST_GAIN = 1e-9
+# expected gain of a step, in nats of all rows, and of a single one, below which there are no more
+_LEAST_NATS, _LEAST_GAIN = 0.01, 1e-9
 # share of the mean information that keeps the sums of rows regular: constants of all levels may move together
 _RIDGE = 1e-9
 # more than rounding takes from the information of sure rows
@@ -171,7 +171,7 @@ class FamilyLogit(Fitted):
             gradient, information = derivatives(design, logs, self.positions, targets, shares)
             ridge = _RIDGE * np.trace(information) / len(parameters) + _LEAST_RIDGE
             step = _solved(information, gradient, ridge)
-            if gradient @ step < _LEAST_GAIN:
+            if gradient @ step < max(_LEAST_NATS / counts.sum(), _LEAST_GAIN):
                 break
             # what sure rows leave open would move by any amount, and keep all else where it is
             for _ in range(_MOST_DAMPINGS):

@@ -8,6 +8,7 @@ others end without one. `scale-threads` prints what several threads gain at equa
 
 import os
 from collections.abc import Sequence
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.learning import EdgeSearch, Scoring
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.metrics.distances import accuracy, sensitivity
+from gomea_bn.runtime.phases import showing
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.peers import run_peer
 from lab.published.judge import network_score
 from lab.published.tables import published_network, varying_sample
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.report import Sheet, sheet
-from lab.runner.runs import peak_megabytes, timed
+from lab.runner.runs import in_new_process, peak_megabytes, timed
+from lab.scaling.rows import size_of
 
 N_HELD_OUT = 20_000
 # the law draws the number of edges: with this factor on the upper limit, 1 network in 100 has the number asked for
@@ -233,6 +236,66 @@ def _lines_and_waves(n_rows: int, n_columns: int) -> pd.DataFrame:
     return frame.assign(**{f"c{i}": np.where(frame[f"c{i}"] > 0, "p", "n") for i in range(0, n_columns, 4)})
 
 
+# what a phase is called by its first word
+PHASES = {
+    "Reading": "reading",
+    "Preparing": "search",
+    "Choosing": "shown cuts",
+    "Judging": "edges",
+    "Fitting": "densities",
+    "Counting": "all rows",
+    "Improving": "all rows",
+    "Comparing": "checks",
+}
+N_JUDGED = 2_000
+
+
+class _Stopwatch:
+    """Processor seconds of the phases of a fit, which it is shown like a live table."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PHASES.values(), 0.0)
+        self._phase, self._began = "reading", process_time()
+
+    def begin(self, running: str, *_then: str) -> None:
+        now = process_time()
+        self.seconds[self._phase] += now - self._began
+        self._phase, self._began = PHASES[running.split()[0]], now
+
+
+def cost_of_size(size: list[int]) -> tuple[dict[str, float], float]:
+    """Return the processor seconds of a default fit by phase, and the log density of a row that was not learned from.
+
+    A fit of few rows and as many columns comes first: it loads code, and compiles kernels.
+    """
+    n_rows, n_columns = size
+    frame = _lines_and_waves(n_rows + N_JUDGED, n_columns)
+    BayesNetLearner(max_evaluations=200, random_state=1).fit(frame.iloc[:150])
+    stopwatch: Any = _Stopwatch()
+    with showing(stopwatch):
+        network = BayesNetLearner(random_state=1).fit(frame.iloc[:n_rows]).network_
+    stopwatch.begin("Comparing")
+    return stopwatch.seconds, network.score(frame.iloc[n_rows:])
+
+
+def cost(options: Options) -> Sheet:
+    """Return the processor seconds of default fits by size and phase, next to the seconds of peers over five bins."""
+    rows: list[tuple[object, ...]] = []
+    for size in options.sizes:
+        n_rows, n_columns = size_of(size)
+        seconds, density = in_new_process(cost_of_size, [n_rows, n_columns])
+        frame = _lines_and_waves(n_rows, n_columns)
+        _, discrete = quantile_bins(read_table(frame), 5)
+        of_peers = []
+        for label in options.peers:
+            run = run_peer(label, discrete, "bic", 1.0, timeout=options.peer_seconds)
+            of_peers.append(run.note or "no edges" if run.edges is None else f"{run.seconds:.1f}")
+        of_phases = [f"{of_phase:.1f}" for of_phase in seconds.values()]
+        rows.append((size, f"{sum(seconds.values()):.1f}", *of_phases, f"{density:.3f}", *of_peers))
+    columns = ("rows x columns", "all", *dict.fromkeys(PHASES.values()), "log density/row", *options.peers)
+    return sheet("Processor seconds of default fits, and wall seconds of peers", columns, rows)
+
+
 _NETS = {"nets": Option(1, "Number of networks, or of samples of each network.", least=1)}
 _SEARCH = {
     "seconds": Option(590.0, "Limit of our search."),
@@ -290,5 +353,19 @@ EXPERIMENTS = (
             "repeats": Option(3, "Number of timed searches.", least=1),
         },
         prepare=compile_front_kernels,
+    ),
+    tabulated(
+        "scale-cost",
+        "Processor seconds of default fits by size and phase, next to pyAgrum's tabu search",
+        "Random graphs of lines and waves, every fourth column discrete.",
+        cost,
+        {
+            "sizes": Option(
+                ("200x10", "2000x10", "20000x10", "2000x5", "2000x20", "2000x40"), "Rows x columns."
+            ),
+            "peers": Option(("pyAgrum tabu",), "Peers by their labels in peers.py."),
+            "peer_seconds": Option(60.0, "Limit of a peer."),
+        },
+        split=("sizes",),
     ),
 )

@@ -54,7 +54,7 @@ def test_a_default_fit_does_not_depend_on_the_clock(
     assert idle.network_.to_json() == loaded.network_.to_json()
 
 
-@pytest.mark.parametrize(("curves", "share"), [("none", 64), ("auto", 8)])
+@pytest.mark.parametrize(("curves", "share"), [("none", 64), ("auto", 1)])
 def test_a_search_is_done_after_the_first_pair_of_stages_that_gains_too_little(
     curves: str, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

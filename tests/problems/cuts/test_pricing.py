@@ -5,10 +5,12 @@ import threading
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from option_examples import table_options
 from oracles import evaluated, fixed
 from pricing_examples import (
     all_cuts,
@@ -21,6 +23,8 @@ from pricing_examples import (
 )
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing, library_capacity
@@ -294,3 +298,24 @@ def test_libraries_of_large_tables_are_smaller(n_columns: int, n_rows: int, capa
     assert library_capacity(n_columns, n_rows) == capacity
     if capacity > 24:
         assert capacity * n_columns * n_rows <= 2**28
+
+
+@pytest.mark.parametrize(("curves", "n_priced"), [("auto", 1), ("none", 3)])
+def test_cuts_that_no_table_needs_are_not_priced(curves: str, n_priced: int) -> None:
+    rng = np.random.default_rng(2)
+    x, u = rng.normal(size=(2, 400))
+    frame = pd.DataFrame({"x": x, "wave": np.sin(2 * x) + 0.2 * rng.normal(size=400), "u": u})
+    # a column of so many levels is no logit
+    frame["level"] = pd.qcut(u + 0.1 * rng.normal(size=400), 12, labels=list("abcdefghijkl")).astype(str)
+    problem = learning_problem(read_table(frame), table_options(curves=curves))
+    genotype = problem.genotype([(0, 1), (2, 3)], [0] * 4)
+    follows = problem.curve_gains(genotype) > 0
+    assert follows.tolist() == [False, curves == "auto", False, False]
+    pricer = problem.refiner(np.zeros(1, np.uint8))
+    assert isinstance(pricer, CutPricer)
+    following = improved(pricer, genotype)
+    assert pricer.n_priced == n_priced
+    before, after = problem.cuts(genotype), problem.cuts(following)
+    changed = {v for v in before if not np.array_equal(before[v], after[v])}
+    assert 2 in changed
+    assert (changed == {2}) == (curves == "auto")
