@@ -87,7 +87,9 @@ class AnswerErrors:
         is too large. Every finding adds a misfit; without any the column has the distribution of its rows.
         """
         result = np.full((len(evidence), len(self._gains)), np.nan)
-        for rows, part in self._parts(evidence):
+        fewest, most = _TABLE_ROWS
+        rows_of_table = most if np.isnan(self._n_rows) else self._n_rows / _ROWS_OF_TABLE_ROW
+        for rows, part in self._parts(evidence, float(np.clip(rows_of_table, fewest, most))):
             with suppress(GomeaBnError):
                 result[rows] = part._errors(evidence.take(rows))
         return result
@@ -106,14 +108,13 @@ class AnswerErrors:
 
     def sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
         """Yield how the answers to one row of evidence depend on every table that they depend on at all."""
-        ((_, part),) = self._parts(evidence)
+        ((_, part),) = self._parts(evidence, _TABLE_ROWS[1])
         yield from part._sensitivities(evidence)
 
-    def _parts(self, evidence: Evidence) -> Iterator[tuple[NDArray[np.int64], AnswerErrors]]:
-        """Yield rows of evidence, int64 (n,), with the errors of a network whose tables are small."""
+    def _parts(self, evidence: Evidence, most: float) -> Iterator[tuple[NDArray[np.int64], AnswerErrors]]:
+        """Yield rows of evidence, int64 (n,), with the errors of a network whose tables have at most some rows."""
         network, known = self._network, self._known(evidence)
         sizes = {name: _table_rows(network, network.parents(name)) for name in network.names}
-        most = float(np.clip(np.nan_to_num(self._n_rows) / _ROWS_OF_TABLE_ROW, *_TABLE_ROWS))
         large = [name for name, size in sizes.items() if size > most]
         cards = [network.cardinality(name) for name in network.names]
         n_numbers = len(self._gains) * max(

@@ -1,10 +1,10 @@
 """The experiment `answers-truth`: answers about an outcome next to the truth of a simulated table.
 
 A file with a function `clinic(seed)` draws rows with the probability of their outcome, and `messy(frame, seed)` leaves
-gaps. Seven of ten rows are learned from. Findings are the cells of all other columns, six at quantiles of the training
-rows, or levels, with at least 150 of these rows. The truth of a finding is the mean of the probabilities of all rows
-with it. Other rows give the AUC. Logistic regression has standardised numbers, indicators of levels, and medians and
-most frequent levels in gaps.
+gaps; a limit, "<2", stands for numbers below it. Seven of ten rows are learned from. Findings are the cells of all
+other columns, six at quantiles of the training rows, or levels, with at least 150 of these rows. The truth of a finding
+is the mean of the probabilities of all rows with it. Other rows give the AUC. Logistic regression has standardised
+numbers, indicators of levels, and medians and most frequent levels in gaps.
 """
 
 import importlib.util
@@ -104,7 +104,7 @@ def one_table(task: Task) -> dict[str, Any]:
 
     cases, seed = cases_of(task["clinic"]), task["seed"]
     complete, p = cases.clinic(seed)
-    shown = cases.messy(complete, seed) if task["gaps"] else complete
+    shown = as_numbers(cases.messy(complete, seed), complete) if task["gaps"] else complete
     # the same rows of all frames
     train, new = split(shown, seed)
     is_train = np.zeros(len(complete), np.bool_)
@@ -132,8 +132,7 @@ def one_table(task: Task) -> dict[str, Any]:
             add(method, answers, predicted, len(network.edges))
     known = {name: shown[name].notna().to_numpy() & is_train for name, _, _ in asked}
     add(GROUP_BY, [outcome[rows & known[name]].mean() for name, _, rows in asked], None)
-    plain = as_numbers(shown, complete)
-    add(REGRESSION, None, regression_answers(*split(plain, seed)))
+    add(REGRESSION, None, regression_answers(train, new))
     add(TRUTH, None, split(pd.DataFrame({"p": p}), seed)[1]["p"])
     return {"methods": found}
 

@@ -116,6 +116,69 @@ def test_means_have_the_misfit_as_a_share_of_their_standard_deviation():
     assert wide**2 - given**2 == pytest.approx(REACH**2 * 9 * variance)
 
 
+def of_many_parents(n_parents: int) -> DiscretizedBayesNet:
+    """Return a network of independent columns of four levels, all of them parents of a column of two."""
+    rng = np.random.default_rng(n_parents)
+    names = [f"p{k}" for k in range(n_parents)]
+    table = rng.beta(2, 5, size=(4,) * n_parents)
+    levels = {name: ["u", "v", "w", "x"] for name in names} | {"y": ["no", "yes"]}
+    tables = {name: rng.dirichlet(np.full(4, 5.0)) for name in names}
+    return DiscretizedBayesNet(
+        [*names, "y"],
+        [(name, "y") for name in names],
+        cut_points={},
+        support={},
+        levels=levels,
+        tables=tables | {"y": np.stack([1 - table, table], axis=-1)},
+        metadata={"n_rows": 8_000},
+    )
+
+
+def test_a_table_that_rows_cannot_fill_keeps_the_parents_that_are_known():
+    network, most = of_many_parents(7), 8_000 / 20
+    for finding in ("p6", "p1"):
+        # four rows of a table by each of these parents
+        kept = [finding, *[name for name in network.names[:7] if name != finding][:3]]
+        assert 4 ** len(kept) <= most < 4 ** (len(kept) + 1)
+        smaller = network.with_fewer_parents({"y": kept})
+        assert smaller.parents("y") == tuple(sorted(kept))
+        shares = [smaller.tables[name] for name in smaller.parents("y")]
+        p = smaller.tables["y"][..., 1]
+        code = 2
+        axis = smaller.parents("y").index(finding)
+        joint = np.einsum("i,j,k,l->ijkl", *shares)
+        given = np.zeros_like(joint)
+        known = (slice(None),) * axis + (code,)
+        given[known] = joint[known] / joint[known].sum()
+        variance = (given**2 * p * (1 - p) / (8_000 * joint + 2)).sum()
+        # the answer also depends on the shares of the parents that are not known
+        for other, share in zip(smaller.parents("y"), shares, strict=True):
+            if other != finding:
+                axes = tuple(k for k, name in enumerate(smaller.parents("y")) if name != other)
+                slopes = (given * p).sum(axis=axes) / share
+                spread = (share * slopes**2).sum() - (share * slopes).sum() ** 2
+                variance += spread / (8_000 + 2)
+        found = widths(network, "y", {finding: "w"})
+        assert found == pytest.approx(np.full(2, 2 * REACH * np.sqrt(variance)))
+
+
+def test_explanations_of_a_large_table_name_the_parents_that_it_keeps():
+    explanation = of_many_parents(7).explain("y", {"p6": "w"}, state="yes")
+    given = explanation.parameters[explanation.parameters["column"] == "y"]["given"]
+    assert len(given)
+    # a table has up to 4,096 rows
+    assert all("p6 = w" in text and text.count("=") == 6 for text in given)
+
+
+def test_fewer_parents_average_the_others():
+    network = of_many_parents(3)
+    fewer = network.with_fewer_parents({"y": ["p0", "p2"]})
+    assert fewer.edges == [("p0", "y"), ("p2", "y")]
+    expected = np.einsum("ijkl,j->ikl", network.tables["y"], network.tables["p1"])
+    assert np.abs(fewer.tables["y"] - expected).max() < 0.02
+    assert fewer.tables["p1"].tolist() == network.tables["p1"].tolist()
+
+
 def test_more_rows_make_intervals_shorter():
     network = small_network(3, 4)
     target = next(iter(network.levels))
