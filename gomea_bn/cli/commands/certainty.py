@@ -49,7 +49,7 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import answering, limit, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.texts import shown_name
+from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -258,13 +258,29 @@ def _write_and_print(
     if as_json:
         typer.echo(json.dumps({name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}))
     else:
-        say("\n\n".join(after_search.reports()), to_error=False)
+        verdicts = [] if after_search.probabilities is None else [_verdicts(learner)]
+        say("\n\n".join([*after_search.reports(), *verdicts]), to_error=False)
     if written:
         say(
             f"Wrote {', '.join(str(path) for path in written if path.name in texts)} and the network with it."
         )
     if problem is not None:
         fail(problem, FAILED, after_search.problem_options)
+
+
+def _verdicts(learner: BayesNetLearner) -> str:
+    """Return what the rows say about each edge, in the words of `test-graph`."""
+    from gomea_bn.certainty.graph_tests import edge_verdicts, verdict_texts
+
+    try:
+        tested, n_rows = edge_verdicts(learner.network_, learner.table_, random_state=learner.seed_)
+    except GomeaBnError as error:
+        return f"The edges were not tested. {error}"
+    lines = [
+        f"  {shown_name(parent)} → {shown_name(child)}: {text}"
+        for (parent, child), text in verdict_texts(tested).items()
+    ]
+    return "\n".join([f"Each edge tested on {counted(n_rows, 'row')} (test-graph):", *lines])
 
 
 def _prove(

@@ -79,6 +79,8 @@ def test_a_finished_run_gets_the_probabilities_that_its_learner_gives(run):
     printed = ok("confidence", run, "--repeat", "2")
     assert "Probabilities of edges (exact; means over 2 sets of bins" in printed.stdout
     assert "Learned again 2 times" in printed.stdout
+    assert "Each edge tested on" in printed.stdout
+    assert "the data " in printed.stdout
     assert {path.name for path in run.iterdir()} == RUN_FILES | {"confidence.json", "stability.json"}
     network = DiscretizedBayesNet.from_json(run / "network.json")
     assert (
