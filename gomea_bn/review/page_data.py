@@ -503,7 +503,9 @@ def _logits_in_words(networks: Sequence[DiscretizedBayesNet]) -> str:
     if not n:
         return ""
     whose = "network's outcome follows" if n == 1 else "networks' outcome follows"
-    return f" {n} {whose} a logit, and answers on this page come from its table, which is coarser."
+    return (
+        f" {n} {whose} a logistic regression, and answers on this page come from its table, which is coarser."
+    )
 
 
 def _rows_in_words(table: Table | None) -> str:
