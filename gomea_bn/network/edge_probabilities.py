@@ -163,7 +163,9 @@ class EdgeProbabilities:
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
             words = (
-                "the rows tell the direction" if kind == "compelled" else "the rows cannot tell the direction"
+                "the other edges fix the direction"
+                if kind == "compelled"
+                else "the rows cannot tell the direction"
             )
             # the network's other edges fix its direction, and the rows prefer another graph
             if kind == "compelled" and direction < 0.5:

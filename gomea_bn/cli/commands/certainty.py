@@ -15,6 +15,7 @@ from gomea_bn.cli.named_networks import (
     Network,
     finish_folder,
     named_network,
+    network_and_rows,
     of_run_folder,
     recorded_file,
     run_record_of,
@@ -342,8 +343,8 @@ def test_graph(
     from gomea_bn.network.rows import evidence_for
 
     with failing(UNUSABLE_DATA):
-        rows = loaded_rows(data, reading)
-        saved = named_network(network, rows)
+        saved, rows = network_and_rows(network, loaded_rows(data, reading))
+        assert rows is not None
         table = evidence_for(saved, rows, allow_missing=True, allow_empty_bins=True)
     with answering(data_may_be_wrong=True):
         result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)

@@ -19,6 +19,7 @@ from gomea_bn.cli.named_networks import (
     files_of,
     finish_folder,
     named_network,
+    network_and_rows,
     network_text,
     of_run_folder,
     recorded_file,
@@ -136,8 +137,7 @@ def _page(
         network, record = named_network(source), read_front(folder).record
         recorded = _recorded_rows(record, record.get("source"), data)
         return partial(network_report, network, recorded, target)
-    rows = None if data is None else loaded_rows(data, reading)
-    network = named_network(source, rows)
+    network, rows = network_and_rows(source, None if data is None else loaded_rows(data, reading))
     with printed_warnings():
         table = None if rows is None else table_for(network, rows, allow_missing=True)
     return partial(network_report, network, table, target)
@@ -269,8 +269,9 @@ def compare(
     from gomea_bn.metrics.comparison import compare as compare_networks
 
     with failing(UNUSABLE_DATA):
-        rows = None if data is None else loaded_rows(data, reading)
-        networks = {"A": named_network(a, rows), "B": named_network(b, rows)}
+        of_a, rows = network_and_rows(a, None if data is None else loaded_rows(data, reading))
+        of_b, rows = network_and_rows(b, rows)
+        networks = {"A": of_a, "B": of_b}
         comparison = compare_networks(*networks.values())
     tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
     if as_json:
