@@ -85,7 +85,7 @@ class GraphTest:
     @property
     def notes(self) -> dict[tuple[str, str], str]:
         """What the data say, by (parent, child): about every edge, and about missing ones with `q_value` below .05."""
-        return _notes(self.present) | _notes(self.missing[self.missing["q_value"] < _LEVEL])
+        return verdict_texts(self.present) | verdict_texts(self.missing[self.missing["q_value"] < _LEVEL])
 
     def note(self, first: str, second: str) -> str:
         """Return what the data say about a pair of columns, as in `notes`.
@@ -95,7 +95,7 @@ class GraphTest:
         GomeaBnError
             For a pair that was not tested: a column is unknown, or has the same bin or level in all rows.
         """
-        notes = _notes(self.present) | _notes(self.missing)
+        notes = verdict_texts(self.present) | verdict_texts(self.missing)
         for pair in ((first, second), (second, first)):
             if pair in notes:
                 return notes[pair]
@@ -127,8 +127,8 @@ class GraphTest:
         )
 
 
-def _notes(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Return in words what the data say about pairs."""
+def verdict_texts(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return in words what the data say about pairs, by (parent, child), of `GraphTest.present` or `missing`."""
     return {
         (row["parent"], row["child"]): f"the data {row['verdict']} this edge{_reason(row)}"
         for row in frame.to_dict(orient="records")
@@ -198,21 +198,14 @@ def test_graph(
     True
     """
     check_integer("n_permutations", n_permutations, 1)
-    if isinstance(graph, ExpertNetwork):
-        table = source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
-        graph = graph.fitted(_complete_rows(table))
-    if not isinstance(graph, DiscretizedBayesNet):
-        raise GomeaBnError(
-            f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
-        )
-    given = evidence_for(graph, table, allow_missing=True, allow_empty_bins=True)
-    rows = _complete_rows(given)
+    graph, rows, n_incomplete = _network_and_rows(graph, table)
     generator = random_generator(random_state)
-    names, n = graph.names, len(graph.names)
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
-    position = {name: v for v, name in enumerate(names)}
-    parents = {v: [position[parent] for parent in graph.parents(name)] for v, name in enumerate(names)}
-    graphs = GraphScores.of(graph, rows, max_indegree=n, scoring_method=scoring_method)
+    position = {name: v for v, name in enumerate(graph.names)}
+    parents = {v: [position[parent] for parent in graph.parents(name)] for name, v in position.items()}
+    graphs = GraphScores.of(graph, rows, max_indegree=len(position), scoring_method=scoring_method)
+    # first, so that a seed gives the verdicts of `edge_verdicts`
+    present = _present_edges(graph, graphs, codes, min(n_permutations, _OF_EDGES), generator)
     # parent, child, parents of the child with the edge, and gains
     pairs: list[tuple[int, int, list[int], NDArray[np.float64]]] = []
     ranks = []
@@ -231,18 +224,62 @@ def test_graph(
     p_value = float(-np.expm1(len(ranks) * np.log1p(-min(ranks)))) if ranks else 1.0
     missing = _tested_pairs(graphs, parents, pairs, rows.n_rows)
     missing["verdict"] = _verdicts(missing, "miss", "do not miss")
+    missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
+    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete)
+
+
+def edge_verdicts(
+    graph: DiscretizedBayesNet | ExpertNetwork,
+    table: pd.DataFrame | Table | str | os.PathLike[str],
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> tuple[pd.DataFrame, int]:
+    """Return what rows say about the edges of a graph, as `GraphTest.present`, and the number of tested rows.
+
+    Nothing else is tested, so that this takes a part of the time of `test_graph`, with the same verdicts by the same
+    seed. Parameters and errors are those of `test_graph`.
+    """
+    network, rows, _ = _network_and_rows(graph, table)
+    codes = network.discretize(rows.to_frame()).to_numpy(np.int64)
+    graphs = GraphScores.of(network, rows, max_indegree=len(network.names))
+    return _present_edges(network, graphs, codes, _OF_EDGES, random_generator(random_state)), rows.n_rows
+
+
+def _network_and_rows(
+    graph: DiscretizedBayesNet | ExpertNetwork, table: pd.DataFrame | Table | str | os.PathLike[str]
+) -> tuple[DiscretizedBayesNet, Table, int]:
+    """Return the network of a graph, the rows without missing values, and the number of those with some."""
+    if isinstance(graph, ExpertNetwork):
+        table = source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
+        graph = graph.fitted(_complete_rows(table))
+    if not isinstance(graph, DiscretizedBayesNet):
+        raise GomeaBnError(
+            f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
+        )
+    given = evidence_for(graph, table, allow_missing=True, allow_empty_bins=True)
+    rows = _complete_rows(given)
+    return graph, rows, given.n_rows - rows.n_rows
+
+
+def _present_edges(
+    graph: DiscretizedBayesNet,
+    graphs: GraphScores,
+    codes: NDArray[np.int64],
+    n_permutations: int,
+    generator: np.random.Generator,
+) -> pd.DataFrame:
+    """Return the tested edges of a graph; see `GraphTest.present`."""
+    position = {name: v for v, name in enumerate(graph.names)}
+    parents = {v: [position[parent] for parent in graph.parents(name)] for name, v in position.items()}
     edges = []
     for name, of_child in graph.edges:
         parent, child = position[name], position[of_child]
         others = [v for v in parents[child] if v != parent]
-        gains = _permuted_gains(codes, child, others, [parent], min(n_permutations, _OF_EDGES), generator)
+        gains = _permuted_gains(codes, child, others, [parent], n_permutations, generator)
         edges.append((parent, child, others, gains[0]))
-    present = _tested_pairs(graphs, parents, edges, rows.n_rows)
+    present = _tested_pairs(graphs, parents, edges, len(codes))
     present["verdict"] = _verdicts(present, "support", "speak against")
-    missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
-    present = present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
-    n_incomplete = given.n_rows - rows.n_rows
-    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete)
+    return present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
 
 
 def _complete_rows(table: Table) -> Table:

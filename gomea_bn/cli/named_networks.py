@@ -78,7 +78,7 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
     if os.path.isdir(text):
         return of_run_folder(Path(text))
     if _is_of_expert(text):
-        return _completed(text, rows)
+        return _completed(text, rows)[0]
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     return DiscretizedBayesNet.from_file(text)
@@ -100,8 +100,19 @@ def _is_of_expert(path: str) -> bool:
     )
 
 
-def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
-    """Return an expert's network completed over the columns of a table, as `ExpertNetwork.fitted` does."""
+def network_and_rows(text: str, rows: pd.DataFrame | None) -> tuple[DiscretizedBayesNet, pd.DataFrame | None]:
+    """Return the network of `named_network`, and the rows as its columns read them.
+
+    A network that was learned has a record of how, such as limits of detection. An expert's network is completed from
+    the rows as `read_table` reads them.
+    """
+    if os.path.isfile(text) and _is_of_expert(text):
+        return _completed(text, rows)
+    return named_network(text, rows), rows
+
+
+def _completed(path: str, rows: pd.DataFrame | None) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
+    """Return an expert's network completed over the columns of a table, by `ExpertNetwork.fitted`, and the table."""
     from gomea_bn.data.table import read_table
     from gomea_bn.expert.expert_network import ExpertNetwork
 
@@ -112,13 +123,15 @@ def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
             "-o model.json` completes it by a table, and writes a network that all commands take."
         )
     with printed_warnings():
-        table = read_table(rows, missing="drop")
-        if table.dropped_rows:
+        table = read_table(rows, missing="keep")
+        # levels that only other rows have are levels too
+        complete = table.complete_rows()
+        if complete.n_rows < table.n_rows:
             say(
-                f"The expert's network is completed from {table.n_rows:,} of {len(rows):,} rows, those without missing "
-                "values."
+                f"The expert's network is completed from {complete.n_rows:,} of {len(rows):,} rows, those without "
+                "missing values."
             )
-        return expert.fitted(table)
+        return expert.fitted(complete), table.to_frame()
 
 
 def finish_folder(folder: str | os.PathLike[str]) -> None:

@@ -67,8 +67,8 @@ def done_text(event: str, done: Censoring) -> str:
     )
 
 
-def doubts_about_times(columns: Sequence[Column]) -> list[Note]:
-    """Return a note that names a column of times until an event and the column of the event, if two look like them.
+def time_and_event(columns: Sequence[Column]) -> tuple[str, str] | None:
+    """Return the names of a column of times until an event and of the column of the event, if two look like them.
 
     Both have usual names. The times are numbers from 0 on, of which at least ten differ, and the event has the values 0
     and 1 or no and yes. Under names that may also be those of an age or a count of days, times with the event must
@@ -90,9 +90,15 @@ def doubts_about_times(columns: Sequence[Column]) -> list[Note]:
         for is_sure in [bool(_SURE_NAME_OF_TIME.fullmatch(time.name))]
         if (apart := _apart(times, events)) >= _LEAST_APART or is_sure
     ]
-    if not found:
+    return max(found)[2:] if found else None
+
+
+def doubts_about_times(columns: Sequence[Column]) -> list[Note]:
+    """Return a note that names what `time_and_event` finds, if anything."""
+    found = time_and_event(columns)
+    if found is None:
         return []
-    *_, time, event = max(found)
+    time, event = found
     return [
         Note(
             [

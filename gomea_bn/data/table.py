@@ -757,7 +757,7 @@ def _many_probabilities(table: Table) -> Note | None:
     largest = sorted(free, key=lambda name: -free[name])[:3]
     most = listed([f"'{name}' {free[name] + 1} levels" for name in largest])
     return Note(
-        f"The discrete columns have {total:,} free probabilities even without edges, more than the "
+        f"The discrete columns have {total:,} free parameters even without edges, more than the "
         f"{counted(table.n_rows, 'row')}: {most}.",
         ["merge or drop levels", "drop columns"],
     )

@@ -156,16 +156,20 @@ def read_decision(source: str | os.PathLike[str]) -> Decision:
         return Decision(**parts)
 
 
-def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
-    """Return the chosen network of a front, with the decision added to its metadata under "decision".
+def accept(source: Front | DiscretizedBayesNet, decision: Decision) -> DiscretizedBayesNet:
+    """Return the chosen network of a front, or the one network of a page, with the decision added to its metadata.
 
-    A thinned front is accepted too if it still has the network that was chosen from the whole front.
+    It stands there under "decision". A thinned front is accepted too if it still has the network that was chosen from
+    the whole front.
 
     Raises
     ------
     GomeaBnError
-        If the decision was made on another front, or has ids or objectives that this front lacks.
+        If the decision was made on another front, or has ids, objectives or columns that front or network lack.
     """
+    if isinstance(source, DiscretizedBayesNet) and isinstance(decision, Decision):
+        return _accepted(source, decision)
+    front: Any = source
     position = _position(front, decision)
     for name in decision.weights:
         if name not in front.names:
@@ -175,6 +179,21 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
             )
     chosen = front[position].network
     return chosen.with_metadata(decision=asdict(decision))
+
+
+def _accepted(network: DiscretizedBayesNet, decision: Decision) -> DiscretizedBayesNet:
+    """Return a network with what was said on its own page."""
+    if decision.run_hash is not None:
+        raise GomeaBnError(
+            f"The decision chooses network {decision.network} of a front; give the folder of that front."
+        )
+    mentioned = {name for edge in (*decision.required_edges, *decision.forbidden_edges) for name in edge}
+    if unknown := sorted({*mentioned, *decision.names, *decision.levels} - set(network.names)):
+        raise GomeaBnError(
+            f"The decision is about another network: this one has no column {unknown[0]!r}."
+            f"{nearest(unknown[0], network.names)}"
+        )
+    return network.with_metadata(decision=asdict(decision))
 
 
 def _position(front: Front, decision: Decision) -> int:
@@ -188,8 +207,8 @@ def _position(front: Front, decision: Decision) -> int:
     size = len(front)
     if decision.run_hash is None:
         raise GomeaBnError(
-            "The decision comes from the page of one network, where there was nothing to choose. Its rules about edges "
-            "are for the option --rules of the commands front and learn."
+            "The decision comes from the page of one network, where there was nothing to choose; give that one. Its "
+            "rules about edges are for the option --rules of the commands front and learn."
         )
     if decision.run_hash != front.run_hash:
         if decision.run_hash != whole.get("run_hash"):

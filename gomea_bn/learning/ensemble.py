@@ -417,7 +417,7 @@ def _fitted_member(
     changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
-        warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
+        warnings.filterwarnings("ignore", "The network has .* free parameters", GomeaBnWarning)
         return learner_of_options(BayesNetLearner, {**options, **changes}).fit(
             table.take(rows), start=start, checkpoint=section
         )

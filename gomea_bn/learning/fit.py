@@ -451,7 +451,7 @@ def _warn_of_many_probabilities(network: DiscretizedBayesNet) -> None:
     tables = network.tables
     name = max(network.names, key=lambda name: tables[name].size)
     warning = GomeaBnWarning(
-        f"The network has {network.n_parameters:,} free probabilities, more than the "
+        f"The network has {network.n_parameters:,} free parameters, more than the "
         f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
         f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
         ["allow fewer parents or smaller tables"],

@@ -162,7 +162,11 @@ class EdgeProbabilities:
             *(edges[name] for name in ("parent", "child", "adjacent", "direction", "kind")), strict=True
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
-            words = kind
+            words = (
+                "the other edges fix the direction"
+                if kind == "compelled"
+                else "the rows cannot tell the direction"
+            )
             # the network's other edges fix its direction, and the rows prefer another graph
             if kind == "compelled" and direction < 0.5:
                 reverse = f"{shown_name(child)} → {shown_name(parent)}"

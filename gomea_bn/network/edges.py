@@ -154,7 +154,7 @@ class EdgeReasons:
         lines = [
             f"{parent} → {child}: {amount(max(self.mutual_information, 0.0), 3)} nats of mutual information.",
             f"Removing it costs {amount(max(self.removal_cost, 0.0), 3)} nats per row and saves "
-            f"{counted(self.n_parameters, 'free probability', 'free probabilities')}.",
+            f"{counted(self.n_parameters, 'free parameter')}.",
         ]
         if self.gain is not None and self.n_rows is not None:
             verb = "gains" if self.gain >= 0 else "loses"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import outcome_code
+from gomea_bn.data.event_times import time_and_event
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, RowsDiffer, is_integer, is_real
 from gomea_bn.front.choice import nondominated_rows
@@ -178,7 +179,7 @@ def _merged_in_words(network: DiscretizedBayesNet, tables: DiscretizedBayesNet) 
 
 
 def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions.
+    """Return what rows say about a graph: a sentence, notes on pairs of variables by their positions, supported edges.
 
     Rows that allow no test leave the sentence why.
     """
@@ -188,10 +189,13 @@ def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Seq
     try:
         test = offered("test_graph")(network, table, random_state=0)
     except GomeaBnError as error:
-        return {"graph": f"The graph was not tested. {error}", "pairs": []}
+        return {"graph": f"The graph was not tested. {error}", "pairs": [], "supported": []}
+    supported = test.present["verdict"] == "support"
+    edges = test.present.loc[supported, ["parent", "child"]].to_numpy().tolist()
     return {
         "graph": test.sentence,
         "pairs": [[*map(names.index, pair), note] for pair, note in test.notes.items()],
+        "supported": [list(map(names.index, edge)) for edge in edges],
     }
 
 
@@ -308,6 +312,8 @@ def _shared_data(
 ) -> dict[str, Any]:
     """Return the parts of the data that do not depend on the selected network."""
     columns = {column["name"]: column for column in _columns(table, record)}
+    times = None if table is None else time_and_event(table.columns)
+    roles = {} if times is None else {times[0]: f"time until {times[1]}", times[1]: "event"}
     variables = []
     for name in example.names:
         column = columns.get(name, {})
@@ -315,6 +321,7 @@ def _shared_data(
             "name": name,
             "break": line_break(name),
             "continuous": name in example.cut_points,
+            "role": roles.get(name),
         }
         if variable["continuous"]:
             variable["histogram"] = _histogram(column)
@@ -496,7 +503,9 @@ def _logits_in_words(networks: Sequence[DiscretizedBayesNet]) -> str:
     if not n:
         return ""
     whose = "network's outcome follows" if n == 1 else "networks' outcome follows"
-    return f" {n} {whose} a logit, and answers on this page come from its table, which is coarser."
+    return (
+        f" {n} {whose} a logistic regression, and answers on this page come from its table, which is coarser."
+    )
 
 
 def _rows_in_words(table: Table | None) -> str:

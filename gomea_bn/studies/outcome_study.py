@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.graph_tests import GraphTest, test_graph
+from gomea_bn.certainty.graph_tests import edge_verdicts
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.group_columns import doubts_about_groups
@@ -53,7 +53,6 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 """Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
 
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
-_PERMUTATIONS = 99
 _FEWEST_ROWS = 50
 FEW_ROWS = 20
 """Rows of a group below which its figures are no headline."""
@@ -635,8 +634,8 @@ def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table,
     """Return what the rows say about every edge of an expert; see `Study`."""
     mentioned = set(expert.mentioned(table))
     some = replace(table, columns=tuple(column for column in table.columns if column.name in mentioned))
-    tested: GraphTest = test_graph(expert, some, n_permutations=_PERMUTATIONS, random_state=seed)
-    found = {(row["parent"], row["child"]): row for row in tested.present.to_dict(orient="records")}
+    tested, n_rows = edge_verdicts(expert, some, random_state=seed)
+    found = {(row["parent"], row["child"]): row for row in tested.to_dict(orient="records")}
     reversible = set(network.cpdag().reversible)
     records = []
     for parent, child in expert.edges:
@@ -652,7 +651,7 @@ def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table,
         records.append(
             {
                 "parent": parent, "child": child, "verdict": VERDICTS[row["verdict"]], "p_value": row["p_value"],
-                "p_weak": row["p_weak"], "network": of_network, "direction": direction, "rows": tested.n_rows,
+                "p_weak": row["p_weak"], "network": of_network, "direction": direction, "rows": n_rows,
             }
         )  # fmt: skip
     return pd.DataFrame(records)

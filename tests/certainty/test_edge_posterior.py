@@ -336,4 +336,4 @@ def test_a_compelled_direction_against_the_rows_is_called_so():
         "c0 → c2: 1.00, in this direction 0.00 (the rows prefer c2 → c0, 1.00, to the network's direction)"
     )
     assert against in text
-    assert "c1 → c2: 1.00, in this direction 0.90 (compelled)" in text
+    assert "c1 → c2: 1.00, in this direction 0.90 (the other edges fix the direction)" in text

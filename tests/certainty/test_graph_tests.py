@@ -250,3 +250,15 @@ def test_rows_without_missing_values_are_tested_and_the_others_counted(is_expert
         assert of_gaps.p_value == of_complete.p_value
         pd.testing.assert_frame_equal(of_gaps.missing, of_complete.missing)
         pd.testing.assert_frame_equal(of_gaps.present, of_complete.present)
+
+
+def test_edges_alone_have_the_verdicts_of_the_whole_test():
+    frame = chain_rows(300)
+    frame.loc[:9, "a"] = np.nan
+    network = network_of(chain_rows(300), CHAIN)
+    whole = graph_tests.test_graph(network, frame, n_permutations=99, random_state=3)
+    present, n_rows = graph_tests.edge_verdicts(network, frame, random_state=3)
+    pd.testing.assert_frame_equal(present, whole.present)
+    assert n_rows == whole.n_rows == 290
+    texts = graph_tests.verdict_texts(present)
+    assert {edge: whole.notes[edge] for edge in network.edges} == texts

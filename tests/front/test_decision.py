@@ -280,3 +280,16 @@ def test_decisions_made_in_python_are_checked_and_copied_too():
 def test_a_decision_about_one_network_has_nothing_to_accept():
     with pytest.raises(GomeaBnError, match=r"nothing to choose.*--rules"):
         accept(FRONT, Decision(None, 0, "2026-11-05", forbidden_edges=(("a", "b"),)))
+
+
+def test_a_decision_about_one_network_stays_with_it():
+    network = FRONT.network(0)
+    first, second = network.names[:2]
+    said = Decision(None, 0, "2026-11-05", notes={0: "x"}, forbidden_edges=((first, second),))
+    accepted = accept(network, said)
+    assert accepted.edges == network.edges
+    assert accepted.metadata["decision"]["notes"] == {"0": "x"}
+    with pytest.raises(GomeaBnError, match="no column 'other'"):
+        accept(network, Decision(None, 0, "2026-11-05", required_edges=((first, "other"),)))
+    with pytest.raises(GomeaBnError, match="chooses network 3 of a front"):
+        accept(network, Decision(FRONT.run_hash, 3, "2026-11-05"))

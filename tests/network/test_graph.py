@@ -192,7 +192,7 @@ def test_reasons_by_hand():
     assert reasons.removal_cost == pytest.approx(information)
     assert (reasons.n_parameters, reasons.gain, reasons.n_rows) == (1, None, None)
     assert "a → b: 0.0833 nats of mutual information." in str(reasons)
-    assert "costs 0.0833 nats per row and saves 1 free probability." in str(reasons)
+    assert "costs 0.0833 nats per row and saves 1 free parameter." in str(reasons)
 
 
 @given(seed=st.integers(0, 10**6))

@@ -76,7 +76,7 @@ def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     assert selected(page) == 0
     assert page.locator("#live").inner_text() == "This is the first network."
     page.click("#next")
-    assert re.match(r"Network 1: Misfit [\d.]+ nats per row, Complexity", page.locator("#live").inner_text())
+    assert re.match(r"Network 1: Misfit [\d.]+ per row, Complexity", page.locator("#live").inner_text())
 
 
 @pytest.mark.long

@@ -9,7 +9,16 @@ from averaged_examples import averaged_example
 from network_examples import simple_network, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
-from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertNetwork,
+    Front,
+    GomeaBnWarning,
+    network_report,
+    read_table,
+    review_page,
+)
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.rows import table_for
@@ -422,3 +431,20 @@ def test_a_large_front_has_rows_of_networks_with_a_button():
     numbers = [sum(map(len, rows["counts"].values())) for rows in data["rows"] if rows]
     assert sum(numbers) <= 2**16
     assert page_data(review_page(example_front(keep_table=False)))["rows"] is None
+
+
+def test_times_until_an_event_and_their_event_are_called_so():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "x": rng.normal(size=60),
+            "survival_time": rng.exponential(size=60),
+            "died": rng.integers(2, size=60),
+        }
+    )
+    with pytest.warns(GomeaBnWarning, match="looks like the time until 'died'"):
+        table = read_table(rows)
+    learned = BayesNetLearner(max_evaluations=20, max_seconds=None, n_jobs=1, density="bins").fit(table)
+    data = page_data(network_report(learned.network_, table))
+    roles = {variable["name"]: variable["role"] for variable in data["variables"]}
+    assert roles == {"x": None, "survival_time": "time until died", "died": "event"}

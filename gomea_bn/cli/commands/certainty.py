@@ -15,6 +15,7 @@ from gomea_bn.cli.named_networks import (
     Network,
     finish_folder,
     named_network,
+    network_and_rows,
     of_run_folder,
     recorded_file,
     run_record_of,
@@ -49,7 +50,7 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import answering, limit, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.texts import shown_name
+from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -258,13 +259,29 @@ def _write_and_print(
     if as_json:
         typer.echo(json.dumps({name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}))
     else:
-        say("\n\n".join(after_search.reports()), to_error=False)
+        verdicts = [] if after_search.probabilities is None else [_verdicts(learner)]
+        say("\n\n".join([*after_search.reports(), *verdicts]), to_error=False)
     if written:
         say(
             f"Wrote {', '.join(str(path) for path in written if path.name in texts)} and the network with it."
         )
     if problem is not None:
         fail(problem, FAILED, after_search.problem_options)
+
+
+def _verdicts(learner: BayesNetLearner) -> str:
+    """Return what the rows say about each edge, in the words of `test-graph`."""
+    from gomea_bn.certainty.graph_tests import edge_verdicts, verdict_texts
+
+    try:
+        tested, n_rows = edge_verdicts(learner.network_, learner.table_, random_state=learner.seed_)
+    except GomeaBnError as error:
+        return f"The edges were not tested. {error}"
+    lines = [
+        f"  {shown_name(parent)} → {shown_name(child)}: {text}"
+        for (parent, child), text in verdict_texts(tested).items()
+    ]
+    return "\n".join([f"Each edge tested on {counted(n_rows, 'row')} (test-graph):", *lines])
 
 
 def _prove(
@@ -326,8 +343,8 @@ def test_graph(
     from gomea_bn.network.rows import evidence_for
 
     with failing(UNUSABLE_DATA):
-        rows = loaded_rows(data, reading)
-        saved = named_network(network, rows)
+        saved, rows = network_and_rows(network, loaded_rows(data, reading))
+        assert rows is not None
         table = evidence_for(saved, rows, allow_missing=True, allow_empty_bins=True)
     with answering(data_may_be_wrong=True):
         result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)

@@ -19,6 +19,7 @@ from gomea_bn.cli.named_networks import (
     files_of,
     finish_folder,
     named_network,
+    network_and_rows,
     network_text,
     of_run_folder,
     recorded_file,
@@ -136,8 +137,7 @@ def _page(
         network, record = named_network(source), read_front(folder).record
         recorded = _recorded_rows(record, record.get("source"), data)
         return partial(network_report, network, recorded, target)
-    rows = None if data is None else loaded_rows(data, reading)
-    network = named_network(source, rows)
+    network, rows = network_and_rows(source, None if data is None else loaded_rows(data, reading))
     with printed_warnings():
         table = None if rows is None else table_for(network, rows, allow_missing=True)
     return partial(network_report, network, table, target)
@@ -201,21 +201,24 @@ def export(
 
 def accept(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of the front in which the decision was made.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder of the front or the run whose page the decision is from."
+        ),
     ],
     decision: Annotated[
         Path, typer.Argument(metavar="DECISION", help="decision.json, as the review page saves it.")
     ],
     out: Annotated[Path, opt(f"File for the model; its ending is one of {listed(WRITTEN)}.", "--out", "-o")],
 ) -> None:
-    """Check that a decision belongs to a front, and write the chosen network.
+    """Check that a decision belongs to a front or a run, and write the chosen network.
 
     The JSON model keeps the decision with its notes in its metadata. Exit codes: 0 done, 1 not written, 2 wrong use,
-    3 front or decision unusable, or the decision belongs to another front.
+    3 folder or decision unusable, or the decision belongs to another front.
     """
     from gomea_bn.front.decision import accept as accept_decision
     from gomea_bn.front.decision import read_decision
-    from gomea_bn.front.folder import read_front
+    from gomea_bn.front.folder import is_front_folder, read_front
 
     with failing(WRONG_USE):
         ending = ending_of(out)
@@ -223,12 +226,16 @@ def accept(
     with failing(UNUSABLE_DATA):
         made = read_decision(decision)
         finish_folder(folder)
-        front = read_front(folder)
-        chosen = accept_decision(front, made)
+        of_run = made.run_hash is None and not is_front_folder(str(folder))
+        front = None if of_run else read_front(folder)
+        chosen = accept_decision(of_run_folder(folder) if front is None else front, made)
     deliver(network_text(chosen, ending), out)
     _say_tables_alone(chosen)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
-    say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
+    which = f"The network of the run, accepted {made.made}."
+    if front is not None:
+        which = f"Network {made.network}, chosen {made.made} from a front of {len(front):,}."
+    say(f"{which}{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
     # a decision may keep a network that its own rules call wrong
     against = [edge for edge in made.forbidden_edges if edge in chosen.edges]
@@ -236,7 +243,7 @@ def accept(
         said = listed([f"'{parent}' -> '{child}'" for parent, child in against], 5)
         say(
             f"The decision rules out {said}, and the network has {'it' if len(against) == 1 else 'them'}. To search "
-            f"without: gomea-bn front DATA --rules {decision}"
+            f"without: gomea-bn {'learn' if front is None else 'front'} DATA --rules {decision}"
         )
 
 
@@ -262,8 +269,9 @@ def compare(
     from gomea_bn.metrics.comparison import compare as compare_networks
 
     with failing(UNUSABLE_DATA):
-        rows = None if data is None else loaded_rows(data, reading)
-        networks = {"A": named_network(a, rows), "B": named_network(b, rows)}
+        of_a, rows = network_and_rows(a, None if data is None else loaded_rows(data, reading))
+        of_b, rows = network_and_rows(b, rows)
+        networks = {"A": of_a, "B": of_b}
         comparison = compare_networks(*networks.values())
     tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
     if as_json:

@@ -199,7 +199,7 @@ class FamilyEffects(Fitted):
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
-        centre = self.terms.words if self.transform is None else f"{self.terms.words} on a scale of its own"
+        centre = self.terms.words if self.transform is None else f"{self.terms.words} on a transformed scale"
         return f"{centre} with noise that {listed(widths)}" if (widths := self._widths_in_words) else centre
 
     @property

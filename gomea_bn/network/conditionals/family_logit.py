@@ -104,7 +104,7 @@ class FamilyLogit(Fitted):
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
-        return f"a logit of {self.terms.words}"
+        return f"a logistic regression on {self.terms.words}"
 
     @property
     def n_parameters(self) -> int:

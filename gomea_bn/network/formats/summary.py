@@ -30,13 +30,10 @@ _MOST_CHILDREN, _MOST_PARENTS = 10, 6
 def counts_text(network: NetworkLike) -> str:
     """Return the numbers of variables, edges, bins and free parameters of a network in words."""
     n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
-    nouns = ("free parameter", "free parameters")
-    if network.conditionals is None:
-        nouns = ("free probability", "free probabilities")
     return (
         f"{counted(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
         f"{len(network.levels)} discrete), {counted(len(network.edges), 'edge')}, {counted(n_bins, 'bin')}, "
-        f"{counted(network.n_parameters, *nouns)}"
+        f"{counted(network.n_parameters, 'free parameter')}"
     )
 
 
@@ -221,6 +218,10 @@ def _curves(network: NetworkLike, name: str) -> str:
     of_variable = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
         return ""
-    follows = "smooth curves of these are" if name in network.cut_points else "a logit of curves of these is"
+    follows = (
+        "smooth curves of these are"
+        if name in network.cut_points
+        else "a logistic regression on curves of these is"
+    )
     nats = f"{of_variable['nats']:.1f}"
     return f"{follows} {f'{nats} nats better than' if float(nats) else 'as good as'} a table of counts"

@@ -1,5 +1,8 @@
 // The selected network's headline, the shortlist, the notes, and the decision as a file.
 
+// edges that the reason for a network names
+const MOST_NAMED = 3;
+
 function buildDecide() {
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
@@ -26,7 +29,7 @@ function renderHead() {
   byId("reason").hidden = !isRecommended;
   if (isRecommended) {
     const [reason, detail] = model.data.reason;
-    byId("reason").textContent = `Why this one first: ${reason}`;
+    byId("reason").textContent = `Why this one first: ${reason} ${expertWords()}`;
     byId("reason").title = detail;
   }
   byId("network-tags").textContent = tags.join(" · ");
@@ -39,10 +42,28 @@ function renderHead() {
   byId("values").replaceChildren(...model.axes.map(valueEntry));
 }
 
+/** Which of the expert's edges the network lacks, and whether the rows say that she may be right. */
+function expertWords() {
+  if (!model.expertEdges?.size) return "";
+  const here = model.edges[view.selected];
+  const lacks = (from, to) => !here.has(arcKey(from, to)) && !here.has(arcKey(to, from));
+  const number = [...model.expertEdges].filter((key) => lacks(...arcOf(key))).length;
+  if (!number) return "It joins all columns that your edges join.";
+  const words = `It lacks ${counted(number, "edge")} of yours`;
+  const { tested } = model.data;
+  if (!tested) return `${words}; the page was made without a test of them (--test-graph).`;
+  const supported = tested.supported.filter(([from, to]) => lacks(from, to));
+  if (!supported.length) return `${words}, and the rows support none of these.`;
+  const nameOf = (index) => model.data.variables[index].name;
+  const names = supported.slice(0, MOST_NAMED).map(([from, to]) => `${nameOf(from)} → ${nameOf(to)}`);
+  const more = supported.length > MOST_NAMED ? ` and ${supported.length - MOST_NAMED} more` : "";
+  return `${words}. You may be right: the rows support ${names.join(", ")}${more}.`;
+}
+
 /** One value of the network, and its difference from the pinned network's value. */
 function valueEntry(axis) {
   const value = axis.values[view.selected];
-  const parts = [axisText(axis, value), " ", make("small", { class: "unit" }, axis.unit)];
+  const parts = [axisText(axis, value), " ", make("small", { class: "unit", title: axis.exact }, axis.unit)];
   if (view.pin !== null && view.pin !== view.selected) {
     const difference = value - axis.values[view.pin];
     const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
@@ -179,23 +200,19 @@ function saveDecision() {
   const hasEdges = content.required_edges || content.forbidden_edges;
   const command = (text) => make("code", {}, text);
   const steps = [
-    ...(isFront
-      ? [
-          make(
-            "p",
-            {},
-            "It takes the network out of the front: ",
-            command("gomea-bn accept FOLDER decision.json -o model.json"),
-          ),
-        ]
-      : []),
+    make(
+      "p",
+      {},
+      isFront ? "It takes the network out of the front: " : "It writes the network with your note: ",
+      command("gomea-bn accept FOLDER decision.json -o model.json"),
+    ),
     ...(hasEdges
       ? [
           make(
             "p",
             {},
             "It searches again with your rules: ",
-            command("gomea-bn front DATA --rules decision.json"),
+            command(`gomea-bn ${isFront ? "front" : "learn"} DATA --rules decision.json`),
           ),
         ]
       : []),

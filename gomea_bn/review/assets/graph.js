@@ -107,7 +107,7 @@ function boxParts(index) {
   );
   const count = { class: "bins", "aria-hidden": "true", x: width / 2 - 5, y: 4.5, "text-anchor": "end" };
   return [
-    draw("title", {}, variable.name),
+    draw("title", {}, variable.role ? `${variable.name}: ${variable.role}` : variable.name),
     draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 8 }),
     ...texts,
     draw("circle", { class: "given", cx: -width / 2, cy: middle, r: 5 }),
@@ -139,8 +139,8 @@ function renderGraph() {
   const isOther = before?.key !== graph.drawing.key;
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
-  // of a front about one column, what decides on it stands out
-  const middle = view.variable ?? targetAtStart();
+  // what decides on the outcome stands out
+  const middle = view.variable ?? view.target;
   const near = middle === null ? null : blanket(model.edges[view.selected], middle);
   const around = new Set(near ? [...near.parents, ...near.children, ...near.partners] : []);
   if (view.variable === null && near) around.add(middle);
@@ -220,6 +220,7 @@ function renderNode(node, index, around) {
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
   node.classList.toggle("outcome", index === view.target);
+  node.classList.toggle("timed", Boolean(model.data.variables[index].role));
   node.setAttribute("aria-pressed", index === view.variable);
   // its name is its title
   node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));
@@ -344,6 +345,8 @@ function renderLegend(edges, compared) {
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: networks left with the edge"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
+  const roles = model.data.variables.filter(({ role }) => role).map(({ name, role }) => `${name}: ${role}`);
+  if (roles.length) items.push(make("li", { class: "muted" }, `dashed box: ${roles.join(", ")}`));
   if (!graph.drawing.hasBars)
     items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
   else if (view.findings.size)

@@ -53,6 +53,9 @@ function buildModel(data) {
     },
   ];
   for (const column of further) if (data[column.key]) columns.push({ ...column, values: data[column.key] });
+  // logarithms of probabilities have their exact unit in a tooltip
+  for (const column of columns)
+    Object.assign(column, { exact: column.unit, unit: column.unit.replace(/^nats ?/, "") });
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
   // edges that have the other direction in a network with the same independences

@@ -108,10 +108,10 @@ async function start() {
   setTexts();
   setStart();
   renderers.push(renderRules);
-  if (isSingle()) byId("save").before(byId("rules"));
+  buildRules();
+  if (isSingle()) byId("save").before(byId("rule-form"), byId("rule-note"), byId("rules"));
   else {
     buildFilters();
-    buildRules();
     buildScatter();
     buildChoose();
   }

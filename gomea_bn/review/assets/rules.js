@@ -11,6 +11,8 @@ const RULES = {
   bins: "has bins, of",
 };
 const EDGE_RULES = ["has", "either", "not", "lacks"];
+// what a search takes; a page of one network has no networks to choose among
+const RULES_OF_SEARCH = ["has", "not", "lacks"];
 
 const isOfEdge = (kind) => EDGE_RULES.includes(kind);
 
@@ -24,7 +26,10 @@ function buildRules() {
   byId("rule-to").replaceChildren(...options(() => true));
   byId("rule-to").value = Math.min(1, variables.length - 1);
   byId("rule-column").replaceChildren(...options(({ continuous }) => continuous));
-  const kinds = Object.keys(RULES).filter((kind) => isOfEdge(kind) || byId("rule-column").length);
+  const kinds =
+    model.data.kind === "network"
+      ? RULES_OF_SEARCH
+      : Object.keys(RULES).filter((kind) => isOfEdge(kind) || byId("rule-column").length);
   byId("rule-kind").replaceChildren(...kinds.map((kind) => make("option", { value: kind }, RULES[kind])));
   for (const key of ["kind", "column"]) byId(`rule-${key}`).addEventListener("change", renderRuleForm);
   byId("rule-form").addEventListener("submit", submitRule);
@@ -76,7 +81,8 @@ function submitRule(event) {
     return;
   }
   change({ rules: [...view.rules, rule] });
-  announceLeft();
+  if (isSingle()) announce(`The rule ${ruleText(rule)} is there.`);
+  else announceLeft();
 }
 
 /** Whether a network follows a rule. */
@@ -136,7 +142,7 @@ function renderRules() {
           "aria-label": `Remove the rule ${ruleText(rule)}`,
           onclick: () => {
             change({ rules: view.rules.filter((_, other) => other !== index) });
-            byId(isSingle() ? "note" : "rule-kind").focus();
+            byId("rule-kind").focus();
           },
         },
         "×",

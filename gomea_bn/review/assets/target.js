@@ -14,6 +14,8 @@ const target = {
   note: "",
 };
 const N_DRAWS = 200;
+// columns that a page without an outcome offers as one
+const MOST_ASKED = 4;
 // the half-width of a central interval of 90 %, in standard errors
 const NORMAL_90 = 1.6449;
 // limit of the time for the draws, in cells of trees
@@ -32,7 +34,22 @@ function buildTarget() {
   byId("quantity").addEventListener("change", (event) => change({ quantity: event.target.value }));
   byId("column-order").addEventListener("change", (event) => change({ columnOrder: event.target.value }));
   byId("save-scenario").addEventListener("click", saveScenario);
+  byId("ask").append(
+    ...likelyOutcomes().map((column) =>
+      make(
+        "button",
+        { type: "button", onclick: () => change({ target: column, quantity: null }) },
+        named(model.data.variables[column].name),
+      ),
+    ),
+  );
   renderers.push(renderTarget);
+}
+
+/** Columns that a reader may ask about first: those of two levels, and the one with most edges. */
+function likelyOutcomes() {
+  const two = model.order.filter((column) => model.data.variables[column].levels?.length === 2);
+  return [...new Set([...two.slice(-MOST_ASKED), target.first])];
 }
 
 const targetColumn = () => view.target ?? view.variable ?? target.first;
@@ -157,6 +174,7 @@ function receiveTarget({ ticket, insight, draws }) {
 
 function renderTarget() {
   byId("target").value = view.target ?? "";
+  byId("ask").hidden = view.target !== null;
   if (view.shows !== "target") return;
   document.body.dataset.described = "";
   const column = targetColumn();
@@ -297,6 +315,15 @@ function columnEffects() {
   });
 }
 
+/** What the rows say of the outcome if one more column is known, and how many they are; empty where they are unknown. */
+function rowsOfEnd(variable, state) {
+  const allowed = allowedCodes(fitting());
+  const counts = allowed && matchedRows(targetColumn(), new Map([...allowed, [variable, [state]]]));
+  if (!counts) return "";
+  const n = counts.reduce((sum, number) => sum + number, 0);
+  return n ? `rows ${valueText(quantityOf(counts.map((number) => number / n)))} of ${rowsText(n)}` : "no rows";
+}
+
 /** What other columns would tell: a tornado of the answer over their bins, and the value of their information. */
 function columnParts() {
   const { share, columns } = target.insight;
@@ -313,7 +340,17 @@ function columnParts() {
   const doubt = entropyOf(share);
   const rows = effects.map(({ variable, low, high, bits }) => {
     const texts = binTexts(network(), variable);
-    const end = ({ value, state }) => make("td", {}, valueText(value), make("br"), small(texts[state]));
+    const end = ({ value, state }) => {
+      const rows = rowsOfEnd(variable, state);
+      return make(
+        "td",
+        {},
+        valueText(value),
+        make("br"),
+        small(texts[state]),
+        ...(rows ? [make("br"), small(rows)] : []),
+      );
+    };
     const bar = draw(
       "svg",
       { class: "tornado", viewBox: "0 0 130 16", width: 130, height: 16, "aria-hidden": "true" },

@@ -79,6 +79,8 @@ def test_a_finished_run_gets_the_probabilities_that_its_learner_gives(run):
     printed = ok("confidence", run, "--repeat", "2")
     assert "Probabilities of edges (exact; means over 2 sets of bins" in printed.stdout
     assert "Learned again 2 times" in printed.stdout
+    assert "Each edge tested on" in printed.stdout
+    assert "the data " in printed.stdout
     assert {path.name for path in run.iterdir()} == RUN_FILES | {"confidence.json", "stability.json"}
     network = DiscretizedBayesNet.from_json(run / "network.json")
     assert (
@@ -155,3 +157,24 @@ def test_the_result_is_printed_as_text_and_as_json(network, rows):
 def test_wrong_use_is_refused(network):
     assert "absent.csv" in refused(3, "test-graph", "net.json", "absent.csv")
     assert "n-permutations" in refused(2, "test-graph", "net.json", "rows.csv", "--n-permutations", 0)
+
+
+def test_an_experts_edges_are_tested_on_columns_as_they_are_read(tmp_path):
+    rng = np.random.default_rng(1)
+    x = rng.normal(5, 2, 120).round(2)
+    frame = pd.DataFrame(
+        {"x": x, "y": np.where(rng.random(120) < 0.2 + 0.1 * (x > 5), "yes", "no"), "z": "a"}
+    )
+    frame.loc[::2, "z"] = "b"
+    # below a limit of detection, and a level that only a row with a gap has
+    frame["x"] = frame["x"].astype(str).mask(frame["x"] < 3, "<3")
+    frame.loc[0, ["z", "x"]] = ["rare", None]
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "edges.csv").write_text("parent,child\nx,y\n")
+    edges, rows = tmp_path / "edges.csv", tmp_path / "rows.csv"
+    tested = ok("test-graph", edges, rows, "--n-permutations", 20, "--seed", 1)
+    assert "119 of 120 rows, those without missing values," in tested.stdout
+    assert tested.stderr.count("Values below a limit") == 1
+    compared = ok("compare", edges, edges, "--data", rows, "--test-graph")
+    assert "x → y: the data " in compared.stdout
+    ok("review", edges, "--data", rows, "--test-graph", "-o", tmp_path / "page.html")

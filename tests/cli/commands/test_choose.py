@@ -343,6 +343,11 @@ def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
     )
     assert "--out" in refused(2, "accept", folder, tmp_path / "decision.json")
     assert "has no front.json" in refused(3, "accept", run, tmp_path / "decision.json", "-o", target)
+    of_page = tmp_path / "of_page.json"
+    of_page.write_text(Decision(None, 0, "2026-11-05", notes={0: "seen"}).to_json())
+    result = ok("accept", run, of_page, "-o", tmp_path / "of_page_model.json")
+    assert "The network of the run, accepted 2026-11-05.\nNote: seen" in result.stdout
+    assert "nothing to choose" in refused(3, "accept", folder, of_page, "-o", target)
     assert "does not exist" in refused(3, "accept", folder, tmp_path / "none.json", "-o", target)
     write_front(tmp_path / "other", example_front(20, seed=9))
     assert "about another front" in refused(

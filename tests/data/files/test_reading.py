@@ -263,7 +263,7 @@ def test_more_free_probabilities_than_rows_are_reported():
     assert warned(rows)[1] == []  # 11 + 13 = 24
     said = warned(rows.assign(c=rng.permutation([0, 1] * 12)))[1]
     assert (
-        "25 free probabilities even without edges, more than the 24 rows: 'b' 14 levels, 'a' 12 levels"
+        "25 free parameters even without edges, more than the 24 rows: 'b' 14 levels, 'a' 12 levels"
         in said[0]
     )
 

@@ -692,7 +692,7 @@ def test_a_transformed_column_predicts_new_rows_of_a_post_nonlinear_law_better(
     learner = BayesNetLearner(**QUICK, knowledge=rules)
     network = learner.fit(frame).network_
     assert effects_on(network, "b").transform is not None
-    assert "on a scale of its own" in str(network.summary())
+    assert "on a transformed scale" in str(network.summary())
     of_model = averaging.own_scales
     monkeypatch.setattr(averaging, "own_scales", lambda *given: of_model(*given)[1:])
     plain = average_families(network.of_tables(), frame, line="single", random_state=1)

@@ -153,6 +153,6 @@ def test_steps_stay_tables_and_slopes_become_logits() -> None:
     [(weight, of_slope)] = stack_of(x, rows).smooth
     assert isinstance(of_slope, FamilyLogit)
     assert weight > 0.6
-    assert of_slope.words == "a logit of lines"
+    assert of_slope.words == "a logistic regression on lines"
     assert not of_slope.in_units
     assert not stack_of(x, rows, line="none").smooth

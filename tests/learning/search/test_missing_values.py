@@ -497,7 +497,7 @@ def test_networks_with_more_probabilities_than_rows_are_reported():
     knowledge = ExpertKnowledge(required_edges=[("x", "z"), ("y", "z")])
     cuts = {"x": [-1, -0.5, 0, 0.5, 1], "y": [-1, -0.5, 0, 0.5, 1]}
     options = {"knowledge": knowledge, "cut_points": cuts, "max_evaluations": 50}
-    with pytest.warns(GomeaBnWarning, match=r"free probabilities, more than the 40 rows.*'z', with 72 cells"):
+    with pytest.warns(GomeaBnWarning, match=r"free parameters, more than the 40 rows.*'z', with 72 cells"):
         network = learner(**options).fit(rows).network_
     assert network.n_parameters > 40
     with warnings.catch_warnings():

@@ -528,7 +528,7 @@ def test_transforms_are_stored_and_belong_to_the_column():
     line = two_groups(transform=transform)
     again = FamilyEffects.from_content(json.loads(json.dumps(line.to_content())))
     np.testing.assert_array_equal(again.transform, transform)
-    assert again.words == "lines on a scale of its own"
+    assert again.words == "lines on a transformed scale"
     assert line.n_parameters == two_groups().n_parameters + 3
     with pytest.raises(ValueError, match="read-only"):
         line.transform[0, 0] = 5.0

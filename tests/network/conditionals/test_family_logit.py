@@ -69,8 +69,8 @@ def test_smooth_odds_predict_new_rows_better_than_bins(network: DiscretizedBayes
     by_tables = average_families(network.of_tables(), graded_frame(), n_copies=2, line="none")
     logs, of_tables = (net.log_density_terms(new)["grade"] for net in (network, by_tables))
     assert weight_of(network, "grade") > 0.6
-    assert "logit of curves" in logit_of(network).words
-    assert "a logit of curves" in network.summary()
+    assert "logistic regression on curves" in logit_of(network).words
+    assert "a logistic regression on curves" in network.summary()
     gain = logs - of_tables
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
     assert (true_logs(new) - logs).mean() < 0.02

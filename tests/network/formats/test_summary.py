@@ -13,7 +13,7 @@ from gomea_bn.network.conditionals import Conditionals
 
 def test_the_summary_names_edges_and_bins():
     text = rain_and_height().summary()
-    assert "2 variables (1 continuous, 1 discrete), 1 edge, 3 bins, 5 free probabilities" in text
+    assert "2 variables (1 continuous, 1 discrete), 1 edge, 3 bins, 5 free parameters" in text
     assert "rain → height" in text
     assert "3 bins  [0, 1] (1, 2.5] (2.5, 4]" in text
     assert "2 levels  no yes" in text
