@@ -167,7 +167,7 @@ class Full(LinkageModel):
     -----
     A solution takes all genes of a donor or none. Discrete mixing with this model therefore only replaces a solution
     by a better one: it selects and makes no new solution (local search still does). It is the family against which
-    others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
+    others are measured. `RVGOMEA` draws all variables together.
     """
 
     def learn(

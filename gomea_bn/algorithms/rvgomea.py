@@ -31,10 +31,8 @@ from gomea_bn.algorithms.multi_start import (
 )
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import (
-    Custom,
-    Full,
     Linkage,
-    Univariate,
+    LinkageModel,
     check_members,
     from_subsets,
     learned_linkage,
@@ -89,12 +87,12 @@ class RVGOMEA(Scheme):
 
     Parameters
     ----------
-    linkage : str, Custom or RealLinkageModel
+    linkage : str, LinkageModel or RealLinkageModel
         "auto" ("tree" where changes of a few variables are evaluated alone, where some variables are discrete, and
         above 200 variables; otherwise groups of interacting variables, see below), "tree" (learned from the
         correlations in every generation, with the root), "interaction-tree" (fixed, from the problem's interactions),
-        "univariate", "full", `Custom` subsets, or an object with ``learn`` and ``learned``. The subsets are those of
-        all variables, discrete ones included.
+        "univariate", "full", a `LinkageTree`, `Custom` subsets or a `StaticTree`, or an object with ``learn`` and
+        ``learned``. The subsets are those of all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -137,7 +135,7 @@ class RVGOMEA(Scheme):
     that are equal to those of another one count once, and constant discrete variables are left out.
     """
 
-    linkage: str | RealLinkageModel | Custom | Full | Univariate = "auto"
+    linkage: str | RealLinkageModel | LinkageModel = "auto"
     selection: float = 0.35
     base_population: int = 10
     growth: int = 2
