@@ -87,7 +87,7 @@ class Integer(_Variable):
     --------
     >>> from gomea_bn import Integer, optimise
     >>> space = {"depth": Integer(1, 12)}
-    >>> optimise(lambda v: (v["depth"] - 7) ** 2, space=space, random_state=1, max_evaluations=100).values
+    >>> optimise(lambda v: (v["depth"] - 7) ** 2, space=space, random_state=1, max_evaluations=400).values
     {'depth': 7}
     """
 

@@ -193,6 +193,14 @@ class MOGOMEA(DiscreteSearch):
     kept if the cluster's objective does not get worse. All evaluated solutions are offered to the archive, including
     rejected ones, so weighted sums lose no part of a front that is not convex. A population stops when all its
     genotypes are equal.
+
+    Examples
+    --------
+    >>> from gomea_bn import MOGOMEA, optimise
+    >>> from gomea_bn.problems.multi_objective import LOTZ
+    >>> front = optimise(LOTZ(6), MOGOMEA(mixing="dominance"), random_state=1, max_evaluations=5_000)
+    >>> len(front.F)
+    7
     """
 
     linkage: str | Learner = "tree-corrected"
@@ -490,7 +498,14 @@ class FrontRun(_FrontResults, DiscreteRun):
         for start in range(0, turn.n_blocks, wave):
             blocks = range(start, min(start + wave, turn.n_blocks))
             self._make_room(len(blocks), cost_bound)
-            self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
+            try:
+                self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
+            except Exception:
+                # an error of the user's function does not lose what the wave has found
+                self._take_finds(0 if self.immediate else len(blocks))
+                if self.archive.additions > additions:
+                    self._note_additions(population)
+                raise
             n_finished = self._n_counted(population.data.tallies)
             if not self.immediate:
                 n_begun = -(-(n_finished - start * self.block) // self.block)

@@ -133,6 +133,13 @@ class RVGOMEA(Scheme):
     discrete one that tells most about it, if any does. Then solutions exchange each subset's discrete variables, once
     alone and once with its real ones, and keep what is not worse (gene-pool optimal mixing). All parts of a subset
     that are equal to those of another one count once, and constant discrete variables are left out.
+
+    Examples
+    --------
+    >>> from gomea_bn import RVGOMEA, optimise
+    >>> from gomea_bn.problems.continuous import sphere
+    >>> optimise(sphere(4), RVGOMEA(linkage="univariate"), random_state=1, max_evaluations=50_000).stopped_by
+    'target'
     """
 
     linkage: str | RealLinkageModel | LinkageModel = "auto"

@@ -14,7 +14,6 @@ from wrong_input import untyped
 
 from gomea_bn import (
     GOMEA,
-    MOGOMEA,
     RVGOMEA,
     Custom,
     Full,

@@ -11,6 +11,7 @@ Cells are medians over seeds.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -339,10 +340,8 @@ def hypervolume(
 def outcome(case: Case, program: str, seed: int) -> float:
     """Return what counts for a case: evaluations to the target, the best objective, or the hypervolume."""
     function = Counted(case.function(seed), case.target, case.limit)
-    try:
+    with suppress(StopIteration):
         _SEARCHES[program][0](case, function, seed)
-    except StopIteration:
-        pass
     if case.reference:
         ideal = np.zeros(2) if case.kind == "front of reals" else np.full(2, -float(case.n_variables))
         return hypervolume(np.array(function.front), np.array(case.reference), ideal)
