@@ -523,7 +523,7 @@ class AdaptedRun(RealRun):
         if self.limits.evaluations - self.n_eval < 2 * n * n or n == 1:
             return together
         y = np.ascontiguousarray(problem.sample(population.generator, 1), np.float64)[0]
-        x = self.elite.genotype.copy()
+        x = self.elite.genotype.astype(np.float64)
         violations: list[float] = []
 
         def objectives_of(solutions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -546,23 +546,31 @@ class AdaptedRun(RealRun):
     def _vary(self, population: Population) -> int:
         data, work = population.data, population.work
         adapted = [group for group in population.adapted if not group.has_ended]
-        status = ONGOING
+        status, levels = ONGOING, []
         for i in population.generator.permutation(len(adapted)):
             group = adapted[i]
             lower, upper = self.problem.lower[group.variables], self.problem.upper[group.variables]
             data.genotypes[:] = self.elite.genotype
-            data.genotypes[:, group.variables] = group.draw(
-                population.size, lower, upper, population.generator
-            )
+            draws = group.draw(population.size, lower, upper, population.generator)
+            # beyond a bound a draw has the objective of the point on it
+            data.genotypes[:, group.variables] = np.clip(draws, lower, upper)
             data.objectives[:], data.violations[:] = inf, inf
             status = initialise(self.kernel_data, data, population.rules, work, population.generator)
             take_best(self.elite, data.genotypes, data.objectives, data.violations)
             if status != ONGOING or work.tallies[BUDGET] <= 0:
                 return status
             order = np.lexsort((data.objectives[:, 0], data.violations))
-            best = float(data.objectives[order[0], 0])
-            group.adapt(data.genotypes[np.ix_(order, group.variables)], best)
+            levels.append(float(data.objectives[order[0], 0]))
+            group.adapt(draws[order], levels[-1])
+            group.mean = np.clip(group.mean, lower, upper)
+        self._level = float(np.mean(levels))
         return status
+
+    def _generation(self, population: Population) -> None:
+        super()._generation(population)
+        # the mean of one group is no measure of all of them
+        if len(population.adapted) > 1 and not self.stop.reason:
+            population.mean = (population.mean[0], self._level)
 
     def _population_state(self, population: Population) -> State:
         """Return a population as plain values and arrays."""

@@ -84,11 +84,20 @@ def test_a_distribution_takes_on_the_shape_of_the_objective() -> None:
     np.testing.assert_allclose(scaled, wanted / np.trace(wanted), atol=0.06)
 
 
-def test_draws_stay_within_the_bounds() -> None:
-    adapted = Adapted(np.arange(3), np.zeros(3), np.full(3, 10.0))
-    draws = adapted.draw(200, np.full(3, -0.5), np.full(3, 0.25), np.random.default_rng(1))
-    assert draws.min() >= -0.5
-    assert draws.max() <= 0.25
+def test_nothing_leaves_the_bounds_and_a_corner_is_reached() -> None:
+    seen: list[NDArray[Any]] = []
+
+    class Corner:
+        n_variables, bounds = 4, (-1.0, 2.0)
+
+        def evaluate(self, x: NDArray[Any]) -> float:
+            seen.append(x.copy())
+            return float(((x - 3) ** 2).sum() + (x[0] - x[1]) ** 2)
+
+    result = optimise(Corner(), random_state=1, max_evaluations=2_000)
+    np.testing.assert_array_equal(result.X, 2.0)
+    assert np.min(seen) >= -1.0
+    assert np.max(seen) <= 2.0
 
 
 def test_constraints_and_few_evaluations_leave_one_group() -> None:
