@@ -379,4 +379,5 @@ class RVGOMEA(_MultiStart):
             self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
-        return self.settings._new_run(self._searched, _UNLIMITED, random_state=seed)
+        run: MultiStartRun = self.settings._new_run(self._searched, _UNLIMITED, random_state=seed)
+        return run

@@ -33,6 +33,13 @@ class StaticTree(LinkageModel):
     the densest parts of the graph merge first. Unions of connected components are left out, as mixing the components
     has the same effect. The root is left out, too. With fewer than three genes the family consists of single genes.
     The tree is built at the first population and is the same for all populations.
+
+    Examples
+    --------
+    >>> tree = StaticTree([(0, 1), (2, 3)])
+    >>> subsets = tree.learn(np.zeros((1, 4), np.int16), np.full(4, 2), np.random.default_rng(0)).subsets()
+    >>> {0, 1} in subsets, {2, 3} in subsets
+    (True, True)
     """
 
     interactions: ArrayLike

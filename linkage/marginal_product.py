@@ -33,6 +33,13 @@ class MarginalProduct(LinkageModel):
     of its joint frequencies (Harik 1999). A merge saves n times the mutual information and costs a larger table, so
     genes stay single in small populations. Learning takes O(l^2 n) for l genes and O(l n) per merge. Of merges that
     save equally much the first one in a random order is taken.
+
+    Examples
+    --------
+    >>> rows = np.repeat(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]], np.int16), 9, axis=0)
+    >>> subsets = MarginalProduct().learn(rows, np.full(3, 2), np.random.default_rng(0)).subsets()
+    >>> {0, 1} in subsets, {2} in subsets
+    (True, True)
     """
 
     max_set_size: int | None = None

@@ -150,7 +150,13 @@ def learned_linkage(model: object, nouns: str, learned: Any, n: int) -> Linkage:
 
 @dataclass
 class Univariate(LinkageModel):
-    """One subset per gene."""
+    """One subset per gene.
+
+    Examples
+    --------
+    >>> Univariate().learn(np.zeros((1, 3), np.int16), np.full(3, 2), np.random.default_rng(0)).lists()
+    [[0], [1], [2]]
+    """
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
@@ -167,7 +173,12 @@ class Full(LinkageModel):
     -----
     A solution takes all genes of a donor or none. Discrete mixing with this model therefore only replaces a solution
     by a better one: it selects and makes no new solution (local search still does). It is the family against which
-    others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
+    others are measured. `RVGOMEA` draws all variables together.
+
+    Examples
+    --------
+    >>> Full().learn(np.zeros((1, 3), np.int16), np.full(3, 2), np.random.default_rng(0)).lists()
+    [[0, 1, 2]]
     """
 
     def learn(
@@ -190,6 +201,11 @@ class Custom(LinkageModel):
     ------
     GomeaBnError
         If there is no subset, or one is empty or has duplicates.
+
+    Examples
+    --------
+    >>> Custom([[0, 1], [2]]).learn(np.zeros((1, 3), np.int16), np.full(3, 2), np.random.default_rng(0)).lists()
+    [[0, 1], [2]]
     """
 
     subsets: Iterable[Iterable[int]]
@@ -239,6 +255,13 @@ class LinkageTree(LinkageModel):
     also under "nmi". "corrected" subtracts this bias from the MI, sets negative differences to 0, and then divides by
     the joint entropy. The division is needed because the entropy bounds the MI, which would again favour genes of
     many alleles.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]], np.int16)
+    >>> subsets = LinkageTree("mi").learn(rows, np.full(3, 2), np.random.default_rng(0)).subsets()
+    >>> {0, 1} in subsets
+    True
     """
 
     measure: str = "nmi"

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.linkage.interaction_tree import StaticTree
 from gomea_bn.linkage.models import (
     Custom,
     Full,
     Linkage,
     LinkageModel,
+    LinkageTree,
     Univariate,
     average_linkage,
-    check_members,
-    checked_subsets,
     from_subsets,
     single_genes,
 )
@@ -69,7 +69,7 @@ def _tree(similarities: NDArray[np.float64], generator: np.random.Generator, max
 
 
 @dataclass(frozen=True)
-class RealLinkageTree:
+class _CorrelationTree:
     """The linkage tree, relearned every generation by average linkage (UPGMA) over -ln(1 - r^2) / 2.
 
     Subsets of at most `max_size` variables are kept; by default all are, the root with all variables included.
@@ -79,7 +79,7 @@ class RealLinkageTree:
     learned = True
 
     def __post_init__(self) -> None:
-        check_integer("RealLinkageTree: max_size", self.max_size, 1, optional=True)
+        check_integer("LinkageTree: max_set_size", self.max_size, 1, optional=True)
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return single variables first, then merges in order, the root last."""
@@ -129,50 +129,26 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class RealUnivariate:
-    """One subset per variable."""
+class _Fixed:
+    """A model whose subsets depend on the number of variables alone."""
 
+    model: LinkageModel
     learned = False
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return one subset per variable."""
-        return single_genes(len(covariance))
-
-
-@dataclass(frozen=True)
-class RealFull:
-    """One subset of all variables."""
-
-    learned = False
-
-    def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return one subset."""
-        return from_subsets([range(len(covariance))])
-
-
-@dataclass(frozen=True)
-class RealCustom:
-    """A fixed family of subsets without duplicates; a variable outside all subsets moves only with the mean."""
-
-    subsets: Iterable[Iterable[int]]
-    learned = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "subsets", checked_subsets("RealCustom", self.subsets))
-
-    def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return the fixed subsets; raises `GomeaBnError` if a subset has a variable that does not exist."""
-        check_members("RealCustom", "variables", self.subsets, len(covariance))
-        return from_subsets(self.subsets)
+        """Return the subsets of the model."""
+        n = len(covariance)
+        return self.model.learn(np.zeros((1, n), np.int16), np.ones(n, np.int64), generator)
 
 
 def real_linkage_model(
-    model: str | RealLinkageModel | Custom | Full | Univariate,
+    model: str | RealLinkageModel | LinkageModel,
     interactions: list[tuple[int, int]] | None = None,
 ) -> RealLinkageModel:
     """Return a model by name ("tree", "interaction-tree" of `interactions`, "univariate", "full"), or the object.
 
-    Models of discrete genes that do not learn from them are those of the same subsets.
+    `Custom`, `Full`, `StaticTree` and `Univariate` have the same subsets as over discrete genes. `LinkageTree` is
+    learned from correlations, and only its ``max_set_size`` counts.
     """
     if isinstance(model, str) and model == "interaction-tree":
         if interactions is None:
@@ -182,20 +158,19 @@ def real_linkage_model(
             )
         return InteractionTree(interactions)
     named: dict[str, RealLinkageModel] = {
-        "auto": RealLinkageTree(),
-        "tree": RealLinkageTree(),
-        "univariate": RealUnivariate(),
-        "full": RealFull(),
+        "auto": _CorrelationTree(),
+        "tree": _CorrelationTree(),
+        "univariate": _Fixed(Univariate()),
+        "full": _Fixed(Full()),
     }
     names = ["interaction-tree", *named]
     if isinstance(model, str):
         check_choice("linkage", model, names)
         return named[model]
-    # the same families of subsets
-    if isinstance(model, Custom):
-        return RealCustom(model.subsets)
-    if isinstance(model, (Full, Univariate)):
-        return RealFull() if isinstance(model, Full) else RealUnivariate()
+    if isinstance(model, (Custom, Full, StaticTree, Univariate)):
+        return _Fixed(model)
+    if isinstance(model, LinkageTree):
+        return _CorrelationTree(model.max_set_size)
     if not isinstance(model, RealLinkageModel):
         wanted = "a model of real variables, with learn(covariance, generator) and learned"
         discrete = ", which is one of discrete genes" if isinstance(model, LinkageModel) else ""

@@ -330,6 +330,14 @@ class KernelProblem(DiscreteDefaults):
     ------
     GomeaBnError
         If no kernels are registered for the data, or the alphabet cannot be used.
+
+    Examples
+    --------
+    >>> from gomea_bn.problems.benchmarks import Trap
+    >>> trap = Trap(10)
+    >>> same = KernelProblem(trap.data, trap.alphabet, n_terms=trap.n_terms, target=trap.target)
+    >>> same.n_variables
+    10
     """
 
     def __init__(

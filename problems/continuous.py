@@ -163,6 +163,12 @@ class RealKernelProblem(RealDefaults):
     GomeaBnError
         For bounds or ranges of wrong shape or order, an initial range that is infinite or outside the bounds, and an
         alphabet that cannot be used or leaves no real or no discrete variable.
+
+    Examples
+    --------
+    >>> problem = RealKernelProblem(sphere(3).data, 3, lower=-5.0, upper=5.0, n_terms=3)
+    >>> problem.sample(np.random.default_rng(1), 2).shape
+    (2, 3)
     """
 
     def __init__(

@@ -87,7 +87,7 @@ class Integer(_Variable):
     --------
     >>> from gomea_bn import Integer, optimise
     >>> space = {"depth": Integer(1, 12)}
-    >>> optimise(lambda v: (v["depth"] - 7) ** 2, space=space, random_state=1, max_evaluations=100).values
+    >>> optimise(lambda v: (v["depth"] - 7) ** 2, space=space, random_state=1, max_evaluations=400).values
     {'depth': 7}
     """
 
@@ -106,7 +106,8 @@ class Integer(_Variable):
         levels = self.high - self.low + 1
         if levels <= _MOST_LEVELS and not self.log:
             return [(levels, 0.0, levels - 1.0)]
-        return [(0, *(log(end) if self.log else end for end in (self.low - 0.5, self.high + 0.5)))]
+        low, high = self.low - 0.5, self.high + 0.5
+        return [(0, log(low), log(high)) if self.log else (0, low, high)]
 
     def value(self, numbers: NDArray[Any]) -> int:
         """Return the integer."""

@@ -24,8 +24,8 @@ MOST_VARIABLES = 200
 _ROUNDING = 1e-12
 # first standard deviation, as a share of the initial range
 _FIRST_DEVIATION = 0.3
-# attempts to draw inside the bounds, after which a value is moved to its bound
-_DRAWS = 20
+# attempts to draw inside the bounds
+_DRAWS = 3
 # share of the initial range below which a distribution no longer moves anything
 _LEAST_WIDTH = 1e-12
 # relative change of the best objectives of some generations below which they are equal
@@ -114,7 +114,7 @@ class Adapted:
     def draw(
         self, n: int, lower: NDArray[np.float64], upper: NDArray[np.float64], generator: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return n draws within the bounds, shape (n, k)."""
+        """Return n draws, shape (n, k), within the bounds if a few attempts lead there."""
         values = np.empty((n, len(self.mean)))
         rows = np.arange(n)
         for _ in range(_DRAWS):
@@ -122,8 +122,8 @@ class Adapted:
             values[rows] = self.mean + self.step * (normals * self.lengths) @ self.axes.T
             rows = np.flatnonzero(((values < lower) | (values > upper)).any(axis=1))
             if not len(rows):
-                return values
-        return np.asarray(np.clip(values, lower, upper), np.float64)
+                break
+        return values
 
     def adapt(self, ordered: NDArray[np.float64], best: float) -> None:
         """Adapt to values (n, k), best first, of which the best has an objective."""
@@ -173,6 +173,8 @@ class Adapted:
             + rate_many * (steps.T @ scaled)
         )
         self.step *= float(np.exp(min(1.0, rate_step / damping * (length / expected - 1))))
+        # beyond the bounds nothing holds a step back
+        self.step = min(self.step, float((self.widths / self.lengths).min()))
         if (self.counts[0] - self.counts[1]) * 10 * k * (rate_one + rate_many) >= 1:
             self._decompose()
         window = 10 + -(-30 * k // n)

@@ -76,6 +76,15 @@ class ElitistArchive:
     members that are close in objective space; the published code compares with all members.
 
     A solution is compared only with the members of blocks whose bounding box allows dominance.
+
+    Examples
+    --------
+    >>> from gomea_bn import ElitistArchive
+    >>> archive = ElitistArchive(n_variables=2, n_objectives=2)
+    >>> archive.offer([[0, 0], [0, 1], [1, 1]], [[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]])
+    2
+    >>> archive.objectives.tolist()
+    [[1.0, 3.0], [2.0, 2.0]]
     """
 
     def __init__(self, n_variables: int, n_objectives: int, size: int = 10_000) -> None:

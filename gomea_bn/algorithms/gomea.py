@@ -68,6 +68,13 @@ class GOMEA(DiscreteSearch):
     turn, otherwise the smallest active one. A population stops when all its genotypes are equal. It also stops, with
     all smaller ones, when a larger population has a better mean. Means are taken after initialisation and local
     search, so that they are comparable from the start.
+
+    Examples
+    --------
+    >>> from gomea_bn import GOMEA, optimise
+    >>> from gomea_bn.problems.benchmarks import Trap
+    >>> optimise(Trap(20), GOMEA(growth=3), random_state=1, max_evaluations=100_000).stopped_by
+    'target'
     """
 
     linkage: str | Learner = "tree"

@@ -184,14 +184,23 @@ class MOGOMEA(DiscreteSearch):
 
     Notes
     -----
-    With real or mixed variables no subset is learned. Trial solutions add a share of the difference of two donors of
-    the cluster to the values of a third one (differential evolution), in all variables or in some; a discrete variable
-    takes the value of that donor. Options of discrete mixing have no effect.
+    With real or mixed variables there are no clusters and no subsets, and populations and subgenerations are four times
+    as large. To a solution of the population or of the archive a share of the difference of two others is added
+    (differential evolution), in all variables or in some; a discrete variable takes the value of the first one. The
+    population and these trial solutions are reduced to its size by layers and crowding distance, as in NSGA-II.
 
     Feasible solutions precede infeasible ones, which are ordered by their violation. In an extreme cluster a step is
     kept if the cluster's objective does not get worse. All evaluated solutions are offered to the archive, including
     rejected ones, so weighted sums lose no part of a front that is not convex. A population stops when all its
     genotypes are equal.
+
+    Examples
+    --------
+    >>> from gomea_bn import MOGOMEA, optimise
+    >>> from gomea_bn.problems.multi_objective import LOTZ
+    >>> front = optimise(LOTZ(6), MOGOMEA(mixing="dominance"), random_state=1, max_evaluations=5_000)
+    >>> len(front.F)
+    7
     """
 
     linkage: str | Learner = "tree-corrected"
@@ -489,7 +498,14 @@ class FrontRun(_FrontResults, DiscreteRun):
         for start in range(0, turn.n_blocks, wave):
             blocks = range(start, min(start + wave, turn.n_blocks))
             self._make_room(len(blocks), cost_bound)
-            self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
+            try:
+                self._run_blocks(population, turn, f"{work_kind} front", blocks, vary_block)
+            except Exception:
+                # an error of the user's function does not lose what the wave has found
+                self._take_finds(0 if self.immediate else len(blocks))
+                if self.archive.additions > additions:
+                    self._note_additions(population)
+                raise
             n_finished = self._n_counted(population.data.tallies)
             if not self.immediate:
                 n_begun = -(-(n_finished - start * self.block) // self.block)
@@ -549,13 +565,37 @@ class FrontRun(_FrontResults, DiscreteRun):
 _DIGITS = 4
 _BASE = 1 << 15
 # factor of population sizes and of subgenerations to those over discrete variables
-_LARGER = 8
-# least number of donors of a cluster; smaller ones draw from the whole population
-_LEAST_DONORS = 4
-# share of first donors that are members of the archive
-_FROM_ARCHIVE = 0.5
+_LARGER = 4
+# share of base vectors that are members of the archive
+_FROM_ARCHIVE = 0.3
 # range of the share of a difference that is added
 _SHARES = (0.3, 0.9)
+# shares of trials that change all variables, and whose other variables are those of the base vector
+_WHOLE, _OF_BASE = 0.1, 0.7
+
+
+def survivors(objectives: NDArray[np.float64], violations: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Return the n best of k solutions by violation, then by layers of nondominated ones, then by their distance.
+
+    The distance is that of crowding: the sum over objectives of the gap between the neighbours in the layer, relative
+    to the layer's range (Deb et al. 2002).
+    """
+    less = violations[:, None] < violations
+    equal = violations[:, None] == violations
+    no_worse = (objectives[:, None] <= objectives).all(axis=2)
+    dominates = less | (equal & no_worse & (objectives[:, None] < objectives).any(axis=2))
+    left, chosen = np.ones(len(objectives), np.bool_), np.zeros(0, np.int64)
+    while len(chosen) < n:
+        layer = np.flatnonzero(left & ~dominates[left].any(axis=0))
+        left[layer] = False
+        gaps = np.zeros(len(layer))
+        for values in objectives[layer].T:
+            order = np.argsort(values, kind="stable")
+            ends = values[order]
+            inner = (ends[2:] - ends[:-2]) / max(ends[-1] - ends[0], 1e-300)
+            gaps[order] += np.concatenate([[np.inf], inner, [np.inf]])[: len(layer)]
+        chosen = np.concatenate([chosen, layer[np.argsort(-gaps, kind="stable")]])
+    return chosen[:n]
 
 
 class RealFrontRun(_FrontResults, RealRun):
@@ -578,7 +618,6 @@ class RealFrontRun(_FrontResults, RealRun):
         _check_no_target(limits)
         super().__init__(RVGOMEA(linkage="univariate"), problem, limits, **options)
         self.scheme = replace(settings, subgenerations=_LARGER * settings.subgenerations)
-        self.front_settings = settings
         self.archive = ElitistArchive(_DIGITS, self.problem.n_objectives, settings.archive_size)
         self._numbered: dict[int, NDArray[np.float64]] = {}
         self._next_number = 0
@@ -633,59 +672,36 @@ class RealFrontRun(_FrontResults, RealRun):
     def _vary(self, population: RealPopulation) -> int:
         data, generator, problem = population.data, population.generator, self.problem
         n, n_variables = data.genotypes.shape
-        settings = self.front_settings
-        index = next(i for i, other in enumerate(self.populations) if other is population)
-        first = settings.base_clusters or problem.n_objectives + 1
-        objectives = _bounded(data.objectives)
-        members, of_solution = balanced_clusters(
-            objectives, min(first + index, settings.max_clusters, n), generator
-        )
-        own_objective = extreme_clusters(objectives, members, generator)[of_solution]
         parents, former, amounts = data.genotypes.copy(), data.objectives.copy(), data.violations.copy()
-        donors = np.array([self._donors(members[c], n, generator) for c in of_solution])
-        share = generator.uniform(*_SHARES, (n, 1))
+        donors = np.array([generator.permutation(n)[:3] for _ in range(n)])
         base = parents[donors[:, 0]]
         if len(self.archive):
-            # half of the first donors are members of the archive
-            members_x = self._solutions()
-            chosen = generator.integers(len(members_x), size=n)
-            base = np.where(generator.random((n, 1)) < _FROM_ARCHIVE, members_x[chosen], base)
+            members = self._solutions()
+            chosen = generator.integers(len(members), size=n)
+            base = np.where(generator.random((n, 1)) < _FROM_ARCHIVE, members[chosen], base)
+        share = generator.uniform(*_SHARES, (n, 1))
         trial = base + share * (parents[donors[:, 1]] - parents[donors[:, 2]])
         # all variables together, or some of them
-        chance = np.where(generator.random((n, 1)) < 0.5, 1.0, generator.random((n, 1)) ** 2)
+        chance = np.where(generator.random((n, 1)) < _WHOLE, 1.0, generator.random((n, 1)) ** 2)
         taken = generator.random((n, n_variables)) < chance
         taken[np.arange(n), generator.integers(n_variables, size=n)] = True
         if problem.alphabet is not None:
             discrete = problem.alphabet > 0
             trial[:, discrete] = base[:, discrete]
-        trial = np.where(taken, trial, parents)
-        trial = np.where(trial < problem.lower, (parents + problem.lower) / 2, trial)
-        trial = np.where(trial > problem.upper, (parents + problem.upper) / 2, trial)
+        rest = np.where(generator.random((n, 1)) < _OF_BASE, base, parents)
+        trial = np.where(taken, trial, rest)
+        trial = np.where(trial < problem.lower, (rest + problem.lower) / 2, trial)
+        trial = np.where(trial > problem.upper, (rest + problem.upper) / 2, trial)
         data.genotypes[:], data.objectives[:], data.violations[:] = trial, np.inf, np.inf
         status = int(initialise(self.kernel_data, data, population.rules, population.work, generator))
         self.note_best(data.genotypes, data.objectives, data.violations, n)
-        weights = generator.dirichlet(np.ones(problem.n_objectives), n) / np.maximum(
-            np.ptp(objectives, axis=0), 1e-300
-        )
-        extreme = np.flatnonzero(own_objective != ALL)
-        weights[extreme] = np.eye(problem.n_objectives)[own_objective[extreme]]
-        reached = np.isfinite(data.violations)
-        with np.errstate(invalid="ignore"):
-            gain = (weights * (former - data.objectives)).sum(axis=1)
-        better = (data.violations < amounts) | ((data.violations == amounts) & (gain >= 0))
-        worse = np.flatnonzero(~(better & reached))
-        data.genotypes[worse], data.objectives[worse], data.violations[worse] = (
-            parents[worse],
-            former[worse],
-            amounts[worse],
-        )
+        both = [
+            np.concatenate(parts)
+            for parts in ((parents, data.genotypes), (former, data.objectives), (amounts, data.violations))
+        ]
+        rows = survivors(_bounded(both[1]), both[2], n)
+        data.genotypes[:], data.objectives[:], data.violations[:] = (part[rows] for part in both)
         return status
-
-    @staticmethod
-    def _donors(members: NDArray[np.int64], n: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return three different donors of a cluster, or of the whole population where the cluster is small."""
-        chosen = members if len(members) >= _LEAST_DONORS else np.arange(n)
-        return chosen[generator.permutation(len(chosen))[:3]]
 
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations."""

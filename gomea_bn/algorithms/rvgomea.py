@@ -31,10 +31,8 @@ from gomea_bn.algorithms.multi_start import (
 )
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import (
-    Custom,
-    Full,
     Linkage,
-    Univariate,
+    LinkageModel,
     check_members,
     from_subsets,
     learned_linkage,
@@ -89,12 +87,12 @@ class RVGOMEA(Scheme):
 
     Parameters
     ----------
-    linkage : str, Custom or RealLinkageModel
+    linkage : str, LinkageModel or RealLinkageModel
         "auto" ("tree" where changes of a few variables are evaluated alone, where some variables are discrete, and
         above 200 variables; otherwise groups of interacting variables, see below), "tree" (learned from the
         correlations in every generation, with the root), "interaction-tree" (fixed, from the problem's interactions),
-        "univariate", "full", `Custom` subsets, or an object with ``learn`` and ``learned``. The subsets are those of
-        all variables, discrete ones included.
+        "univariate", "full", a `LinkageTree`, `Custom` subsets or a `StaticTree`, or an object with ``learn`` and
+        ``learned``. The subsets are those of all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -135,9 +133,16 @@ class RVGOMEA(Scheme):
     discrete one that tells most about it, if any does. Then solutions exchange each subset's discrete variables, once
     alone and once with its real ones, and keep what is not worse (gene-pool optimal mixing). All parts of a subset
     that are equal to those of another one count once, and constant discrete variables are left out.
+
+    Examples
+    --------
+    >>> from gomea_bn import RVGOMEA, optimise
+    >>> from gomea_bn.problems.continuous import sphere
+    >>> optimise(sphere(4), RVGOMEA(linkage="univariate"), random_state=1, max_evaluations=50_000).stopped_by
+    'target'
     """
 
-    linkage: str | RealLinkageModel | Custom | Full | Univariate = "auto"
+    linkage: str | RealLinkageModel | LinkageModel = "auto"
     selection: float = 0.35
     base_population: int = 10
     growth: int = 2
@@ -518,7 +523,7 @@ class AdaptedRun(RealRun):
         if self.limits.evaluations - self.n_eval < 2 * n * n or n == 1:
             return together
         y = np.ascontiguousarray(problem.sample(population.generator, 1), np.float64)[0]
-        x = self.elite.genotype.copy()
+        x = self.elite.genotype.astype(np.float64)
         violations: list[float] = []
 
         def objectives_of(solutions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -541,23 +546,31 @@ class AdaptedRun(RealRun):
     def _vary(self, population: Population) -> int:
         data, work = population.data, population.work
         adapted = [group for group in population.adapted if not group.has_ended]
-        status = ONGOING
+        status, levels = ONGOING, []
         for i in population.generator.permutation(len(adapted)):
             group = adapted[i]
             lower, upper = self.problem.lower[group.variables], self.problem.upper[group.variables]
             data.genotypes[:] = self.elite.genotype
-            data.genotypes[:, group.variables] = group.draw(
-                population.size, lower, upper, population.generator
-            )
+            draws = group.draw(population.size, lower, upper, population.generator)
+            # beyond a bound a draw has the objective of the point on it
+            data.genotypes[:, group.variables] = np.clip(draws, lower, upper)
             data.objectives[:], data.violations[:] = inf, inf
             status = initialise(self.kernel_data, data, population.rules, work, population.generator)
             take_best(self.elite, data.genotypes, data.objectives, data.violations)
             if status != ONGOING or work.tallies[BUDGET] <= 0:
                 return status
             order = np.lexsort((data.objectives[:, 0], data.violations))
-            best = float(data.objectives[order[0], 0])
-            group.adapt(data.genotypes[np.ix_(order, group.variables)], best)
+            levels.append(float(data.objectives[order[0], 0]))
+            group.adapt(draws[order], levels[-1])
+            group.mean = np.clip(group.mean, lower, upper)
+        self._level = float(np.mean(levels))
         return status
+
+    def _generation(self, population: Population) -> None:
+        super()._generation(population)
+        # the mean of one group is no measure of all of them
+        if len(population.adapted) > 1 and not self.stop.reason:
+            population.mean = (population.mean[0], self._level)
 
     def _population_state(self, population: Population) -> State:
         """Return a population as plain values and arrays."""

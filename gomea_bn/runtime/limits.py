@@ -41,6 +41,11 @@ class Limits:
     ------
     GomeaBnError
         For a limit that cannot be used, or if there is none.
+
+    Examples
+    --------
+    >>> Limits(max_seconds=10, target=0.0).evaluations
+    inf
     """
 
     max_seconds: float | None = None

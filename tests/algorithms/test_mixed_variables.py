@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_similarity
 
-from gomea_bn import RVGOMEA, GomeaBnError, optimise
+from gomea_bn import RVGOMEA, Custom, GomeaBnError, optimise
 from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.linkage.models import from_subsets
-from gomea_bn.linkage.real import RealCustom, gaussian_similarities
+from gomea_bn.linkage.real import gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
 from gomea_bn.problems.kernels.continuous import SQUARE, WindowsData
 
@@ -190,7 +190,7 @@ def test_a_compiled_mixed_problem_stays_in_its_alphabet() -> None:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("linkage", ["tree", "full", "univariate", RealCustom([[0, 1, 10], [11, 12]])])
+@pytest.mark.parametrize("linkage", ["tree", "full", "univariate", Custom([[0, 1, 10], [11, 12]])])
 def test_python_is_called_as_often_as_counted_and_a_seed_repeats_the_run(linkage: Any) -> None:
     runs = []
     for _ in range(2):
@@ -252,10 +252,10 @@ class Sampled(TrapAndEllipsoid):
         ),
         (
             {"n_objectives": 2},
-            {},
-            "one objective, this one has 2; MOGOMEA takes several, of discrete variables",
+            {"algorithm": RVGOMEA()},
+            "algorithm must be a MOGOMEA for 2 objectives",
         ),
-        ({}, {"algorithm": RVGOMEA(linkage=RealCustom([[0, 1]]))}, "no subset has a real variable"),
+        ({}, {"algorithm": RVGOMEA(linkage=Custom([[0, 1]]))}, "no subset has a real variable"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], options: dict[str, Any], message: str) -> None:

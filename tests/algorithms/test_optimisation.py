@@ -12,10 +12,21 @@ from compiled_example import PartialPythonTrap, PythonTrap, compiled_trap
 from rich.console import Console
 from wrong_input import untyped
 
-from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Custom, GomeaBnError, LinkageTree, Univariate, optimise
+from gomea_bn import (
+    GOMEA,
+    RVGOMEA,
+    Custom,
+    Full,
+    GomeaBnError,
+    LinkageTree,
+    MarginalProduct,
+    Univariate,
+    check_problem,
+    optimise,
+)
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.linkage.models import Linkage, from_subsets
-from gomea_bn.linkage.real import RealCustom
+from gomea_bn.linkage.real import Blocks
 from gomea_bn.runtime import progress
 from gomea_bn.runtime.limits import Limits, Result
 
@@ -347,7 +358,6 @@ def test_integers_within_the_range_of_floats_are_objectives():
             Ellipsoid(),
             "GOMEA takes problems of discrete variables, this one has real or mixed ones; use RV",
         ),
-        (MOGOMEA(), Ellipsoid(), "MOGOMEA takes problems of discrete variables"),
         (RVGOMEA(), Knapsack(), "RVGOMEA takes problems of real or mixed variables, .* use GOMEA or MOGOMEA"),
     ],
 )
@@ -422,22 +432,24 @@ def test_own_linkage_that_is_wrong_is_refused(is_real, answer, message):
 
 
 @pytest.mark.parametrize(
-    ("discrete", "real"),
-    [(Custom([[0, 1], [2], [3, 4]]), RealCustom([[0, 1], [2], [3, 4]])), (Univariate(), "univariate")],
+    ("model", "name"),
+    [(Custom([range(5)]), "full"), (Full(), "full"), (Univariate(), "univariate"), (LinkageTree(), "tree")],
 )
-def test_fixed_subsets_are_those_of_real_variables_too(discrete, real):
+def test_linkage_models_are_those_of_real_variables_too(model, name):
     results = [
         optimise(Ellipsoid(), RVGOMEA(linkage=linkage), random_state=1, max_evaluations=500)
-        for linkage in (discrete, real)
+        for linkage in (model, name)
     ]
     np.testing.assert_array_equal(results[0].X, results[1].X)
 
 
 def test_linkage_models_of_the_other_kind_are_named():
-    with pytest.raises(GomeaBnError, match=r"a model of real variables, .* got LinkageTree.*discrete genes"):
-        RVGOMEA(linkage=untyped(LinkageTree()))
-    with pytest.raises(GomeaBnError, match=r"RealCustom.*, which is one of real variables, for RVGOMEA"):
-        GOMEA(linkage=untyped(RealCustom([[0]])))
+    with pytest.raises(
+        GomeaBnError, match=r"a model of real variables, .* got MarginalProduct.*discrete genes"
+    ):
+        RVGOMEA(linkage=untyped(MarginalProduct()))
+    with pytest.raises(GomeaBnError, match=r"Blocks.*, which is one of real variables, for RVGOMEA"):
+        GOMEA(linkage=untyped(Blocks(2)))
 
 
 def test_problems_without_a_domain_are_told_what_they_need():
@@ -589,3 +601,35 @@ def test_a_result_prints_itself_in_lines():
     front = Result(np.zeros((2, 3)), np.array([[1.0, 4.0], [2.0, 3.0]]), 9, 9.0, 1.0, 1.0, [], "target", 1)
     assert "F: front of 2, least [1. 3.]" in repr(front)
     assert len(repr(front).splitlines()) == 6
+
+
+class WrongPart(PartialEllipsoid):
+    def evaluate_partial(self, x, changed, parent_terms):
+        objective, violation, terms = super().evaluate_partial(x, changed, parent_terms)
+        # the change of variable 2 is left out
+        terms[2] = parent_terms[2]
+        return objective if 2 not in changed else terms.sum(), violation, terms
+
+
+@pytest.mark.parametrize("problem", [PartialPythonTrap(4), compiled_trap(4), PartialEllipsoid(), Knapsack()])
+def test_problems_that_agree_with_themselves_pass_the_check(problem):
+    assert check_problem(problem) == []
+
+
+def test_the_check_names_the_change_after_which_evaluations_differ():
+    sentences = check_problem(WrongPart(), random_state=3)
+    assert sentences
+    for sentence in sentences:
+        assert "2" in sentence.split("from")[0]
+        assert "evaluate_partial gives the objective" in sentence
+
+
+def test_the_check_sees_an_evaluation_that_varies():
+    class Noisy(Knapsack):
+        n_calls = 0
+
+        def evaluate(self, x):
+            self.n_calls += 1
+            return float(self.n_calls)
+
+    assert "a second evaluate gives the objective" in check_problem(Noisy())[0]

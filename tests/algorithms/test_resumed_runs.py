@@ -30,6 +30,13 @@ class Mixed:
         return float((x[:4] != 1).sum() * 2 + ((x[4:] - x[:4]) ** 2).sum())
 
 
+class Squares:
+    n_variables, alphabet, bounds, n_objectives = 4, (3, 0, 0, 0), (-2.0, 2.0), 2
+
+    def evaluate(self, x: Any) -> Any:
+        return [float(((x - end) ** 2).sum()) for end in (0.0, 1.0)]
+
+
 class Valley:
     n_variables, bounds = 6, (-3.0, 3.0)
 
@@ -47,6 +54,7 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "RV-GOMEA": (lambda: rosenbrock(5), None),
     "adapted distributions": (Valley, None),
     "incremental RV-GOMEA": (lambda: rosenbrock(5), RVGOMEA(incremental=True)),
+    "real front": (Squares, None),
     "mixed variables": (Mixed, None),
     "mixed variables, fixed linkage": (Mixed, RVGOMEA(linkage="univariate")),
 }

@@ -9,7 +9,8 @@ from processor_time import at_most, interrupt_the_next_run
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.real import Blocks, RealLinkageTree, RealUnivariate
+from gomea_bn.linkage.models import LinkageTree, Univariate
+from gomea_bn.linkage.real import Blocks
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
 from gomea_bn.problems.continuous import (
     RealKernelProblem,
@@ -112,11 +113,11 @@ def test_the_overlapping_chain_is_solved_with_learned_linkage(
 def test_evaluations_stay_near_the_published_code() -> None:
     # median full evaluations of the authors' program on the same sizes, times 1.5
     for problem, linkage, most in (
-        (sphere(40), RealUnivariate(), 1.5 * 679),
-        (sphere(40), RealLinkageTree(), 1.5 * 5_200),
-        (rosenbrock(20), RealUnivariate(), 1.5 * 39_000),
+        (sphere(40), Univariate(), 1.5 * 679),
+        (sphere(40), LinkageTree(), 1.5 * 5_200),
+        (rosenbrock(20), Univariate(), 1.5 * 39_000),
         (soreb(20), Blocks(5), 1.5 * 65_000),
-        (soreb(10), RealLinkageTree(), 1.5 * 670_000),
+        (soreb(10), LinkageTree(), 1.5 * 670_000),
     ):
         runs = [solve(problem, seed=s, max_evaluations=10_000_000, linkage=linkage) for s in range(7)]
         assert np.median([run.n_eval_full for run in runs]) <= most

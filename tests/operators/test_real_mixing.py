@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage.models import Custom, Full, Linkage, LinkageTree, Univariate
 from gomea_bn.linkage.real import (
     Blocks,
     InteractionTree,
-    RealCustom,
-    RealFull,
-    RealLinkageTree,
-    RealUnivariate,
     gaussian_similarities,
     real_linkage_model,
 )
@@ -302,7 +298,7 @@ def test_multipliers_follow_the_rules_of_amalgam() -> None:
 
 
 def linkage_of(*subsets: list[int]) -> Linkage:
-    return RealCustom(subsets).learn(np.zeros((9, 9)), np.random.default_rng(0))
+    return real_linkage_model(Custom(subsets)).learn(np.zeros((9, 9)), np.random.default_rng(0))
 
 
 def test_multipliers_survive_a_relearned_tree() -> None:
@@ -399,25 +395,25 @@ def test_the_tree_joins_correlated_variables_and_has_the_root() -> None:
     rng = np.random.default_rng(0)
     shared = rng.standard_normal((200, 3))
     x = np.repeat(shared, 2, axis=1) + 0.1 * rng.standard_normal((200, 6))
-    subsets = RealLinkageTree().learn(np.cov(x.T), rng).subsets()
+    subsets = real_linkage_model("tree").learn(np.cov(x.T), rng).subsets()
     assert len(subsets) == len(set(subsets)) == 11
     assert {frozenset(s) for s in ([0, 1], [2, 3], [4, 5], range(6))} <= set(subsets)
-    small = RealLinkageTree(max_size=2).learn(np.cov(x.T), rng).subsets()
+    small = real_linkage_model(LinkageTree(max_set_size=2)).learn(np.cov(x.T), rng).subsets()
     assert sorted(map(len, small)) == [1] * 6 + [2] * 3
-    assert RealLinkageTree().learn(np.eye(1), rng).subsets() == [{0}]
+    assert real_linkage_model("tree").learn(np.eye(1), rng).subsets() == [{0}]
     fixed = InteractionTree([(0, 5), (1, 4), (2, 3)]).learn(np.eye(6), rng).subsets()
     assert {frozenset(s) for s in ([0, 5], [1, 4], [2, 3], range(6))} <= set(fixed)
 
 
 def test_families_of_real_variables_and_their_errors() -> None:
     rng, covariance = np.random.default_rng(0), np.eye(5)
-    assert RealUnivariate().learn(covariance, rng).subsets() == [{0}, {1}, {2}, {3}, {4}]
-    assert RealFull().learn(covariance, rng).subsets() == [{0, 1, 2, 3, 4}]
+    assert real_linkage_model(Univariate()).learn(covariance, rng).subsets() == [{0}, {1}, {2}, {3}, {4}]
+    assert real_linkage_model(Full()).learn(covariance, rng).subsets() == [{0, 1, 2, 3, 4}]
     assert Blocks(2).learn(covariance, rng).subsets() == [{0, 1}, {2, 3}, {4}]
-    with pytest.raises(GomeaBnError, match="variables are 0 to 4"):
-        RealCustom([[1, 5]]).learn(covariance, rng)
+    with pytest.raises(GomeaBnError, match="genes are 0 to 4"):
+        real_linkage_model(Custom([[1, 5]])).learn(covariance, rng)
     with pytest.raises(GomeaBnError, match="without duplicates"):
-        RealCustom([[1, 1]])
+        real_linkage_model(Custom([[1, 1]]))
     with pytest.raises(GomeaBnError, match="size must be"):
         Blocks(0)
     with pytest.raises(GomeaBnError, match="must be two different variables"):
@@ -485,7 +481,7 @@ def narrow_generation(
 def test_a_narrow_distribution_is_centred_at_the_best_solution() -> None:
     n = 10
     rules = rules_of(3, n, stall_limit=100, n_shifted=0)
-    population, former, _ = narrow_generation(rules, np.zeros(n, np.int64), RealFull())
+    population, former, _ = narrow_generation(rules, np.zeros(n, np.int64), real_linkage_model(Full()))
     np.testing.assert_allclose(population.genotypes, np.tile(former[-1], (n, 1)), rtol=1e-12)
 
 
@@ -495,7 +491,7 @@ def test_the_best_solution_is_not_blended_with_itself() -> None:
     stalls = np.zeros(n, np.int64)
     stalls[-1] = 9
     # the other variables keep the last solution the only best one
-    _, _, work = narrow_generation(rules, stalls, RealCustom([[0]]))
+    _, _, work = narrow_generation(rules, stalls, real_linkage_model(Custom([[0]])))
     assert work.tallies[EVALUATIONS] == n
 
 
@@ -510,7 +506,7 @@ def test_stalled_solutions_are_pulled_to_the_best() -> None:
     population.stalls[:] = 2
     former = population.objectives[:, 0].copy()
     best = int(former.argmin())
-    subsets = RealUnivariate().learn(np.eye(3), rng)
+    subsets = real_linkage_model(Univariate()).learn(np.eye(3), rng)
     estimate(population, rules, model, work, rng, False)
     vary(data, population, narrow(subsets), rules, model, work, rng)
     improved = population.objectives[:, 0] < former
