@@ -312,7 +312,7 @@ def pieces_of(source: Any) -> list[Piece]:
 def _pieces_of_files(source: ChosenColumns) -> list[Piece]:
     text = source.path
     if (database := database_of(text)) is not None:
-        text = rows_in_parquet(database)
+        text = rows_in_parquet(database, BATCH_ROWS)
     paths = _files(text)
     if not paths:
         raise GomeaBnError(

@@ -33,7 +33,6 @@ _QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 _SQLITE, _DUCKDB = "sqlite", "duckdb"
 # rows of a query of DuckDB that are learned from in memory
 _ROWS_IN_MEMORY = 1_000_000
-_BATCH_ROWS = 131_072
 
 
 class Database(NamedTuple):
@@ -120,8 +119,8 @@ def is_large(database: Database) -> bool:
 
 
 @lru_cache(maxsize=4)
-def rows_in_parquet(database: Database) -> str:
-    """Return a temporary Parquet file of the rows, which is removed when the process ends.
+def rows_in_parquet(database: Database, batch_rows: int) -> str:
+    """Return a temporary Parquet file of the rows, in batches, which is removed when the process ends.
 
     Pieces are read repeatedly, and a query without an order may give its rows in another one each time.
     """
@@ -132,7 +131,7 @@ def rows_in_parquet(database: Database) -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "rows.parquet")
     with _relation(database) as relation:
-        reader = relation.to_arrow_reader(_BATCH_ROWS)
+        reader = relation.to_arrow_reader(batch_rows)
         with parquet.ParquetWriter(path, reader.schema) as file:
             for batch in reader:
                 file.write_batch(batch)
