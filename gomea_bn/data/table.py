@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -394,9 +395,9 @@ def _over_file(
     options: ReadingOptions, of_table: dict[str, Any], in_file: dict[str, Any]
 ) -> tuple[ReadingOptions, dict[str, Any]]:
     """Return options of `read_table` where those of a file stand for what was not given."""
-    defaults = {"kinds": None, "missing": "error", "max_levels": 50}
+    declared = inspect.signature(read_table).parameters
     whole = {
-        name: in_file.get(name, value) if value == defaults[name] else value
+        name: in_file.get(name, value) if value == declared[name].default else value
         for name, value in of_table.items()
     }
     for name in OF_TABLE:
