@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -85,7 +86,7 @@ def source_digest(source: str | os.PathLike[str]) -> str:
     database = database_of(source)
     if database is not None and database.file is None:
         return hashlib.sha256(os.fspath(source).encode()).hexdigest()
-    return file_digest(source if database is None or database.file is None else database.file)
+    return file_digest(Path(source if database is None or database.file is None else database.file))
 
 
 def absolute_source(source: str | os.PathLike[str]) -> str:

@@ -273,7 +273,7 @@ def _without_blank_texts(frame: pd.DataFrame) -> pd.DataFrame:
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
         if is_object_dtype(column.dtype) or is_string_dtype(column.dtype):
-            frame.isetitem(position, column.mask(column == ""))
+            frame.isetitem(position, column.mask(column == "").array)
     return frame
 
 
@@ -442,13 +442,9 @@ def load(
     if options.lags is not None:
         for name, given in named.items():
             if given is not None:
-                text = [
-                    Option("lags"),
-                    " has the time and the group of the rows; leave out ",
-                    Option(name),
-                    ".",
-                ]
-                raise GomeaBnError(text)
+                raise GomeaBnError(
+                    [Option("lags"), " has the time and the group of the rows; leave out ", Option(name), "."]
+                )
         named |= {"time": options.lags["time"], "group": options.lags.get("group")}
     apart = {option: name for option, name in named.items() if name is not None}
     if weight is not None and weight == groups:
