@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from gomea_bn.data.files.reading import database_of
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.environment import file_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,15 +60,12 @@ class Database(NamedTuple):
         return f"{self.kind}:///{os.path.abspath(self.file)}::{self.what}"
 
 
-def database_of(source: Any) -> Database | None:
-    """Return which rows of a database a text or path names, or None for the path of a file.
+def named_database(text: str) -> Database | None:
+    """Return which rows of a database a text or the text of a path names, or None for the path of a file.
 
     Paths have one slash where the text of a connection has several.
     """
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    text = os.fspath(source)
-    found = _SOURCE.fullmatch(text) if isinstance(text, str) else None
+    found = _SOURCE.fullmatch(text)
     if found is None or os.path.exists(text) or (found["slashes"] is None and found["kind"] != _DUCKDB):
         return None
     kind, where, what = found["kind"], found["where"] or "", found["what"]
@@ -83,6 +80,8 @@ def database_of(source: Any) -> Database | None:
 
 def source_digest(source: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of the bytes of a file, of the file of a database, or of the text of another database."""
+    from gomea_bn.runtime.environment import file_digest
+
     database = database_of(source)
     if database is not None and database.file is None:
         return hashlib.sha256(os.fspath(source).encode()).hexdigest()
