@@ -215,13 +215,14 @@ class Integer(Number):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some texts."""
+    """One of some texts, or None if it is optional."""
 
     choices: tuple[str, ...]
+    optional: bool = False
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise `GomeaBnError` if the option `name` cannot have the value."""
-        check_choice(name, value, self.choices)
+        check_choice(name, value, self.choices, optional=self.optional)
 
     @property
     def metavar(self) -> str:
@@ -246,7 +247,8 @@ class Declaration:
 
     `check` has the allowed values; None where only the table or another option decides. `help` is the sentence for a
     command; without one, commands have no such option. `panel` is the heading of its group there, and `command` its
-    name there, without hyphens in front, where it is not that in Python.
+    name there, without hyphens in front, where it is not that in Python. `metavar` is the word for values in the help
+    where the check has none, and `repeats` whether a command takes the option again.
     """
 
     name: str
@@ -255,6 +257,8 @@ class Declaration:
     help: str
     panel: str
     command: str
+    metavar: str = ""
+    repeats: bool = False
 
 
 def option(
@@ -264,9 +268,16 @@ def option(
     *,
     panel: str = "Search",
     command: str = "",
+    **others: Any,
 ) -> Any:
-    """Return the field of a dataclass that declares an option; the parameters are those of `Declaration`."""
-    return field(default=default, metadata=stated(check, help, panel=panel, command=command), kw_only=True)
+    """Return the field of a dataclass that declares an option; the parameters are those of `Declaration`.
+
+    A mapping as default is copied for every object.
+    """
+    metadata = stated(check, help, panel=panel, command=command) | others
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata, kw_only=True)
+    return field(default=default, metadata=metadata, kw_only=True)
 
 
 def stated(

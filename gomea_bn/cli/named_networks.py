@@ -15,7 +15,7 @@ import typer
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
-from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions, database_of
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import WRITTEN, format_of
 from gomea_bn.runtime.files import finish_exchange, read_json
@@ -296,7 +296,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.data.files.databases import database_of, source_digest
+    from gomea_bn.data.files.databases import source_digest
 
     source = source if isinstance(source, dict) else {}
     if data is not None and not os.path.isfile(data) and database_of(data) is None:

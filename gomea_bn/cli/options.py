@@ -339,18 +339,13 @@ def reads_table(
     return decorate
 
 
-def _parameter(option: str) -> str:
-    """Return the parameter in Python of an option for reading tables."""
-    return "forms" if option == "--form" else option.strip("-").replace("-", "_")
-
-
 def _reading_options(texts: Iterable[str]) -> dict[str, Any]:
     """Return the values of the options for reading by name, None where they are not given; texts are NAME=VALUE."""
-    given: dict[str, Any] = {_parameter(option): None for option in READING_OPTIONS}
+    given: dict[str, Any] = {declared.name: None for declared in READING_OPTIONS.values()}
     for text in texts:
         option, _, value = text.partition("=")
-        name = _parameter(option)
-        given[name] = [*(given[name] or ()), value] if READING_OPTIONS[option].repeats else value
+        declared = READING_OPTIONS[option]
+        given[declared.name] = [*(given[declared.name] or ()), value] if declared.repeats else value
     return given
 
 

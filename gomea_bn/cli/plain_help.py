@@ -10,13 +10,15 @@ import inspect
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin
+from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.models import OptionInfo
 
 from gomea_bn.cli.output import WRONG_USE, fail
+from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.parameters import Declaration, declarations
 
 _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by command, the options that --help shows
@@ -36,53 +38,21 @@ _HELP_ALL = "--help-all"
 _READING = "reading"
 
 
-class ReadingOption(NamedTuple):
-    """The word for values of an option for reading tables, its help, and whether it may be given again."""
-
-    metavar: str
-    help: str
-    repeats: bool = False
-
-
 READING_FILE = "--reading"
 READING_OPTIONS = {
-    "--sep": ReadingOption(
-        "MARK", "Separator of a text file: one character, tab or space. Default: detected."
-    ),
-    "--decimal": ReadingOption("MARK", "Decimal mark of a text file: . or ,. Default: detected."),
-    "--encoding": ReadingOption("NAME", "Encoding of a text file, such as cp1252. Default: UTF-8."),
-    "--na-values": ReadingOption(
-        "SYMBOLS",
-        "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: empty cells, "
-        "NA, NaN, null, ?, - and the like, for which the word usual stands.",
-        repeats=True,
-    ),
-    "--columns": ReadingOption(
-        "NAME,NAME", "NAME,NAME: columns to read; may be repeated. Default: all.", repeats=True
-    ),
-    "--drop": ReadingOption("NAME,NAME", "NAME,NAME: columns to leave out; may be repeated.", repeats=True),
-    "--sheet": ReadingOption(
-        "NAME", "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells."
-    ),
-    "--header": ReadingOption(
-        "NAME",
-        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line, unless most of "
-        "its fields are values of their columns.",
-    ),
-    "--dates": ReadingOption(
-        "NAME",
-        "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
-    ),
-    "--form": ReadingOption(
-        "COLUMN=FORM",
-        "'NAME=date day-month', 'NAME=date month-day', NAME=date, NAME=time, NAME=number, 'NAME=number in mg' or "
-        "NAME=text: how the texts of a column are read; may be repeated. Default: as all of them can be read.",
-        repeats=True,
-    ),
-    READING_FILE: ReadingOption(
-        "PATH",
+    **{
+        f"--{declared.command or name.replace('_', '-')}": declared
+        for name, declared in declarations(ReadingOptions).items()
+    },
+    READING_FILE: Declaration(
+        _READING,
+        None,
+        None,
         "JSON file of options for reading, such as sep, na_values, kinds and missing, as check --write writes it. "
         "Options on the command line replace those of the file.",
+        "",
+        "",
+        metavar="PATH",
     ),
 }
 """The options for reading tables of all commands."""

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _FORMS = "NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
-# a decimal comma; three digits may be thousands
-_DECIMAL_COMMA = re.compile(r"^\s*([+-]?\d+),(\d{1,2}|\d{4,})\s*$")
+_DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")
+# digits after a comma that may be thousands
+_THOUSANDS = 3
 _HOLDS = {">=": ge, "<=": le, ">": gt, "<": lt}
 # longer ones first
 _COMPARISONS = (">=", "<=", ">", "<")
@@ -100,7 +101,7 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
 def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> Level:
     """Return a value of a variable: a number, or the level that equals the text or has it as its text."""
     if name in network.cut_points:
-        return _number(option, name, text)
+        return _number(option, name, text, network)
     levels = network.levels[name]
     for level in (
         *(level for level in levels if level == text),
@@ -113,10 +114,28 @@ def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> L
     )
 
 
-def _number(option: str, name: str, text: str) -> float:
-    """Return the number that a text stands for; of a column of dates, the text may also be a date."""
+def _number(option: str, name: str, text: str, network: DiscretizedBayesNet) -> float:
+    """Return the number that a text stands for; of a column of dates, the text may also be a date.
+
+    A comma is a decimal one. Before three digits it may also stand for thousands: the number is then the one of the two
+    that lies between the least and the largest value of the column.
+    """
+    comma = _DECIMAL_COMMA.fullmatch(text.strip())
+    if comma is not None:
+        number = float(f"{comma[1]}.{comma[2]}")
+        if len(comma[2]) != _THOUSANDS:
+            return number
+        low, high = network.support.get(name, (-inf, inf))
+        readings = [number, float(comma[1] + comma[2])]
+        possible = [number for number in readings if low <= number <= high]
+        if len(possible) == 1:
+            return possible[0]
+        raise GomeaBnError(
+            f"{option}: '{name}' is from {low:g} to {high:g}, and {text.strip()!r:.80} may be {readings[0]:g} or "
+            f"{readings[1]:g}; write {comma[1]}.{comma[2]} or {comma[1]}{comma[2]}."
+        )
     try:
-        number = float(_DECIMAL_COMMA.sub(r"\1.\2", text))
+        number = float(text)
     except ValueError:
         of_time = number_of(text, name)
         number = nan if of_time is None else of_time
@@ -136,11 +155,11 @@ def _compared(option: str, name: str, operator: str, text: str, network: Discret
             raise GomeaBnError(
                 f"{option}: '{name}' has levels, which no comparison orders; give {name}=LEVEL or '{name} in {{a,b}}'."
             )
-        end = _number(option, name, text)
+        end = _number(option, name, text, network)
         return _levels_where(
             option, name, numbers, f"{operator}{text}", lambda level: _HOLDS[operator](level, end)
         )
-    end = _number(option, name, text)
+    end = _number(option, name, text, network)
     if operator in (">=", "<="):
         return (end, None) if operator == ">=" else (None, end)
     import pandas as pd
@@ -183,7 +202,7 @@ def _interval(option: str, name: str, text: str, network: DiscretizedBayesNet) -
         and (numbers := _numeric_levels(network.levels[name])) is not None
     ):
         least, most = (
-            _number(option, name, end.strip()) if end.strip() else other
+            _number(option, name, end.strip(), network) if end.strip() else other
             for end, other in ((low, -inf), (high, inf))
         )
         return _levels_where(option, name, numbers, f" in {text}", lambda level: least <= level <= most)
@@ -194,7 +213,7 @@ def _interval(option: str, name: str, text: str, network: DiscretizedBayesNet) -
             else f"a set of levels, '{name} in {{a,b}}'"
         )
         raise GomeaBnError(f"{option}: '{name}' needs {wanted}, got {text!r:.80}.")
-    ends = [None if not end.strip() else _number(option, name, end.strip()) for end in (low, high)]
+    ends = [None if not end.strip() else _number(option, name, end.strip(), network) for end in (low, high)]
     if ends[0] is not None and ends[1] is not None and not ends[0] < ends[1]:
         raise GomeaBnError(
             f"{option}: the interval of '{name}' must have its smaller end first, got {text!r:.80}."

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
-from gomea_bn.data.files.databases import database_of, is_large, rows_in_parquet, source_digest
+from gomea_bn.data.files.reading import database_of
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
@@ -242,6 +242,8 @@ def is_in_pieces(source: Any) -> bool:
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
         if (database := database_of(source)) is not None:
+            from gomea_bn.data.files.databases import is_large
+
             return is_large(database)
         return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
@@ -253,6 +255,8 @@ def files_digest(source: str | os.PathLike[str]) -> str:
     Their content is not read, since that would take as long as learning from it.
     """
     if database_of(source) is not None:
+        from gomea_bn.data.files.databases import source_digest
+
         return source_digest(source)
     digest = hashlib.sha256()
     for path in _files(os.fspath(source)):
@@ -312,7 +316,9 @@ def pieces_of(source: Any) -> list[Piece]:
 def _pieces_of_files(source: ChosenColumns) -> list[Piece]:
     text = source.path
     if (database := database_of(text)) is not None:
-        text = rows_in_parquet(database)
+        from gomea_bn.data.files.databases import rows_in_parquet
+
+        text = rows_in_parquet(database, BATCH_ROWS)
     paths = _files(text)
     if not paths:
         raise GomeaBnError(

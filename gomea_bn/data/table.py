@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -36,7 +37,6 @@ from gomea_bn.data.files.separated import names_that_are_data
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.forms import check_form_names, with_forms
 from gomea_bn.data.group_columns import doubts_about_groups, group_codes
-from gomea_bn.data.lags import earlier_columns, earlier_rows, slices_of
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.errors import (
     GomeaBnError,
@@ -132,6 +132,8 @@ class Table:
     @property
     def tiers(self) -> list[list[str]]:
         """Columns of earlier rows, from the largest lag on, and of the rows themselves; empty without lags."""
+        from gomea_bn.data.lags import slices_of
+
         return [members for _, members in slices_of(self.names)]
 
     @property
@@ -394,9 +396,9 @@ def _over_file(
     options: ReadingOptions, of_table: dict[str, Any], in_file: dict[str, Any]
 ) -> tuple[ReadingOptions, dict[str, Any]]:
     """Return options of `read_table` where those of a file stand for what was not given."""
-    defaults = {"kinds": None, "missing": "error", "max_levels": 50}
+    declared = inspect.signature(read_table).parameters
     whole = {
-        name: in_file.get(name, value) if value == defaults[name] else value
+        name: in_file.get(name, value) if value == declared[name].default else value
         for name, value in of_table.items()
     }
     for name in OF_TABLE:
@@ -428,6 +430,8 @@ def table_of(
     _check_row_count(len(frame), min_rows, 0)
     positions = None
     if (lags := options.lags) is not None:
+        from gomea_bn.data.lags import earlier_columns, earlier_rows
+
         positions = earlier_rows(frame.set_axis(names, axis=1), lags["time"], lags.get("group"), lags["lags"])
         keys = (lags["time"], lags.get("group"))
         frame = frame.iloc[:, [v for v, name in enumerate(names) if name not in keys]]

@@ -29,7 +29,7 @@ _TIE = 1e-9
 # standard errors of a mean of n differences that have a standard deviation of 1 nat
 _MARGIN = 2.0
 # rows that the standard errors are computed from, and the fewest for a standard error
-_MOST_ROWS, _FEWEST_ROWS = 5_000, 30
+MOST_ROWS, _FEWEST_ROWS = 5_000, 30
 # work space of an exact answer on the review page, in numbers
 _MOST_NUMBERS = 2**23
 
@@ -90,7 +90,7 @@ def _standard_error(network: DiscretizedBayesNet, table: Table | None, n_rows: i
     complete = None if table is None else table.complete_rows()
     if complete is None or complete.n_rows < _FEWEST_ROWS:
         return 1.0 / sqrt(n_rows)
-    chosen = np.random.default_rng(0).permutation(complete.n_rows)[:_MOST_ROWS]
+    chosen = np.random.default_rng(0).permutation(complete.n_rows)[:MOST_ROWS]
     frame = complete.take(np.sort(chosen)).to_frame()
     return float(network.log_density(frame).std() / sqrt(n_rows))
 

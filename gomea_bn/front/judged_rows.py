@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
+from gomea_bn.front.choice import MOST_ROWS
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import cell_middles
 from gomea_bn.network.conditionals.family import Family
@@ -30,7 +31,6 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 FEWEST_ROWS = 30
 """Fewest rows on which a network is judged."""
 
-_MOST_ROWS = 5_000
 _MOST_GROUPS = 20
 _N_PARTS = 10
 # of a naive Bayes classifier
@@ -168,7 +168,7 @@ class JudgedRows:
         used = {target}.union(*(network.markov_blanket(target) for network in networks))
         is_missing = [column.is_missing for column in table.columns if column.name in used]
         generator = np.random.default_rng(0)
-        rows = generator.permutation(np.flatnonzero(~np.logical_or.reduce(is_missing)))[:_MOST_ROWS]
+        rows = generator.permutation(np.flatnonzero(~np.logical_or.reduce(is_missing)))[:MOST_ROWS]
         [values] = [column.values for column in table.columns if column.name == target]
         ordered = rows[np.argsort(values[rows], kind="stable")]
         return cls(table, target, tuple(np.sort(ordered[part::_N_PARTS]) for part in range(_N_PARTS)))

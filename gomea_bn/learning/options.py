@@ -78,28 +78,27 @@ def automatic_indegree(n_rows: int) -> int:
 class LearningOptions:
     """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
 
-    The defaults are those that are declared for learners. Numbers of bins and parents are resolved: see
-    `automatic_bins` and `automatic_indegree`.
+    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`.
     """
 
-    discretizer: str | Discretizer = _DEFAULTS["discretizer"]
-    scoring_method: str | None = _DEFAULTS["scoring_method"]
-    cut_points: Mapping[str, Iterable[float]] | None = None
-    max_bins: int = automatic_bins(_USUAL_ROWS)
-    max_indegree: int | None = automatic_indegree(_USUAL_ROWS)
-    knowledge: ExpertKnowledge | None = None
-    penalty: str | float = _DEFAULTS["penalty"]
-    prior: str = _DEFAULTS["prior"]
-    equivalent_sample_size: float = _DEFAULTS["equivalent_sample_size"]
-    random_repair: bool = _DEFAULTS["random_repair"]
-    initial_indegree: float = _DEFAULTS["initial_indegree"]
-    cut_cost: float = _DEFAULTS["cut_cost"]
-    edge_cost: float = _DEFAULTS["edge_cost"]
-    min_width: float = _DEFAULTS["min_width"]
-    min_bin_count: int = _DEFAULTS["min_bin_count"]
-    max_candidates: int | str | None = _DEFAULTS["max_candidates"]
-    shape: str = _DEFAULTS["shape"]
-    curves: str = _DEFAULTS["curves"]
+    discretizer: str | Discretizer
+    scoring_method: str | None
+    cut_points: Mapping[str, Iterable[float]] | None
+    max_bins: int
+    max_indegree: int | None
+    knowledge: ExpertKnowledge | None
+    penalty: str | float
+    prior: str
+    equivalent_sample_size: float
+    random_repair: bool
+    initial_indegree: float
+    cut_cost: float
+    edge_cost: float
+    min_width: float
+    min_bin_count: int
+    max_candidates: int | str | None
+    shape: str
+    curves: str
 
     def __post_init__(self) -> None:
         if not (isinstance(self.discretizer, str) and self.discretizer in (OPTIMAL, *POLICY_FAMILIES)):
@@ -116,9 +115,12 @@ class LearningOptions:
 
     @classmethod
     def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
-        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows."""
-        parameters = plain_options(learner)
-        common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
+        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows.
+
+        Options that the learner lacks have the defaults of a learner of one network.
+        """
+        parameters = _DEFAULTS | plain_options(learner)
+        common = {name: parameters[name] for name in cls.__dataclass_fields__}
         automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
         for name, number in automatic.items():
             if isinstance(common[name], str) and common[name] == "auto":

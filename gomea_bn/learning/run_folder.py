@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.files.databases import absolute_source
 from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.files import (
@@ -85,6 +84,7 @@ def run_record(
     be repeated exactly, see `why_unrepeatable`.
     """
     from gomea_bn.algorithms.gomea import GOMEA
+    from gomea_bn.data.files.databases import absolute_source
     from gomea_bn.learning.options import why_unrepeatable
 
     table = learner.table_

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
+from gomea_bn.network.level_groups import MOST_LEVELS, MOST_NAMED, groups_in_words, level_groups
 from gomea_bn.network.recorded import known_text
 from gomea_bn.network.rows import draws_by_name, generator_by_name
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
@@ -41,8 +41,6 @@ _MOST_VALUES = 17
 _LEAST_RISE = 0.8
 # share of what all parents explain below which the sum of their effects is said to explain less
 _LEAST_SUM = 0.9
-# parents, and levels of a group, in a sentence
-_MOST_NAMED = 6
 # width of the band of a normal distribution, in standard deviations
 _BAND_WIDTH = 2.563
 
@@ -166,7 +164,7 @@ class ColumnEffects:
             rest = f"; {percent(1 - self.additive)} of this they explain only together"
         if self.own_groups:
             rest += f"; {self.own_text}"
-        return f"parents explain {percent(self.explained)} of its {what}: {verb} {listed(parts, _MOST_NAMED)}{rest}"
+        return f"parents explain {percent(self.explained)} of its {what}: {verb} {listed(parts, MOST_NAMED)}{rest}"
 
     @property
     def own_text(self) -> str:

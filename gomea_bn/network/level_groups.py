@@ -15,7 +15,7 @@ MOST_LEVELS = 8
 
 MOST_GROUPS = 4
 # levels of a group that are named
-_MOST_NAMED = 6
+MOST_NAMED = 6
 
 
 def level_groups(
@@ -78,8 +78,8 @@ def groups_in_words(groups: Sequence[tuple[Sequence[str], str]]) -> str:
     largest = max(len(labels) for labels, _ in groups)
     parts = []
     for labels, value in groups:
-        is_rest = len(labels) == largest > _MOST_NAMED
-        where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), _MOST_NAMED)
+        is_rest = len(labels) == largest > MOST_NAMED
+        where = f"the other {len(labels)}" if is_rest else listed(map(shown_name, labels), MOST_NAMED)
         parts.append(f"{value} at {where}")
     return "; ".join(parts)
 

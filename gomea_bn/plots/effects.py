@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.effects import ColumnEffects, ParentEffect
 
 # panels next to each other, and all of them
-_MOST_ABREAST, _MOST_PANELS = 4, 12
+MOST_ABREAST, MOST_PANELS = 4, 12
 # inches
 _PANEL, _NARROWEST = (2.5, 2.3), 1.5
 # share of the height that the bars of rows take, and room above the band
@@ -63,9 +63,9 @@ def plot_effects(network: DiscretizedBayesNet, variable: str, *, figure: Figure 
         For an unknown variable, and for one without parents.
     """
     effects = network.column_effects(variable)
-    n_panels = min(len(effects.effects), _MOST_PANELS)
-    room = _MOST_ABREAST if figure is None else int(figure.get_figwidth() / _NARROWEST)
-    n_lines = ceil(n_panels / min(max(room, 1), _MOST_ABREAST))
+    n_panels = min(len(effects.effects), MOST_PANELS)
+    room = MOST_ABREAST if figure is None else int(figure.get_figwidth() / _NARROWEST)
+    n_lines = ceil(n_panels / min(max(room, 1), MOST_ABREAST))
     n_abreast = ceil(n_panels / n_lines)
     if figure is None:
         import matplotlib.pyplot as plt

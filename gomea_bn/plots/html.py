@@ -19,23 +19,24 @@ from gomea_bn.network.formats.summary import counts_text
 from gomea_bn.network.inference.row_notes import RowFigure, farthest_figures
 from gomea_bn.network.recorded import checks_text, ordered_parents, recorded_target
 from gomea_bn.network.tables import edge_texts, value_texts
+from gomea_bn.plots.effects import MOST_ABREAST, MOST_PANELS
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, percent, text_width
 
-_MOST_NODES = 60
+MOST_NODES = 60
 _MOST_ROWS = 60
 _MOST_LABELS = 8
 _MOST_LETTERS = 40
 # columns with figures of the rows
 _MOST_NEAR = 10
-_MOST_PANELS, _MOST_ABREAST, _MOST_OUTCOMES = 12, 4, 6
+_MOST_OUTCOMES = 6
 # pixels of a panel of an effect: its width, the height of its drawing, and the room above, below and at its left
 _PANEL, _TALL, _ABOVE, _BELOW, _LEFT = 150, 92, 18, 20, 44
 # pixels of the bars of rows below a drawing
 _ROWS = 16
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 # pixels
-_HEIGHT, _LAYER, _GAP, _MARGIN, _PADDING = 24, 58, 14, 8, 16
+HEIGHT, LAYER, GAP, MARGIN, PADDING = 24, 58, 14, 8, 16
 
 
 def page_part(title: str, details: str = "", *parts: str) -> str:
@@ -171,15 +172,15 @@ def effects_html(network: DiscretizedBayesNet) -> str:
 
 def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
     """Return the effects of parents as an SVG element, one panel per parent; see `gomea_bn.plots.plot_effect`."""
-    shown, outcomes = effects.effects[:_MOST_PANELS], effects.shown_outcomes[:_MOST_OUTCOMES]
+    shown, outcomes = effects.effects[:MOST_PANELS], effects.shown_outcomes[:_MOST_OUTCOMES]
     has_band = len(outcomes) == 1
     ends = [(one.lows, one.highs) if has_band else (one.means, one.means) for one in shown]
     low = min(float(lows[:, list(outcomes)].min()) for lows, _ in ends)
     high = max(float(highs[:, list(outcomes)].max()) for _, highs in ends)
-    n_lines = ceil(len(shown) / _MOST_ABREAST)
+    n_lines = ceil(len(shown) / MOST_ABREAST)
     n_abreast = ceil(len(shown) / n_lines)
     tall = _ABOVE + _TALL + _ROWS + _BELOW
-    key = _HEIGHT if len(outcomes) > 1 else 0
+    key = HEIGHT if len(outcomes) > 1 else 0
     width, height = _LEFT + n_abreast * _PANEL, n_lines * tall + key
     panels = []
     for k, effect in enumerate(shown):
@@ -194,7 +195,7 @@ def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
         panels.append(
             f'<text x="{at:.0f}" y="14" fill="{colour}" font-size="11.5" font-weight="bold">{escape(name)}</text>'
         )
-        at += text_width(name) + _PADDING
+        at += text_width(name) + PADDING
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         'role="img" style="max-width: 100%; height: auto" font-family="sans-serif" font-size="11" fill="#333">'
@@ -295,28 +296,26 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:
     """Return a graph in layers as an SVG element; one with more than 60 nodes as a sentence that says so."""
-    if len(names) > _MOST_NODES:
-        return f"<p>The drawing is left out: it would have {len(names)} nodes, more than {_MOST_NODES}.</p>"
+    if len(names) > MOST_NODES:
+        return f"<p>The drawing is left out: it would have {len(names)} nodes, more than {MOST_NODES}.</p>"
     labels = {name: shortened(name) for name in names}
-    widths = {name: text_width(label) + _PADDING for name, label in labels.items()}
-    layout = network_layout(names, edges, widths=widths, gap=_GAP)
-    places = {
-        name: (x + _MARGIN, y * _LAYER + _MARGIN + _HEIGHT / 2) for name, (x, y) in layout["nodes"].items()
-    }
-    width = max(places[name][0] + widths[name] / 2 for name in names) + _MARGIN
-    height = max(y for _, y in places.values()) + _HEIGHT / 2 + _MARGIN
+    widths = {name: text_width(label) + PADDING for name, label in labels.items()}
+    layout = network_layout(names, edges, widths=widths, gap=GAP)
+    places = {name: (x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for name, (x, y) in layout["nodes"].items()}
+    width = max(places[name][0] + widths[name] / 2 for name in names) + MARGIN
+    height = max(y for _, y in places.values()) + HEIGHT / 2 + MARGIN
     lines = []
     for parent, child in edges:
-        bends = [(x + _MARGIN, y * _LAYER + _MARGIN + _HEIGHT / 2) for x, y in layout["bends"][parent, child]]
+        bends = [(x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for x, y in layout["bends"][parent, child]]
         (x, y), (u, v) = places[parent], places[child]
         sign = 1 if v > y else -1
-        points = [(x, y + sign * _HEIGHT / 2), *bends, (u, v - sign * (_HEIGHT / 2 + 2))]
+        points = [(x, y + sign * HEIGHT / 2), *bends, (u, v - sign * (HEIGHT / 2 + 2))]
         lines.append(
             f'<path d="{_path(points)}" fill="none" stroke="#0072b2" marker-end="url(#gomea-bn-arrow)"/>'
         )
     boxes = [
-        f'<g><title>{escape(name)}</title><rect x="{x - widths[name] / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" '
-        f'width="{widths[name]:.1f}" height="{_HEIGHT}" rx="5" fill="#fff" stroke="#555"/>'
+        f'<g><title>{escape(name)}</title><rect x="{x - widths[name] / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
+        f'width="{widths[name]:.1f}" height="{HEIGHT}" rx="5" fill="#fff" stroke="#555"/>'
         f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="12.5" fill="#111">'
         f"{escape(labels[name])}</text></g>"
         for name, (x, y) in places.items()

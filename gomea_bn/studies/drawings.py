@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gomea_bn.plots.html import shortened
+from gomea_bn.plots.html import GAP, HEIGHT, LAYER, MARGIN, PADDING, shortened
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import text_width
 
@@ -18,7 +18,6 @@ _WIDTH, _LABEL, _NUMBERS = 380, 112, 92
 _ROW, _TOP, _BOTTOM = 24, 6, 20
 _LETTERS = 16
 # of a layered graph
-_HEIGHT, _LAYER, _GAP, _MARGIN, _PADDING = 24, 58, 14, 8, 16
 # widths of arrows
 _THIN, _THICK = 1.0, 8.0
 
@@ -235,7 +234,7 @@ def around_svg(
     height = max(len(near), 1) * step + 12
     most = max([telling for _, telling, _ in near], default=0.0)
     most = max([most, *others.values()], default=0.0)
-    y_of = {name: 8 + place * step + _HEIGHT / 2 for place, (name, _, _) in enumerate(near)}
+    y_of = {name: 8 + place * step + HEIGHT / 2 for place, (name, _, _) in enumerate(near)}
     at = height / 2
     width_of_outcome = 118
     target_x = _WIDTH - width_of_outcome
@@ -268,8 +267,8 @@ def around_svg(
 def _box(x: float, y: float, width: float, name: str, kind: str = "box") -> str:
     letters = max(int((width - 10) / 7.2), 3)
     return (
-        f'<g><title>{escape(name)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" '
-        f'width="{width:.1f}" height="{_HEIGHT}" '
+        f'<g><title>{escape(name)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
+        f'width="{width:.1f}" height="{HEIGHT}" '
         f'rx="5"/>{_text(x, y + 4, shortened(name, letters), "", "middle")}</g>'
     )
 
@@ -280,20 +279,18 @@ def graph_svg(
     """Return a graph in layers, with arrows as thick as what they tell; names that no edge joins are left out."""
     joined = [name for name in names if any(name in edge for edge in edges)]
     labels = {name: shortened(name, 24) for name in joined}
-    widths = {name: text_width(label) + _PADDING for name, label in labels.items()}
-    layout = network_layout(joined, list(edges), widths=widths, gap=_GAP)
-    places = {
-        name: (x + _MARGIN, y * _LAYER + _MARGIN + _HEIGHT / 2) for name, (x, y) in layout["nodes"].items()
-    }
-    width = max(places[name][0] + widths[name] / 2 for name in joined) + _MARGIN
-    height = max(y for _, y in places.values()) + _HEIGHT / 2 + _MARGIN
+    widths = {name: text_width(label) + PADDING for name, label in labels.items()}
+    layout = network_layout(joined, list(edges), widths=widths, gap=GAP)
+    places = {name: (x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for name, (x, y) in layout["nodes"].items()}
+    width = max(places[name][0] + widths[name] / 2 for name in joined) + MARGIN
+    height = max(y for _, y in places.values()) + HEIGHT / 2 + MARGIN
     most = max(edges.values())
     parts = [_HEADS]
     for (parent, child), telling in edges.items():
-        bends = [(x + _MARGIN, y * _LAYER + _MARGIN + _HEIGHT / 2) for x, y in layout["bends"][parent, child]]
+        bends = [(x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for x, y in layout["bends"][parent, child]]
         (x, y), (u, v) = places[parent], places[child]
         sign = 1 if v > y else -1
-        points = [(x, y + sign * _HEIGHT / 2), *bends, (u, v - sign * (_HEIGHT / 2 + 2))]
+        points = [(x, y + sign * HEIGHT / 2), *bends, (u, v - sign * (HEIGHT / 2 + 2))]
         path = "".join(f"{'L' if k else 'M'}{a:.1f} {b:.1f}" for k, (a, b) in enumerate(points))
         parts.append(
             f'<path class="arrow" stroke-width="{_arrow_width(telling, most):.1f}" '

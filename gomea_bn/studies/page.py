@@ -17,7 +17,7 @@ from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.recorded import checks_text
-from gomea_bn.plots.html import page_part, rows_html
+from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
 from gomea_bn.review.page import source_hash, style_of
 from gomea_bn.studies.drawings import (
     around_svg,
@@ -36,7 +36,7 @@ from gomea_bn.texts import amount, counted, listed, percent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _PRINT_SECONDS = 120
 # drawn columns, neighbours in the picture, and nodes of a whole graph
-_MOST_CARDS, _MOST_NEAR, _MOST_NODES = 24, 16, 60
+_MOST_CARDS, _MOST_NEAR = 24, 16
 _MOST_NAMED, _MOST_LISTED = 3, 60
 _LEAST_P = 0.05
 _CLASSES = {"the rows support it": "support", "the rows speak against it": "against"}
@@ -575,7 +575,7 @@ class _Words:
         if not study.edges:
             return "".join(parts) or _paragraph("The network has no arrows.")
         names = {name for edge in study.edges for name in edge}
-        if len(names) > _MOST_NODES:
+        if len(names) > MOST_NODES:
             whole = _paragraph(f"The whole graph has {len(names)} columns; gomea-bn review draws it.")
         else:
             drawn = graph_svg(network.names, study.edges, study.target, "The whole graph")

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,37 @@ def test_numbers_come_back_from_next_to_a_unit(numbers, form):
     found = number_texts([form.format(number) for number in numbers])
     assert found is not None
     assert found.numbers == numbers
+
+
+VALUES = [1000 + 37.25 * k for k in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [
+        (lambda value: f"{value}%", "%"),
+        (lambda value: f"{value} %", "%"),
+        (lambda value: f"${value:,}", "$"),
+        (lambda value: f"€ {value}", "€"),
+        (lambda value: f"{value} EUR", "EUR"),
+        (lambda value: f"{value:,}".replace(",", "'"), ""),
+        (lambda value: f"{value:,}".replace(",", "\u00a0"), ""),
+        (lambda value: f"{value:,}".replace(",", "\u202f").replace(".", ","), ""),
+        (lambda value: f"\u2212{value}", ""),
+        (lambda value: f"{value} mg", "mg"),
+        (lambda value: f"{value:,} mg/dL".translate(str.maketrans(",.", ".,")), "mg/dL"),
+    ],
+)
+@pytest.mark.parametrize("sep", [";", "\t"])
+def test_files_of_every_form_of_numbers_hold_the_numbers(form, unit, sep, tmp_path):
+    texts = [form(value) for value in VALUES]
+    # one file has one decimal mark
+    decimal = "," if re.search(r",\d{1,2}\b(?!,)", texts[1]) else "."
+    base(amount=texts).to_csv(tmp_path / "a.csv", sep=sep, decimal=decimal, index=False)
+    table, _ = warned(tmp_path / "a.csv", sep=sep)
+    sign = -1 if texts[0].startswith("\u2212") else 1
+    assert table.columns[1].values.tolist() == [sign * value for value in VALUES]
+    assert any("amount" in note.text() and unit in note.text() for note in table.notes) or not unit
 
 
 def test_limits_are_read_as_half_or_as_themselves():

@@ -3,8 +3,10 @@
 from typing import Any
 
 from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.parameters import NetworkParameters
 
 
-def table_options(*arguments: Any, **options: Any) -> LearningOptions:
+def table_options(discretizer: Any = "optimal", **options: Any) -> LearningOptions:
     """Return the options of a search over tables alone, with limits that do not depend on the number of rows."""
-    return LearningOptions(*arguments, **{"max_bins": 15, "max_indegree": 6, "curves": "none", **options})
+    plain = {"discretizer": discretizer, "max_bins": 15, "max_indegree": 6, "curves": "none"}
+    return LearningOptions.of(NetworkParameters(), **{**plain, **options})

@@ -16,12 +16,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from gomea_bn.data.files.reading import database_of
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.environment import file_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,6 @@ _QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 _SQLITE, _DUCKDB = "sqlite", "duckdb"
 # rows of a query of DuckDB that are learned from in memory
 _ROWS_IN_MEMORY = 1_000_000
-_BATCH_ROWS = 131_072
 
 
 class Database(NamedTuple):
@@ -60,15 +60,12 @@ class Database(NamedTuple):
         return f"{self.kind}:///{os.path.abspath(self.file)}::{self.what}"
 
 
-def database_of(source: Any) -> Database | None:
-    """Return which rows of a database a text or path names, or None for the path of a file.
+def named_database(text: str) -> Database | None:
+    """Return which rows of a database a text or the text of a path names, or None for the path of a file.
 
     Paths have one slash where the text of a connection has several.
     """
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    text = os.fspath(source)
-    found = _SOURCE.fullmatch(text) if isinstance(text, str) else None
+    found = _SOURCE.fullmatch(text)
     if found is None or os.path.exists(text) or (found["slashes"] is None and found["kind"] != _DUCKDB):
         return None
     kind, where, what = found["kind"], found["where"] or "", found["what"]
@@ -83,10 +80,12 @@ def database_of(source: Any) -> Database | None:
 
 def source_digest(source: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of the bytes of a file, of the file of a database, or of the text of another database."""
+    from gomea_bn.runtime.environment import file_digest
+
     database = database_of(source)
     if database is not None and database.file is None:
         return hashlib.sha256(os.fspath(source).encode()).hexdigest()
-    return file_digest(source if database is None or database.file is None else database.file)
+    return file_digest(Path(source if database is None or database.file is None else database.file))
 
 
 def absolute_source(source: str | os.PathLike[str]) -> str:
@@ -120,8 +119,8 @@ def is_large(database: Database) -> bool:
 
 
 @lru_cache(maxsize=4)
-def rows_in_parquet(database: Database) -> str:
-    """Return a temporary Parquet file of the rows, which is removed when the process ends.
+def rows_in_parquet(database: Database, batch_rows: int) -> str:
+    """Return a temporary Parquet file of the rows, in batches, which is removed when the process ends.
 
     Pieces are read repeatedly, and a query without an order may give its rows in another one each time.
     """
@@ -132,7 +131,7 @@ def rows_in_parquet(database: Database) -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "rows.parquet")
     with _relation(database) as relation:
-        reader = relation.to_arrow_reader(_BATCH_ROWS)
+        reader = relation.to_arrow_reader(batch_rows)
         with parquet.ParquetWriter(path, reader.schema) as file:
             for batch in reader:
                 file.write_batch(batch)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import isinf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -19,8 +19,12 @@ from gomea_bn.errors import (
     nearest,
     wrong_option,
 )
+from gomea_bn.parameters import Choice, check_declared, declarations, option
 from gomea_bn.runtime.files import file_text, load_json
 from gomea_bn.texts import listed
+
+if TYPE_CHECKING:
+    from gomea_bn.data.files.databases import Database
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -43,9 +47,6 @@ class TextForm(NamedTuple):
 USUAL_FORM = TextForm()
 """That of files that do not say otherwise."""
 
-HEADERS = ("first-line", "none")
-_DATES = ("numbers", "drop")
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
@@ -57,16 +58,67 @@ class ReadingOptions:
         For an option of the wrong type or value.
     """
 
-    sep: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    na_values: tuple[str | float, ...] | None = None
-    columns: tuple[str, ...] | None = None
-    drop: tuple[str, ...] = ()
-    sheet: str | int | None = None
-    header: str | None = None
-    dates: str = "numbers"
-    forms: Mapping[str, str] = field(default_factory=dict)
+    sep: str | None = option(
+        None,
+        None,
+        "Separator of a text file: one character, tab or space. Default: detected.",
+        metavar="MARK",
+    )
+    decimal: str | None = option(
+        None,
+        Choice((".", ","), optional=True),
+        "Decimal mark of a text file: . or ,. Default: detected.",
+        metavar="MARK",
+    )
+    encoding: str | None = option(
+        None, None, "Encoding of a text file, such as cp1252. Default: UTF-8.", metavar="NAME"
+    )
+    na_values: tuple[str | float, ...] | None = option(
+        None,
+        None,
+        "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: empty cells, "
+        "NA, NaN, null, ?, - and the like, for which the word usual stands.",
+        metavar="SYMBOLS",
+        repeats=True,
+    )
+    columns: tuple[str, ...] | None = option(
+        None,
+        None,
+        "NAME,NAME: columns to read; may be repeated. Default: all.",
+        metavar="NAME,NAME",
+        repeats=True,
+    )
+    drop: tuple[str, ...] = option(
+        (), None, "NAME,NAME: columns to leave out; may be repeated.", metavar="NAME,NAME", repeats=True
+    )
+    sheet: str | int | None = option(
+        None,
+        None,
+        "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells.",
+        metavar="NAME",
+    )
+    header: str | None = option(
+        None,
+        Choice(("first-line", "none"), optional=True),
+        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line, unless most of "
+        "its fields are values of their columns.",
+        metavar="NAME",
+    )
+    dates: str = option(
+        "numbers",
+        Choice(("numbers", "drop")),
+        "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
+        metavar="NAME",
+    )
+    forms: Mapping[str, str] = option(
+        {},
+        None,
+        "'NAME=date day-month', 'NAME=date month-day', NAME=date, NAME=time, NAME=number, 'NAME=number in mg' or "
+        "NAME=text: how the texts of a column are read; may be repeated. Default: as all of them can be read.",
+        command="form",
+        metavar="COLUMN=FORM",
+        repeats=True,
+    )
     lags: Mapping[str, Any] | None = None
 
     @classmethod
@@ -86,9 +138,7 @@ class ReadingOptions:
         if separator is not None and not is_mark:
             names = ", ".join(map(repr, SEPARATOR_NAMES))
             raise wrong_option("sep", f"must be one character or one of {names}, got {self.sep!r:.80}.")
-        check_choice("decimal", self.decimal, (".", ","), optional=True)
-        check_choice("header", self.header, HEADERS, optional=True)
-        check_choice("dates", self.dates, _DATES)
+        check_declared(declarations(type(self)).values(), vars(self))
         if separator is not None and separator == self.decimal:
             raise GomeaBnError(
                 [Option("sep"), " and ", Option("decimal"), f" must differ, got {self.decimal!r} for both."]
@@ -133,7 +183,7 @@ class ReadingOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
-        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
         given = {name: value for name, value in options.items() if value != getattr(_DEFAULTS, name)}
         for name, parts in given.items():
             if isinstance(parts, tuple):
@@ -147,6 +197,16 @@ OF_TABLE = ("kinds", "missing", "max_levels")
 """Options in a file of options for reading that `gomea_bn.read_table` has besides those of `ReadingOptions`."""
 
 
+def database_of(source: Any) -> Database | None:
+    """Return which rows of a database a text or path names, or None for the path of a file and other sources."""
+    if not isinstance(source, (str, os.PathLike)) or "::" not in str(source):
+        return None
+    # few tables come from databases
+    from gomea_bn.data.files.databases import named_database
+
+    return named_database(str(source))
+
+
 def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:
     """Return the options for reading tables in a JSON file, by their names in Python.
 
@@ -158,7 +218,7 @@ def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE)
     options = load_json(text, f"'{os.fspath(path)}'")
     if not isinstance(options, dict):
         raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
-    names = [*(option.name for option in fields(ReadingOptions)), *others]
+    names = [*(field.name for field in fields(ReadingOptions)), *others]
     for name in options:
         if name not in names:
             raise GomeaBnError(

@@ -421,9 +421,13 @@ def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
-    """Return whether all names are numbers, and some are no whole ones or the same, which no names are."""
-    are_names = all(name.lstrip("+-").isdigit() for name in names) and len(set(names)) == len(names)
-    return all(map(is_number, names)) and not are_names
+    """Return whether all names are numbers, and some are no whole ones or the same, which no names are.
+
+    Some may be symbols of missing values, if most are numbers.
+    """
+    numbers = [name for name in names if name.lower() not in ("nan", "na")]
+    are_names = all(name.lstrip("+-").isdigit() for name in numbers) and len({*numbers}) == len(numbers)
+    return 2 * len(numbers) > len(names) and all(map(is_number, numbers)) and not are_names
 
 
 def _rise(names: Sequence[str]) -> bool:

@@ -12,8 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.databases import Database, database_of, read_database
-from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
+from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm, database_of
 from gomea_bn.data.files.separated import (
     check_first_line,
     first_line,
@@ -32,6 +31,8 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gomea_bn.data.files.databases import Database
 
 # the separator that an ending stands for
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
@@ -167,6 +168,8 @@ def _read_database(
     for name in options.given:
         if name in FILE_OPTIONS:
             raise GomeaBnError([Option(name), f" applies to files, but the table is in {database.kind}."])
+    from gomea_bn.data.files.databases import read_database
+
     form = USUAL_FORM._replace(decimal=options.decimal)
     chosen = chosen_columns(read_database(database), options.columns, options.drop, apart)
     frame, found, doubts = without_symbols(chosen, options.na_values, form.decimal or ".")
@@ -273,7 +276,7 @@ def _without_blank_texts(frame: pd.DataFrame) -> pd.DataFrame:
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
         if is_object_dtype(column.dtype) or is_string_dtype(column.dtype):
-            frame.isetitem(position, column.mask(column == ""))
+            frame.isetitem(position, column.mask(column == "").array)
     return frame
 
 
@@ -442,13 +445,9 @@ def load(
     if options.lags is not None:
         for name, given in named.items():
             if given is not None:
-                text = [
-                    Option("lags"),
-                    " has the time and the group of the rows; leave out ",
-                    Option(name),
-                    ".",
-                ]
-                raise GomeaBnError(text)
+                raise GomeaBnError(
+                    [Option("lags"), " has the time and the group of the rows; leave out ", Option(name), "."]
+                )
         named |= {"time": options.lags["time"], "group": options.lags.get("group")}
     apart = {option: name for option, name in named.items() if name is not None}
     if weight is not None and weight == groups:

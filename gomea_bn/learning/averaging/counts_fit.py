@@ -9,18 +9,15 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.learning.averaging.effects_fit import Design
+from gomea_bn.learning.averaging.logit_fit import MOST_LEVERAGE, RIDGE, TOLERANCE
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_counts import FamilyCounts, fitted_count
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.problems.counts import COUNT_SIZES, log_probabilities_of_counts
 
-# by how much a curve may be moved, in logarithms of means, so that fewer B-splines describe it
-_TOLERANCE = 0.01
 # limits of the factor of the prior precisions
 _LEAST_FACTOR, _MOST_FACTOR = 1 / 64, 100.0
-_MOST_LEVERAGE = 0.9
-_RIDGE = 1e-6
 
 
 def fitted_counts(
@@ -54,9 +51,9 @@ def fitted_counts(
         squares = float(precisions @ coefficients**2)
         factor = float(np.clip(effective / max(squares, 1e-300), _LEAST_FACTOR, _MOST_FACTOR))
     coefficients, information = fitted_count(full, values, ones, factor * precisions, size, coefficients)
-    terms, of_terms = design.effects(coefficients, places, _TOLERANCE)
+    terms, of_terms = design.effects(coefficients, places, TOLERANCE)
     fitted = FamilyCounts(parents, groups, terms, of_terms, 0.0 if size == np.inf else 1 / size)
-    ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
+    ridge = RIDGE * np.trace(information) / len(information) * np.eye(len(information))
     factor_of_all = scipy.linalg.cholesky(information + ridge, lower=True)
     half = scipy.linalg.solve_triangular(factor_of_all, full.T, lower=True)
     leverage = np.einsum("ji,ji->i", half, half)
@@ -65,7 +62,7 @@ def fitted_counts(
     gradient = (values - means) / (1 + means / size)
     bends = means / (1 + means / size) * (1 + values / size) / (1 + means / size)
     # the sum without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
-    moved = leverage * gradient / (1 - np.minimum(leverage * bends, _MOST_LEVERAGE))
+    moved = leverage * gradient / (1 - np.minimum(leverage * bends, MOST_LEVERAGE))
     return Member(fitted, fitted.log_density_around(name, facts, logs - moved, values))
 
 

@@ -27,11 +27,11 @@ from gomea_bn.problems.kernels.logits import (
 )
 
 # by how much a curve may be moved, in log odds, so that fewer B-splines describe it
-_TOLERANCE = 0.01
+TOLERANCE = 0.01
 # rows that a level has which the fit does not see
 _ROWS_OF_OTHERS = 0.5
-_MOST_LEVERAGE = 0.9
-_RIDGE = 1e-6
+MOST_LEVERAGE = 0.9
+RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class _Fit:
         )
         prior = self._precisions * self._deviations**2
         information[np.arange(n_levels, len(information)), np.arange(n_levels, len(information))] += prior
-        ridge = _RIDGE * len(index) * np.eye(len(information))
+        ridge = RIDGE * len(index) * np.eye(len(information))
         factor = scipy.linalg.cholesky(information + ridge, lower=True)
         # constants move the index along the positions
         along = np.bincount(rows.levels, minlength=n_levels) / len(index) * positions
@@ -153,11 +153,11 @@ class _Fit:
         half = scipy.linalg.solve_triangular(factor, of_rows.T, lower=True)
         leverage = np.einsum("ji,ji->i", half, half)
         # the index without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
-        moved = leverage * gradient_of / (1 - np.minimum(leverage * variances, _MOST_LEVERAGE))
+        moved = leverage * gradient_of / (1 - np.minimum(leverage * variances, MOST_LEVERAGE))
         left_out = log_levels((index - moved)[None], constants, positions[None])[
             np.arange(len(index)), rows.levels
         ]
-        terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, _TOLERANCE)
+        terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, TOLERANCE)
         return Member(FamilyLogit(parents, groups, terms, coefficients, constants, positions), left_out)
 
     def _of_levels(self, rows: LogitRows, parents: tuple[str, ...], groups: tuple[str, ...]) -> Member:

@@ -21,6 +21,7 @@ from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, print_nothing
 from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
 from gomea_bn.network.tables import PseudoCount, check_table_size
@@ -41,7 +42,7 @@ def shapes_of_cuts(
     `cut_points` has all continuous columns; `shape` is that of `BayesNetLearner`. An unknown shape, and cuts that do
     not fit their column, raise `GomeaBnError`.
     """
-    options = LearningOptions(cut_points=cut_points, shape=shape, curves="none")
+    options = LearningOptions.of(NetworkParameters(), cut_points=cut_points, shape=shape, curves="none")
     if shape == "uniform":
         return {}
     method, rule = scoring_of(table, options)

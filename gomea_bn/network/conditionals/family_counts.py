@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
+from gomea_bn.network.conditionals.family_logit import (
+    LEAST_GAIN,
+    LEAST_PROBABILITY,
+    LEAST_RIDGE,
+    MOST_HALVINGS,
+    MOST_STEPS,
+    RIDGE,
+)
 from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
@@ -22,15 +30,8 @@ from gomea_bn.problems.counts import log_probabilities_of_counts
 _LEAST_LOG, _MOST_LOG = -30.0, 20.0
 # share of the probability that is spread over the range: numbers that are no counts are possible
 _RESERVE = 1e-9
-_LEAST_PROBABILITY = 1e-300
-_MOST_STEPS, _MOST_HALVINGS = 100, 40
 # by how much the logarithm of a mean may change in a step
 _MOST_MOVED = 5.0
-# expected gain of a step, in nats a row, below which there are no more
-_LEAST_GAIN = 1e-9
-# share of the mean information that keeps the sums of rows regular: splines of a parent add up to a constant
-_RIDGE = 1e-9
-_LEAST_RIDGE = 1e-12
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
@@ -205,19 +206,19 @@ def fitted_count(
     coefficients = np.array(start, np.float64)
     present, logs = objective(coefficients)
     information = np.empty(0)
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         means = np.exp(logs)
         free = size / (size + means) if size < np.inf else np.ones(len(means))
         gradient = design.T @ (shares * (values - means) * free) - prior * coefficients
         # minus the second derivative, which is never negative
         bends = means if size == np.inf else (values + size) * means * size / (size + means) ** 2
         information = design.T @ (design * (shares * bends)[:, None]) + np.diag(prior)
-        ridge = _RIDGE * np.trace(information) / len(information) + _LEAST_RIDGE
+        ridge = RIDGE * np.trace(information) / len(information) + LEAST_RIDGE
         step = scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
-        if gradient @ step < _LEAST_GAIN:
+        if gradient @ step < LEAST_GAIN:
             break
-        step *= min(1.0, _MOST_MOVED / max(float(np.abs(design @ step).max()), _LEAST_GAIN))
-        for _ in range(_MOST_HALVINGS):
+        step *= min(1.0, _MOST_MOVED / max(float(np.abs(design @ step).max()), LEAST_GAIN))
+        for _ in range(MOST_HALVINGS):
             moved, moved_logs = objective(coefficients + step)
             if moved > present:
                 break
@@ -353,7 +354,7 @@ class _OfCounts(ScaledDensity):
         heights = (1 - _RESERVE) * np.maximum(heights, 0.0) + _RESERVE / (high - low)
         if len(self._points):
             places = np.minimum(np.searchsorted(self._points, own), len(self._points) - 1)
-            of_points = np.maximum((1 - _RESERVE) * of_steps * self._point_shares[places], _LEAST_PROBABILITY)
+            of_points = np.maximum((1 - _RESERVE) * of_steps * self._point_shares[places], LEAST_PROBABILITY)
             heights = np.where(self._points[places] == own, of_points, heights)
         return np.asarray(heights)
 

@@ -24,19 +24,19 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
 from gomea_bn.network.parts import WithTables
 
-_MOST_STEPS = 100
+MOST_STEPS = 100
 # by how much log odds of a row may change in a step
 _MOST_MOVED = 10.0
-_MOST_HALVINGS = 40
+MOST_HALVINGS = 40
 # tenfold increases of the ridge, which keep steps short where rows say little
 _MOST_DAMPINGS = 14
 # expected gain of a step, in nats of all rows, and of a single one, below which there are no more
-_LEAST_NATS, _LEAST_GAIN = 0.01, 1e-9
+_LEAST_NATS, LEAST_GAIN = 0.01, 1e-9
 # share of the mean information that keeps the sums of rows regular: constants of all levels may move together
-_RIDGE = 1e-9
+RIDGE = 1e-9
 # more than rounding takes from the information of sure rows
-_LEAST_RIDGE = 1e-12
-_LEAST_PROBABILITY = 1e-300
+LEAST_RIDGE = 1e-12
+LEAST_PROBABILITY = 1e-300
 _NUMBERS = ("coefficients", "constants", "positions")
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
@@ -167,11 +167,11 @@ class FamilyLogit(Fitted):
             return float(shares @ (targets * logs).sum(axis=1)), logs
 
         likelihood, logs = of_rows(parameters)
-        for _ in range(_MOST_STEPS):
+        for _ in range(MOST_STEPS):
             gradient, information = derivatives(design, logs, self.positions, targets, shares)
-            ridge = _RIDGE * np.trace(information) / len(parameters) + _LEAST_RIDGE
+            ridge = RIDGE * np.trace(information) / len(parameters) + LEAST_RIDGE
             step = _solved(information, gradient, ridge)
-            if gradient @ step < max(_LEAST_NATS / counts.sum(), _LEAST_GAIN):
+            if gradient @ step < max(_LEAST_NATS / counts.sum(), LEAST_GAIN):
                 break
             # what sure rows leave open would move by any amount, and keep all else where it is
             for _ in range(_MOST_DAMPINGS):
@@ -181,8 +181,8 @@ class FamilyLogit(Fitted):
                     break
                 ridge *= 10
                 step = _solved(information, gradient, ridge)
-            step *= min(1.0, _MOST_MOVED / max(most, _LEAST_GAIN))
-            for _ in range(_MOST_HALVINGS):
+            step *= min(1.0, _MOST_MOVED / max(most, LEAST_GAIN))
+            for _ in range(MOST_HALVINGS):
                 next_likelihood, next_logs = of_rows(parameters + step)
                 if next_likelihood > likelihood:
                     break
@@ -392,7 +392,7 @@ class _OfLevels(LineDensity):
         shape = np.broadcast_shapes(probabilities.shape[:-1], codes.shape)
         probabilities = np.broadcast_to(probabilities, (*shape, probabilities.shape[-1]))
         places = np.broadcast_to(codes, shape)[..., None]
-        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], _LEAST_PROBABILITY)
+        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], LEAST_PROBABILITY)
 
     def _probabilities(self, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""

@@ -32,6 +32,7 @@ from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
+    NOTED_ERROR,
     CellEngine,
     Engine,
     Evidence,
@@ -50,8 +51,6 @@ from gomea_bn.texts import counted, listed
 _POINTS = ("mean", "median", "mode")
 # error of the probabilities of a row above which its answer falls short
 _MOST_ERROR = 0.05
-# the largest standard error of an estimated log density that needs no warning, in nats
-_NOTED_ERROR = 0.01
 
 
 def query(
@@ -493,7 +492,7 @@ def note_errors(answer: pd.Series[Any] | pd.DataFrame, errors: Mapping[str, NDAr
 
 def _warn_of_errors(errors: NDArray[np.float64]) -> None:
     """Warn of estimated log densities with a large standard error."""
-    if errors.size and errors.max() > _NOTED_ERROR:
+    if errors.size and errors.max() > NOTED_ERROR:
         give_warning(
             f"Log densities are estimates with standard errors of up to {errors.max():.2g} nats (row "
             f"{int(errors.argmax())}, counted from 0); more draws make them smaller."

@@ -103,7 +103,7 @@ _MOST_DIFFERENCE = 0.01
 # a row with one unknown column has at least that many cells
 _LEAST_OF_ONE = 64
 # difference to the answer over wider cells from which on finer ones are worth their time
-_NOTED_ERROR = 0.01
+NOTED_ERROR = 0.01
 # draws that check an answer, draws of a question whose cells are too coarse, and of questions about the same rows
 _DRAWS_OF_CHECK = 2**14
 _DRAWS_OF_QUESTION = 2**17
@@ -501,7 +501,7 @@ class CellEngine:
         if len(self._levels) == 1 or joint.log_evidence[0] == -np.inf or not used.summed.any():
             return joint, error
         few, of_few = drawn_joint(self._network, evidence, targets, _DRAWS_OF_CHECK)
-        if error <= _NOTED_ERROR and not _contradicts(few, of_few, joint):
+        if error <= NOTED_ERROR and not _contradicts(few, of_few, joint):
             return joint, error
         drawn, of_draws = drawn_joint(self._network, evidence, targets, _DRAWS_OF_QUESTION)
         if _contradicts(drawn, of_draws, joint) or of_draws < (
@@ -1616,7 +1616,7 @@ def draws_contradict(network: NetworkLike, engine: Engine, row: Evidence, target
 def _contradicts(drawn: Joint, error: float, joint: Joint) -> bool:
     """Return whether the answer by draws, with its error, shows that another answer about one row is wrong."""
     difference = float(np.abs(drawn.tables[0] - joint.tables[0]).max())
-    return difference > error + _NOTED_ERROR / 2
+    return difference > error + NOTED_ERROR / 2
 
 
 def model_of(network: NetworkLike) -> Model:

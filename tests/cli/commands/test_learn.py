@@ -547,20 +547,3 @@ def _written(folder, reading):
     path = folder / "reading.json"
     path.write_text(json.dumps(reading))
     return path
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--lags", "2"], "--lags needs --time COLUMN, which orders the rows"),
-        (["--lags", "0", "--time", "t"], "Invalid value for '--lags'"),
-        (["--lags", "1", "--time", "t"], "'t' has the same time more than once"),
-        (["--lags", "1", "--time", "t", "--weight", "x"], "leave out --weight"),
-        (
-            ["--lags", "1", "--time", "t", "--group", "id", "--tier", "x", "--tier", "y"],
-            "--tier: the lags of the table have an order of their own",
-        ),
-    ],
-)
-def test_lags_that_cannot_be_made_are_refused(visits, options, words):
-    assert words in " ".join(invoke("learn", visits, *options).stderr.split())

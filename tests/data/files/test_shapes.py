@@ -88,6 +88,17 @@ def test_a_first_line_of_values_is_a_row(separator, tmp_path):
     assert len(frame) == N_ROWS - 1
 
 
+def test_a_first_line_of_numbers_and_gaps_is_a_row(tmp_path):
+    frame, _ = read(
+        ("1.0,1.0,NaN,0.5\n" + "1.0,2.0,3.25,0.25\n" * 6 + "2.0,1.0,3.5,0.75\n" * 6).encode(),
+        tmp_path,
+        missing="keep",
+    )
+    assert (len(frame), list(frame)) == (13, ["x0", "x1", "x2", "x3"])
+    frame, _ = read(("na,year,1990\n" + "1,2,3\n" * 6 + "2,1,4\n" * 6).encode(), tmp_path)
+    assert (len(frame), list(frame)) == (12, ["na", "year", "1990"])
+
+
 def test_years_are_names(tmp_path):
     rows = pd.DataFrame(
         np.random.default_rng(0).normal(size=(20, 8)), columns=[str(year) for year in range(1960, 1968)]

@@ -5,6 +5,7 @@ import re
 import warnings
 from contextlib import suppress
 from dataclasses import fields
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,27 @@ def named(case: Any) -> str:
 
 
 def wrong_value(check: Choice | Flag | Integer | Number) -> Any:
+    return wrong_values(check)[0]
+
+
+def wrong_values(check: Choice | Flag | Integer | Number) -> list[Any]:
+    """Return values that a check must refuse: beyond and at its ends, of other types, and words of no meaning."""
+    others = ["neither", float("nan"), [], np.arange(2)] + (
+        [] if getattr(check, "none", None) is not None else [None]
+    )
     if isinstance(check, (Choice, Flag)):
-        return "neither"
-    return check.least - 1 if check.least > 0 or isinstance(check, Integer) else -1.0
+        return [*others, 2]
+    below = check.least - 1 if check.least > 0 or isinstance(check, Integer) else -1.0
+    wrong = [below, *others, True, "3", 1j, 10**400]
+    if check.most < inf:
+        wrong.append(check.most * 2 + 1)
+    if isinstance(check, Integer):
+        wrong.append(check.least + 0.5)
+    if check.above:
+        wrong.append(check.least)
+    if check.none != "0":
+        wrong.append(inf)
+    return wrong
 
 
 @pytest.mark.parametrize(("command", "declaration"), DECLARED, ids=named)
@@ -82,8 +101,9 @@ def test_signature_command_documentation_and_error_agree(command: str, declarati
     assert re.search(rf"^(\w+, )*{name}(, \w+)*( :|$)", documented, re.MULTILINE), name
     if check is not None:
         check(name, declaration.default)
-        with pytest.raises(GomeaBnError, match=f"^{name} must be"):
-            learner_of_options(learner, {name: wrong_value(check)})
+        for wrong in wrong_values(check):
+            with pytest.raises(GomeaBnError, match=f"^{name} must be"):
+                learner_of_options(learner, {name: wrong})
     spelled = f"--{declaration.command or name.replace('_', '-')}"
     options = {option: p for p in COMMANDS[command].params for option in p.opts}
     assert (spelled in options) == bool(declaration.help)

@@ -21,7 +21,7 @@ from gomea_bn import (
     LinkageTree,
     read_table,
 )
-from gomea_bn.learning import EdgeSearch, Scoring
+from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.search import discretizer_rounds
 
 QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1}
@@ -117,21 +117,12 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"discretizer": "kmeans"}, "discretizer must be one of"),
         ({"scoring_method": "mdl"}, "scoring_method must be one of"),
         ({"scoring_method": "bdeu"}, "discrete columns only"),
-        ({"max_bins": 4.0}, "max_bins must be an integer"),
-        ({"max_bins": 256}, "max_bins must be an integer from 2 to 255"),
-        ({"max_indegree": True}, "max_indegree must be .*got True"),
         ({"knowledge": {"required_edges": []}}, "knowledge must be an ExpertKnowledge"),
-        ({"scoring_method": Scoring(penalty="mdl")}, "penalty must be .*got 'mdl'"),
-        ({"pseudo_count": float("nan")}, "pseudo_count must be"),
-        ({"pseudo_count": "1"}, "pseudo_count must be .*got '1'"),
         ({"kinds": {"z": "discrete"}}, "kinds: unknown column 'z'"),
         ({"kinds": {"a": "real"}}, "must be one of 'continuous', 'discrete', got 'real'"),
         ({"kinds": {"c": "continuous"}}, "'c' must hold numbers"),
         ({"max_levels": 3}, "Column 'd' must have at most 3 levels"),
         ({"algorithm": "gomea"}, "algorithm must be a GOMEA"),
-        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
-        ({"max_seconds": "60"}, "max_seconds must be .*got '60'"),
-        ({"max_generations": 1.5}, r"max_generations must be .*got 1\.5"),
         ({"max_seconds": None, "max_evaluations": None, "patience": None}, "Set a limit"),
         ({"n_jobs": 0}, "n_jobs must be .*got 0"),
         ({"n_jobs": 1.5}, r"n_jobs must be .*got 1\.5"),
