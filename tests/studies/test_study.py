@@ -290,7 +290,10 @@ def test_a_new_row_comes_to_the_networks_answer():
     text = study_page(made)
     assert "your row" in text
     assert "of rows with these cells, by the network" in text
-    assert len(study(frame, "sick", row={"x": 0.5}, folds=0, learner=learner()).cases[0].next)
+    far = study(frame, "sick", row={"x": 0.5, "coin": "a"}, folds=0, learner=learner()).cases[0]
+    assert {*far.steps.index} == {"x", "coin"}
+    assert far.steps["figure"].iloc[-1] == pytest.approx(far.figure)
+    assert far.next.loc[UGLY, "lowest"] < far.figure < far.next.loc[UGLY, "highest"]
 
 
 @pytest.mark.parametrize(
