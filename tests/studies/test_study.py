@@ -314,6 +314,13 @@ def test_a_wrong_new_row_is_an_error(row, message):
         study(rows(100), row={"x": 1}, learner=learner())
 
 
+def test_a_column_that_decides_the_outcome_alone_is_doubted(made):
+    assert "it alone: leave out" not in study_page(made)
+    frame = rows(200)[["sick", "x"]].assign(later=lambda of: np.where(of["sick"] == 1, "back", "away"))
+    leaked = study(frame, "sick", folds=0, learner=learner())
+    assert "later almost decides it alone: leave out" in study_page(leaked)
+
+
 def test_figures_of_a_handful_of_rows_are_no_headline():
     frame = rows(400)[["sick", "coin"]]
     frame.loc[:4, "coin"] = "edge"
