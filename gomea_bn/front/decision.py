@@ -169,8 +169,8 @@ def accept(source: Front | DiscretizedBayesNet, decision: Decision) -> Discretiz
     """
     if isinstance(source, DiscretizedBayesNet) and isinstance(decision, Decision):
         return _accepted(source, decision)
-    front: Any = source
-    position = _position(front, decision)
+    position, front = _position(source, decision), source
+    assert isinstance(front, Front)
     for name in decision.weights:
         if name not in front.names:
             raise GomeaBnError(
@@ -196,7 +196,7 @@ def _accepted(network: DiscretizedBayesNet, decision: Decision) -> DiscretizedBa
     return network.with_metadata(decision=asdict(decision))
 
 
-def _position(front: Front, decision: Decision) -> int:
+def _position(front: object, decision: Decision) -> int:
     """Return the position of the chosen network in the front, after checking all ids of the decision."""
     if not isinstance(front, Front) or not isinstance(decision, Decision):
         raise GomeaBnError(

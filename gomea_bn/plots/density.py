@@ -359,7 +359,7 @@ def _drawn_certainty(
         n_lines += 1
     if variable in known.cut_probabilities:
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}
-        places = apart(ax, cuts.to_numpy(np.float64), style["fontsize"])
+        places = apart(ax, np.asarray(cuts, np.float64), style["fontsize"])
         for cut, probability in zip(places, known.cut_probabilities[variable], strict=True):
             ax.text(cut, 1.01 * highest, percent(probability), **style, **LITERAL)
         n_lines += 2

@@ -561,17 +561,24 @@ def _cases(
     order = np.argsort(figures, kind="stable")
     places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
     observed = _outcome(table, target, state)
-    rows: list[tuple[int | None, Any, float, float]] = [
-        (int(row), frame.iloc[row], float(figures[row]), float(observed[row])) for row in order[places]
+
+    cases = [
+        Case(
+            int(row),
+            *_steps(network, frame.iloc[row], target, state, codings, needed, background),
+            float(figures[row]),
+            float(observed[row]),
+        )
+        for row in order[places]
     ]
     if asked is not None:
-        cells = frame.iloc[[0]].assign(**{name: None for name in frame.columns if name not in asked}, **asked)
-        cells = cells.astype(frame.dtypes)
-        rows.insert(0, (None, cells.iloc[0], float(_predicted(network, cells, target, state)[0]), np.nan))
-    return tuple(
-        Case(row, *_steps(network, cells, target, state, codings, needed, background), figure, happened)
-        for row, cells, figure, happened in rows
-    )
+        # what is not said of a new row is not known, so that cells far from the outcome count too
+        nothing = frame.iloc[[0]].assign(**dict.fromkeys(frame.columns)).astype(frame.dtypes)
+        cells = nothing.assign(**asked).astype(frame.dtypes)
+        of_row = list(dict.fromkeys([*asked, *needed]))
+        parts = _steps(network, cells.iloc[0], target, state, codings, of_row, nothing)
+        cases.insert(0, Case(None, *parts, float(_predicted(network, cells, target, state)[0]), np.nan))
+    return tuple(cases)
 
 
 def _steps(

@@ -39,6 +39,8 @@ _PRINT_SECONDS = 120
 _MOST_CARDS, _MOST_NEAR = 24, 16
 _MOST_NAMED, _MOST_LISTED = 3, 60
 _LEAST_P = 0.05
+# part of the doubt about an outcome that a column which may be the outcome itself takes away
+_DECISIVE = 0.8
 _CLASSES = {"the rows support it": "support", "the rows speak against it": "against"}
 _LINES = {OURS: "net-line", LINEAR: "linear", BOOSTING: "boosting", "act on all": "all"}
 
@@ -226,6 +228,12 @@ class _Words:
                 else ""
             )
             lines.append(f"It goes most with {'; '.join(parts)}{more}.")
+        if decisive := self._decisive(joined):
+            verb = "decides" if len(decisive) == 1 else "decide"
+            lines.append(
+                f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "
+                "afterwards (--drop)."
+            )
         lines += self._good_in_words()
         if study.expert is not None:
             verdicts = study.expert["verdict"].value_counts()
@@ -238,6 +246,14 @@ class _Words:
             "An arrow says what to expect when a value is seen, not what would happen if it were changed."
         )
         return lines
+
+    def _decisive(self, joined: pd.DataFrame) -> list[str]:
+        """Return the columns that tell nearly all about an outcome."""
+        share = self.study.base
+        if not self.is_binary or not 0 < share < 1:
+            return []
+        doubt = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
+        return [str(name) for name in joined.index[joined["tells"] >= _DECISIVE * doubt]]
 
     def _good_in_words(self) -> list[str]:
         quality: Any = self.study.quality

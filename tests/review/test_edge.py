@@ -215,3 +215,41 @@ def test_a_test_needs_a_table_and_an_expert():
         network_report(sick_network(), test_graph=True)
     with pytest.raises(GomeaBnError, match="test_graph needs an expert's network"):
         review_page(example_front(n_networks=2, expert=False), test_graph=True)
+
+
+@pytest.mark.long
+def test_figures_say_on_how_many_rows_they_rest(shown):
+    network = sick_network()
+    rows = network.sample(300, random_state=1)
+    n_smokers = int((rows["smoker"] == "yes").sum())
+    with shown(network, "#bars=off&shows=target&target=1", table=read_table(rows)) as page:
+        expect(page.locator("#effects")).to_contain_text(f"of {n_smokers}")
+        share = (rows.loc[rows["smoker"] == "yes", "sick"] == "yes").mean()
+        expect(page.locator("#effects")).to_contain_text(f"rows {100 * share:.1f}\u00a0% of {n_smokers}")
+    with shown(network, table=read_table(rows)) as page:
+        page.locator(".edge path.touch").click(force=True)
+        expect(page.locator(".edge-card")).to_contain_text(f"(of {n_smokers} rows)")
+
+
+@pytest.mark.long
+def test_a_page_without_an_outcome_asks_for_it_and_fades_the_rest(page):
+    assert "dimmed" not in (page.locator("#graph").get_attribute("class") or "")
+    page.locator("#ask button").first.click()
+    expect(page.locator("#ask")).to_be_hidden()
+    expect(page.locator("#graph")).to_have_class(re.compile("dimmed"))
+
+
+@pytest.mark.long
+def test_the_reason_says_which_edges_of_the_expert_the_rows_support(browser, tmp_path):
+    front = example_front(n_networks=8, n_variables=5, n_rows=200)
+    review_page(front, tmp_path / "page.html", test_graph=True)
+    data = page_data((tmp_path / "page.html").read_text())
+    recommended = front.recommended().candidate.network
+    joined = {frozenset(edge) for edge in recommended.edges}
+    lacking = [edge for edge in front.expert.edges if frozenset(edge) not in joined]
+    names = [variable["name"] for variable in data["variables"]]
+    supported = [(names[i], names[j]) for i, j in data["tested"]["supported"]]
+    with opened(browser, tmp_path / "page.html") as page:
+        reason = page.locator("#reason").inner_text()
+    assert ("It lacks" in reason) == bool(lacking)
+    assert ("You may be right" in reason) == any(edge in supported for edge in lacking)

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from review_browser import left, opened, saved, selected
 
 from gomea_bn import read_decision
+from gomea_bn.front import accept
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -141,3 +142,17 @@ def test_a_network_that_breaks_the_readers_rules_is_not_saved(page, front):
     decision = read_decision(json.dumps(saved(page)))
     assert edge in decision.forbidden_edges
     assert not {edge, edge[::-1]} & edges[decision.network]
+
+
+@pytest.mark.long
+def test_a_page_of_one_network_takes_rules_of_a_search(shown, front):
+    network = front[0].network
+    first, second = network.names[:2]
+    with shown(network) as page:
+        kinds = page.locator("#rule-kind option").evaluate_all("options => options.map(one => one.value)")
+        assert kinds == ["has", "not", "lacks"]
+        submit(page, "has", **{"from": 0, "to": 1})
+        decision = read_decision(json.dumps(saved(page)))
+        expect(page.locator("#saved")).to_contain_text("gomea-bn learn DATA --rules decision.json")
+    assert decision.required_edges == ((first, second),)
+    assert accept(network, decision).edges == network.edges

@@ -296,7 +296,10 @@ def test_a_new_row_comes_to_the_networks_answer():
     text = study_page(made)
     assert "your row" in text
     assert "of rows with these cells, by the network" in text
-    assert len(study(frame, "sick", row={"x": 0.5}, folds=0, learner=learner()).cases[0].next)
+    far = study(frame, "sick", row={"x": 0.5, "coin": "a"}, folds=0, learner=learner()).cases[0]
+    assert {*far.steps.index} == {"x", "coin"}
+    assert far.steps["figure"].iloc[-1] == pytest.approx(far.figure)
+    assert far.next.loc[UGLY, "lowest"] < far.figure < far.next.loc[UGLY, "highest"]
 
 
 @pytest.mark.parametrize(
@@ -315,6 +318,13 @@ def test_a_wrong_new_row_is_an_error(row, message):
         study(rows(100), "sick", row=row, learner=learner())
     with pytest.raises(GomeaBnError, match="row is a row whose outcome is wanted"):
         study(rows(100), row={"x": 1}, learner=learner())
+
+
+def test_a_column_that_decides_the_outcome_alone_is_doubted(made):
+    assert "it alone: leave out" not in study_page(made)
+    frame = rows(200)[["sick", "x"]].assign(later=lambda of: np.where(of["sick"] == 1, "back", "away"))
+    leaked = study(frame, "sick", folds=0, learner=learner())
+    assert "later almost decides it alone: leave out" in study_page(leaked)
 
 
 def test_figures_of_a_handful_of_rows_are_no_headline():

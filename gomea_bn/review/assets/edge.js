@@ -99,7 +99,9 @@ function edgeSentence(from, to) {
     `${model.data.variables[variable].name} ${stateText(variable, binTexts(network(), variable)[state])}`;
   const behind = (state) => {
     const counts = matchedRows(to, new Map([[from, [state]]]));
-    return counts ? ` (of ${counted(Math.round(counts.reduce((sum, number) => sum + number, 0)), "row")})` : "";
+    return counts
+      ? ` (of ${counted(Math.round(counts.reduce((sum, number) => sum + number, 0)), "row")})`
+      : "";
   };
   return (
     `Where ${said(from, most)}, ${percent(high)} have ${said(to, code)}${behind(most)}; ` +

@@ -200,7 +200,7 @@ const choiceWords = () => (view.target === null ? " Choose your outcome at the t
 function targetWords() {
   const { insight } = target;
   if (answers.refusal) return answerText();
-  if (!insight) return "…";
+  if (!insight) return "Computing the answer …";
   const { name } = model.data.variables[targetColumn()];
   if (!insight.share) return impossibleText();
   if (!insight.columns) return `${name} is known. Remove its finding to ask about it.`;
@@ -321,7 +321,9 @@ function rowsOfEnd(variable, state) {
   const counts = allowed && matchedRows(targetColumn(), new Map([...allowed, [variable, [state]]]));
   if (!counts) return "";
   const n = counts.reduce((sum, number) => sum + number, 0);
-  return n ? `rows ${valueText(quantityOf(counts.map((number) => number / n)))} of ${rowsText(n)}` : "no rows";
+  return n
+    ? `rows ${valueText(quantityOf(counts.map((number) => number / n)))} of ${rowsText(n)}`
+    : "no rows";
 }
 
 /** What other columns would tell: a tornado of the answer over their bins, and the value of their information. */
