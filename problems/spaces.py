@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer, is_real
 from gomea_bn.runtime.limits import Result
 
-# integers of more values are real numbers that are rounded, as their order counts
+# integers of more values, and all next to real numbers, are real numbers that are rounded, as their order counts
 _MOST_LEVELS = 16
 
 Condition = Mapping[str, Any]
@@ -94,17 +94,25 @@ class Integer(_Variable):
     low: int
     high: int
     log: bool = False
+    # whether it is a real number inside the search, where its order counts
+    is_rounded: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_ends(self)
         if not (is_integer(self.low) and is_integer(self.high)):
             raise GomeaBnError(f"Integer: low and high must be integers, got {self.low!r} and {self.high!r}.")
 
+    def rounded(self) -> Integer:
+        """Return the same variable, which is a real number inside the search."""
+        copied = replace(self)
+        object.__setattr__(copied, "is_rounded", True)
+        return copied
+
     @property
     def ranges(self) -> list[tuple[int, float, float]]:
         """The number of values of a short range, or the ends of a long one."""
         levels = self.high - self.low + 1
-        if levels <= _MOST_LEVELS and not self.log:
+        if levels <= _MOST_LEVELS and not (self.log or self.is_rounded):
             return [(levels, 0.0, levels - 1.0)]
         low, high = self.low - 0.5, self.high + 0.5
         return [(0, log(low), log(high)) if self.log else (0, low, high)]
@@ -235,6 +243,10 @@ class Space:
                         f"space: {name!r} is active by {other!r:.80}, which must be a variable before it."
                     )
             names.append(name)
+        if any(not size for variable in self.variables.values() for size, _, _ in variable.ranges):
+            for name, variable in self.variables.items():
+                if isinstance(variable, Integer):
+                    self.variables[name] = variable.rounded()
         ranges = [numbers for variable in self.variables.values() for numbers in variable.ranges]
         sizes, lower, upper = zip(*ranges, strict=True)
         self.n_variables = len(ranges)

@@ -88,11 +88,11 @@ class RVGOMEA(Scheme):
     Parameters
     ----------
     linkage : str, LinkageModel or RealLinkageModel
-        "auto" ("tree" where changes of a few variables are evaluated alone, where some variables are discrete, and
-        above 200 variables; otherwise groups of interacting variables, see below), "tree" (learned from the
-        correlations in every generation, with the root), "interaction-tree" (fixed, from the problem's interactions),
-        "univariate", "full", a `LinkageTree`, `Custom` subsets or a `StaticTree`, or an object with ``learn`` and
-        ``learned``. The subsets are those of all variables, discrete ones included.
+        "auto" ("tree" where changes of a few variables are evaluated alone and above 200 variables; otherwise groups of
+        interacting variables, see below, or with discrete variables "univariate" if none interact, else "tree"),
+        "tree" (learned from the correlations in every generation, with the root), "interaction-tree" (fixed, from the
+        problem's interactions), "univariate", "full", a `LinkageTree`, `Custom` subsets or a `StaticTree`, or an object
+        with ``learn`` and ``learned``. The subsets are those of all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -193,10 +193,13 @@ class RVGOMEA(Scheme):
 
     def _new_run(self, problem: RealProblem, limits: Limits, **options: Any) -> RealRun:
         problem = compiled_for(self, problem, is_real=True)
-        is_adapted = isinstance(self.linkage, str) and self.linkage == "auto" and problem.alphabet is None
-        if is_adapted and problem.n_variables <= MOST_VARIABLES and evaluates_whole(problem):
+        is_auto = isinstance(self.linkage, str) and self.linkage == "auto"
+        sees = is_auto and problem.n_variables <= MOST_VARIABLES and evaluates_whole(problem)
+        if sees and problem.alphabet is None:
             return AdaptedRun(self, problem, limits, **options)
-        return RealRun(self, problem, limits, **options)
+        run = RealRun(self, problem, limits, **options)
+        run.sees_separable = sees
+        return run
 
 
 @dataclass
@@ -261,6 +264,9 @@ class RealRun(EliteRun):
     dtype = np.float64
     problem: RealProblem
     populations: list[Population]
+    # whether the first population finds out if any variables interact, and whether none did
+    sees_separable = False
+    is_separable = False
 
     def __init__(
         self,
@@ -309,6 +315,61 @@ class RealRun(EliteRun):
         self.populations.append(population)
         data, rules, work = population.data, population.rules, population.work
         self._execute(population, lambda: initialise(self.kernel_data, data, rules, work, generator))
+        if self.sees_separable and len(self.populations) == 1 and not self.stop.reason:
+            self._set_separable(all(len(group) == 1 for group in self._groups(population)))
+
+    def _set_separable(self, is_separable: bool) -> None:
+        """Vary every variable alone from now on, if none interacts with another one."""
+        self.is_separable = is_separable
+        if is_separable:
+            self.linkage = real_linkage_model("univariate")
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        return {**super().state(), "is_separable": self.is_separable}
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        self._set_separable(state["is_separable"])
+        super().restore(state)
+
+    def _groups(self, population: Population) -> list[NDArray[np.int64]]:
+        """Return the groups of interacting variables; all are one where the limits or violations hide them."""
+        problem, n = self.problem, self.problem.n_variables
+        together = [np.arange(n)]
+        if problem.interactions is not None:
+            group = np.arange(n)
+            for i, j in problem.interactions:
+                group[group == group[j]] = group[i]
+            return [np.flatnonzero(group == g) for g in np.unique(group)]
+        if self.limits.evaluations - self.n_eval < 2 * n * n or n == 1:
+            return together
+        y = np.ascontiguousarray(problem.sample(population.generator, 1), np.float64)[0]
+        x = self.elite.genotype.astype(np.float64)
+        if self.mixed is not None:
+            discrete = self.mixed.discrete
+            same = discrete[x[discrete] == y[discrete]]
+            y[same] = (x[same] + 1) % self.mixed.alphabet[same]
+        violations: list[float] = []
+
+        def objectives_of(solutions: NDArray[np.float64]) -> NDArray[np.float64]:
+            if self.stop.reason:
+                return np.zeros(len(solutions))
+            probes = self._new_population(solutions, population.generator)
+            self._execute(
+                probes,
+                lambda: initialise(
+                    self.kernel_data, probes.data, probes.rules, probes.work, population.generator
+                ),
+            )
+            # this is part of the generation that begins the population
+            self.n_generations -= 1
+            violations.append(float(probes.data.violations.max()))
+            return probes.data.objectives[:, 0]
+
+        groups = interacting_groups(objectives_of, x, y, population.generator)
+        self._newest = population
+        return together if max(violations, default=0.0) > 0 else groups
 
     def _population_state(self, population: Population) -> State:
         """Return a population as plain values and arrays."""
@@ -510,38 +571,6 @@ class AdaptedRun(RealRun):
         groups = self._groups(population)
         widths = self.problem.initial_range[1] - self.problem.initial_range[0]
         population.adapted = [Adapted(group, start[group], widths[group]) for group in groups]
-
-    def _groups(self, population: Population) -> list[NDArray[np.int64]]:
-        """Return the groups of interacting variables; all are one where the limits or violations hide them."""
-        problem, n = self.problem, self.problem.n_variables
-        together = [np.arange(n)]
-        if problem.interactions is not None:
-            group = np.arange(n)
-            for i, j in problem.interactions:
-                group[group == group[j]] = group[i]
-            return [np.flatnonzero(group == g) for g in np.unique(group)]
-        if self.limits.evaluations - self.n_eval < 2 * n * n or n == 1:
-            return together
-        y = np.ascontiguousarray(problem.sample(population.generator, 1), np.float64)[0]
-        x = self.elite.genotype.astype(np.float64)
-        violations: list[float] = []
-
-        def objectives_of(solutions: NDArray[np.float64]) -> NDArray[np.float64]:
-            if self.stop.reason:
-                return np.zeros(len(solutions))
-            probes = self._new_population(solutions, population.generator)
-            self._execute(
-                probes,
-                lambda: initialise(
-                    self.kernel_data, probes.data, probes.rules, probes.work, population.generator
-                ),
-            )
-            violations.append(float(probes.data.violations.max()))
-            return probes.data.objectives[:, 0]
-
-        groups = interacting_groups(objectives_of, x, y, population.generator)
-        self._newest = population
-        return together if max(violations, default=0.0) > 0 else groups
 
     def _vary(self, population: Population) -> int:
         data, work = population.data, population.work

@@ -58,7 +58,7 @@ def test_groups_are_the_blocks_of_the_objective(sizes: list[int], seed: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("problem", "most"), [(Rotated(1, 10), 12_000), (Rotated(4, 3), 6_000), (Rotated(10, 1), 4_000)]
+    ("problem", "most"), [(Rotated(1, 10), 4_500), (Rotated(4, 3), 4_800), (Rotated(10, 1), 3_000)]
 )
 def test_rotated_ellipsoids_are_solved_by_default(problem: Rotated, most: int) -> None:
     n_eval = [
