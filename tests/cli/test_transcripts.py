@@ -37,6 +37,7 @@ def write_tables() -> None:
     weeks["x"] = random.normal(size=30).round(2)
     weeks["high"] = np.where(weeks["x"] > 0, "yes", "no")
     weeks.to_csv("weeks.csv", index=False)
+    Path("edges.csv").write_text("parent,child\nx,high\n")
 
 
 def printed(line: str) -> str:

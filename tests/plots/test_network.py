@@ -7,7 +7,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from network_examples import simple_network, small_network
 from wrong_input import untyped
 
@@ -166,3 +166,25 @@ def test_new_figures_are_as_large_as_the_network_needs():
         text.get_fontsize() for text in large.texts[::2]
     }
     assert sizes == {matplotlib.rcParams["font.size"]}
+
+
+def test_every_time_of_a_network_with_lags_has_a_band_that_holds_its_boxes():
+    names = ["x (2 before)", "x (1 before)", "y (1 before)", "x", "y"]
+    edges = [("x (2 before)", "x (1 before)"), ("x (2 before)", "y"), ("x (1 before)", "x"), ("x", "y")]
+    ax = plot_network(simple_network({}, edges, cuts={name: [0.5] for name in names}))
+    bands = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    titles = [text.get_text().strip() for text in ax.texts]
+    assert [title for title in titles if title.endswith("before") or title == "now"] == [
+        "2 before",
+        "1 before",
+        "now",
+    ]
+    ends = [sorted((band.get_y(), band.get_y() + band.get_height())) for band in bands]
+    assert len(ends) == 3
+    assert all(above[1] < below[0] for above, below in itertools.pairwise(ends))
+    held = [
+        sum(top <= box.get_y() <= box.get_y() + box.get_height() <= bottom for box in boxes(ax))
+        for top, bottom in ends
+    ]
+    assert held == [1, 2, 2]
+    plt.close(ax.figure)

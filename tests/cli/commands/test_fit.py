@@ -68,23 +68,6 @@ def test_missing_cells_count_where_a_family_has_none(files, rows):
     assert DiscretizedBayesNet.from_json("own.json") == expected
 
 
-def test_fit_says_what_is_missing(files):
-    fit = ("fit", "edges.csv", "rows.csv")
-    assert "must end in one of .json" in refused(2, *fit, "-o", "own.pickle")
-    assert "since it is an input (GRAPH)" in refused(2, *fit, "-o", "edges.csv")
-    assert "since it is an input (--cuts)" in refused(2, *fit, "--cuts", "cuts.json", "-o", "cuts.json")
-    assert "the graph has no column 'd'" in refused(2, *fit, "--cut-points", "d=1", "-o", "own.json")
-    assert "its folder does not exist" in refused(1, *fit, "-o", "none/own.json")
-    for arguments, message in (
-        ((*fit, "--drop", "d", "--cut-points", "a=0", "--kind", "a=discrete"), "'a' cannot be discrete"),
-        ((*fit, "--drop", "d", "--cut-points", "a=99", "--cut-points", "b=0"), "99"),
-        ((*fit, "--drop", "c,d"), "no column 'c'"),
-        (("fit", "none.csv", "rows.csv"), "none.csv"),
-    ):
-        assert message in refused(3, *arguments, "-o", "own.json")
-    assert not (files / "own.json").exists()
-
-
 def test_columns_without_cuts_get_some(files):
     result = ok("fit", "edges.csv", "rows.csv", "--cut-points", "a=0", "-o", "own.json")
     network = DiscretizedBayesNet.from_json("own.json")
