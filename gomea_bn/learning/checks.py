@@ -3,8 +3,8 @@
 The network draws rows, and the shares of their cells are compared with those of the rows that it was learned from. A
 cell is off if the difference is more than four standard errors, of the rows and the draws together. Of every pair that
 has such a cell, the worst one is kept in the metadata, next to the numbers of rows that answers are compared with, and
-the misfit of every column, by which intervals of answers widen. A column in one shown bin is compared over quarters of
-its rows.
+the misfit of every column, by which intervals of answers widen; it is measured given eighths of the rows by the other
+column. A column in one shown bin is compared over quarters of its rows.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _SECONDS_OF_DRAWN_VALUE = 1.3e-6
 _MOST_PAIRS = 1_000
 _PAIRS_PER_COLUMN = 10
 _SALT = 83_177
+# cells of about as many rows each, given which misfits are measured
+_EVEN_CELLS = 8
 # least variance of a number of rows whose share tells of a misfit
 _LEAST_VARIANCE = 1.0
 # square of the misfit that rows do not show, in those of the standard errors of shares
@@ -106,24 +108,47 @@ def checked_network(
     off: list[tuple[float, dict[str, Any]]] = []
     counts: dict[tuple[int, ...], NDArray[np.float64]] = {}
     misfits = {name: Misfit() for name in names}
+    # shown bins are where a network is nearest to its rows; findings may be any others
+    even = {name: equal_frequency_cuts(known[name][~np.isnan(known[name])], _EVEN_CELLS) for name in cuts}
+    even_rows, even_draws = (
+        [
+            np.where(codes < 0, -1, bin_codes(values[name], even[name])) if name in even else codes
+            for name, codes in zip(names, of_values, strict=True)
+        ]
+        for values, of_values in ((known, observed), (drawn, of_draws))
+    )
+    even_cards = [
+        len(even[name]) + 1 if name in even else card for name, card in zip(names, cards, strict=True)
+    ]
+
+    def both(first: Codes, second: Codes, sizes: list[int], *, gaps: bool) -> list[NDArray[np.float64]]:
+        """Return weights of the rows of two columns by cells, and probabilities of the network."""
+        of_rows = crossed([first[0], second[0]], sizes, weights)
+        of_network = crossed([first[1], second[1]], sizes) / n_draws
+        if gaps and of_rows.any():
+            of_network = with_margins(of_network, of_rows / of_rows.sum())
+        return [of_rows, of_network]
+
     for first, second in pairs:
         n_first, n_second = cards[first], cards[second]
-        of_rows = crossed([observed[first], observed[second]], [n_first, n_second], weights)
+        shown = [[observed[v], of_draws[v]] for v in (first, second)]
+        gaps = has_gaps[first] or has_gaps[second]
+        of_rows, of_network = both(*shown, [n_first, n_second], gaps=gaps)
         if not {names[first], names[second]} & quarters.keys():
             counts[first, second] = of_rows
         if not (n_known := of_rows.sum()):
             continue
         share = of_rows / n_known
-        of_network = crossed([of_draws[first], of_draws[second]], [n_first, n_second]) / n_draws
-        if has_gaps[first] or has_gaps[second]:
-            of_network = with_margins(of_network, share)
         # the larger variance of the two is right where one of them has hardly any rows
         variance = np.maximum(share * (1 - share), of_network * (1 - of_network))
         errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
         away = np.divide(np.abs(share - of_network), errors, out=np.zeros_like(errors), where=errors > 0)
-        evidence = of_rows * (n_evidence / table.n_rows)
-        misfits[names[first]].add(evidence, of_network, n_draws)
-        misfits[names[second]].add(evidence.T, of_network.T, n_draws)
+        for (v, of_column), other in zip(
+            ((first, shown[0]), (second, shown[1])), (second, first), strict=True
+        ):
+            of_other = [even_rows[other], even_draws[other]]
+            of_pair, of_both = both(of_column, of_other, [cards[v], even_cards[other]], gaps=gaps)
+            misfits[names[v]].add(of_pair * (n_evidence / table.n_rows), of_both, n_draws)
         cell = int(away.argmax())
         if away.flat[cell] > _MOST_ERRORS:
             entry = {
@@ -175,6 +200,7 @@ class Misfit:
 
     excess: float = 0.0
     n_shares: int = 0
+    weight: float = 0.0
     rows: float = 0.0
 
     def add(self, counts: NDArray[np.float64], network: NDArray[np.float64], n_draws: int) -> None:
@@ -192,14 +218,16 @@ class Misfit:
             (n[counted] * np.square(share - probability)[counted] / spread[counted] - noise).sum()
         )
         self.n_shares += int(counted.sum())
-        self.rows += float(n[counted].sum())
+        self.weight += float(n[counted].sum())
+        self.rows += float(np.broadcast_to(of_other[met], share.shape)[counted].sum())
 
     @property
     def share(self) -> float | None:
         """The misfit, as a share of a standard deviation; None if no pair tells."""
         if not self.rows:
             return None
-        return float(np.sqrt((max(self.excess, 0.0) + _UNSEEN * self.n_shares) / self.rows))
+        seen = max(self.excess, 0.0) / self.weight
+        return float(np.sqrt(seen + _UNSEEN * self.n_shares / self.rows))
 
 
 def crossed(
