@@ -65,18 +65,20 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     object_to(page, first, "This direction is impossible")
     assert left(page) == sum(first not in candidate.network.edges for candidate in front)
     object_to(page, second, "There is no such edge")
+    page.click("#save")
+    expect(page.locator("#saved")).to_contain_text("Not saved")
+    page.click("#passing")
+    assert first not in front[selected(page)].network.edges
+    expect(page.locator("#passing")).to_be_hidden()
     decision = read_decision(json.dumps(saved(page)))
     assert decision.forbidden_edges == (first, second, second[::-1])
     assert decision.required_edges == ()
     assert decision.rules == (f"lacks {first[0]} → {first[1]}", f"lacks {second[0]} \u2013 {second[1]}")
     expect(page.locator("#saved")).to_contain_text("2 rules: decision.json")
     expect(page.locator("#saved")).to_contain_text("gomea-bn front DATA --rules decision.json")
-    page.click("#passing")
-    assert first not in front[selected(page)].network.edges
-    expect(page.locator("#passing")).to_be_hidden()
     # the note on what was saved goes with the next change
-    expect(page.locator("#saved")).to_be_empty()
     page.click(f"[aria-label='Remove the rule lacks {first[0]} → {first[1]}']")
+    expect(page.locator("#saved")).to_be_empty()
     assert read_decision(json.dumps(saved(page))).forbidden_edges == (second, second[::-1])
 
 
@@ -168,6 +170,7 @@ def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front)
     parent, child = network.edges[-1]
     shown = {outcome: "Died <b>"}
     object_to(page, (shown.get(parent, parent), shown.get(child, child)), "This direction is impossible")
+    page.click("#passing")
     decision = read_decision(json.dumps(saved(page)))
     assert decision.names == {outcome: "Died <b>"}
     assert decision.levels == {level: {network.levels[level][0]: "alive"}}
