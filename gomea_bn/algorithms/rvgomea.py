@@ -562,6 +562,9 @@ class AdaptedRun(RealRun):
     A generation draws new values of one group after another, in the best solution of the run.
     """
 
+    # mean over groups of the best objective in the latest whole generation
+    _level = inf
+
     def _add_population(self, size: int) -> None:
         super()._add_population(size)
         population = self.populations[-1]

@@ -108,7 +108,8 @@ def test_constraints_and_few_evaluations_leave_one_group() -> None:
     result = optimise(Half(3, 2), random_state=1, max_evaluations=8_000)
     assert result.feasible
     assert result.X[0] == pytest.approx(2.0, abs=1e-3)
-    assert optimise(Rotated(3, 2), random_state=1, max_evaluations=40).n_eval == 40
+    for n_eval in (1, 9, 40, 80, 95, 120):
+        assert optimise(Rotated(3, 2), random_state=1, max_evaluations=n_eval).n_eval == n_eval
 
 
 def test_interactions_of_the_problem_take_no_evaluations() -> None:
