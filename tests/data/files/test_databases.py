@@ -51,10 +51,9 @@ def file(tmp_path, rows):
 )
 @pytest.mark.parametrize("as_path", [False, True])
 def test_a_table_and_a_query_of_sqlite(file, rows, what, as_path):
-    source = f"sqlite:///{file}::{what}"
-    if as_path:
-        # a path of the command has lost slashes
-        source = Path(source)
+    text = f"sqlite:///{file}::{what}"
+    # a path of the command has lost slashes
+    source = Path(text) if as_path else text
     assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
 
 
