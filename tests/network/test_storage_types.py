@@ -1,5 +1,7 @@
 """The storage of columns comes back from rows that are filled, and kinds and levels from rows that are drawn."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +31,7 @@ COLUMNS = {
     "ordered": pd.Series(pd.Categorical(["low", "high"] * 12, categories=["low", "mid", "high"], ordered=True)),
     "numbers as categories": pd.Series(pd.Categorical([3, 1, 2, 2] * 6, categories=[3, 2, 1])),
 }  # fmt: skip
-OF_ARROW = {
+OF_ARROW: dict[Any, Any] = {
     "int64[pyarrow]": pd.Series(WHOLE),
     "double[pyarrow]": pd.Series(NUMBERS / 4),
     "bool[pyarrow]": pd.Series(NUMBERS % 2 == 0),

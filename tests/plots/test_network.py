@@ -187,4 +187,4 @@ def test_every_time_of_a_network_with_lags_has_a_band_that_holds_its_boxes():
         for top, bottom in ends
     ]
     assert held == [1, 2, 2]
-    plt.close(ax.figure)
+    plt.close("all")

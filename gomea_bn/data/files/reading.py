@@ -199,12 +199,13 @@ OF_TABLE = ("kinds", "missing", "max_levels")
 
 def database_of(source: Any) -> Database | None:
     """Return which rows of a database a text or path names, or None for the path of a file and other sources."""
-    if not isinstance(source, (str, os.PathLike)) or "::" not in str(source):
+    text = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or "::" not in text:
         return None
     # few tables come from databases
     from gomea_bn.data.files.databases import named_database
 
-    return named_database(str(source))
+    return named_database(text)
 
 
 def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:

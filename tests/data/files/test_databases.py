@@ -15,7 +15,7 @@ from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data.files import databases
 from gomea_bn.data.files.reading import database_of
 from gomea_bn.data.files.table_files import read_frame
-from gomea_bn.data.pieces import is_in_pieces, pieces_of
+from gomea_bn.data.pieces import ChosenColumns, is_in_pieces, pieces_of
 
 N = 40
 
@@ -51,10 +51,9 @@ def file(tmp_path, rows):
 )
 @pytest.mark.parametrize("as_path", [False, True])
 def test_a_table_and_a_query_of_sqlite(file, rows, what, as_path):
-    source = f"sqlite:///{file}::{what}"
-    if as_path:
-        # a path of the command has lost slashes
-        source = Path(source)
+    text = f"sqlite:///{file}::{what}"
+    # a path of the command has lost slashes
+    source = Path(text) if as_path else text
     assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
 
 
@@ -122,6 +121,9 @@ def test_duckdb_queries_files(tmp_path, rows, ending, monkeypatch):
     assert not is_in_pieces(source)
     monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", 10)
     assert is_in_pieces(source)
+    few = ChosenColumns(source, ("x", "town"))
+    assert is_in_pieces(few)
+    assert next(list(frame) for piece in pieces_of(few) for frame in piece.frames()) == ["x", "town"]
     frames = [frame for piece in pieces_of(source) for frame in piece.frames()]
     assert_same_table(read_table(pd.concat(frames), missing="keep"), read_table(rows, missing="keep"))
 
