@@ -24,6 +24,7 @@ from gomea_bn import (
 )
 from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
+from gomea_bn.learning.fit import compile_many_rows
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.network.formats.summary import to_short_text
 from gomea_bn.runtime.environment import cpu_name
@@ -224,7 +225,9 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
     def interrupted(counter, coding):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.problems.row_counts.LocalCounter.code", interrupted)
+    # the first learning from many rows compiles by counting others
+    compile_many_rows()
+    monkeypatch.setattr("gomea_bn.data.row_counters.LocalCounter.code", interrupted)
     x = np.random.default_rng(1).normal(size=3000)
     (tmp_path / "rows").mkdir()
     pd.DataFrame({"x": x, "y": x**2}).to_parquet(tmp_path / "rows" / "0.parquet")
