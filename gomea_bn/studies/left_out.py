@@ -239,11 +239,15 @@ def left_out(
             else:
                 predictions[OURS][rows] = network.predict_proba(frame, target).to_numpy()[:, state]
             for name, method in methods.items():
+                from threadpoolctl import threadpool_limits
+
                 of = features[name]
-                fitted = method().fit(of[kept], observed[kept])
-                predictions[name][rows] = (
-                    fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
-                )
+                # threads that wait for each other take ten times as long as one on a few thousand rows
+                with threadpool_limits(1):
+                    fitted = method().fit(of[kept], observed[kept])
+                    predictions[name][rows] = (
+                        fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
+                    )
             networks.append(network)
     units = np.arange(table.n_rows) if table.groups is None else table.groups.codes
     return LeftOut(observed, predictions, intervals, units, n_folds, absent), networks
