@@ -218,6 +218,8 @@ def left_out(
     features = {LINEAR: _indicators(others, table.n_rows), BOOSTING: _codes(others, table.n_rows)}
     # boosting takes codes of more levels as numbers
     are_levels = np.array([0 < len(column.levels or ()) <= _MOST_CATEGORIES for column in others], np.bool_)
+    from threadpoolctl import threadpool_limits
+
     methods, absent = _other_methods(are_levels, binary=state is not None)
     predictions = {name: np.empty(table.n_rows) for name in (OURS, *methods)}
     intervals = np.empty((table.n_rows, 2)) if state is None else None
@@ -238,10 +240,12 @@ def left_out(
                 predictions[OURS][rows] = network.predict_proba(frame, target).to_numpy()[:, state]
             for name, method in methods.items():
                 of = features[name]
-                fitted = method().fit(of[kept], observed[kept])
-                predictions[name][rows] = (
-                    fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
-                )
+                # threads that wait for each other take ten times as long as one on a few thousand rows
+                with threadpool_limits(1):
+                    fitted = method().fit(of[kept], observed[kept])
+                    predictions[name][rows] = (
+                        fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
+                    )
     units = np.arange(table.n_rows) if table.groups is None else table.groups.codes
     return LeftOut(observed, predictions, intervals, units, n_folds, absent)
 
