@@ -131,9 +131,9 @@ def checked_network(
 
     for first, second in pairs:
         n_first, n_second = cards[first], cards[second]
-        shown = [[observed[v], of_draws[v]] for v in (first, second)]
-        gaps = has_gaps[first] or has_gaps[second]
-        of_rows, of_network = both(*shown, [n_first, n_second], gaps=gaps)
+        of_first, of_second = ([observed[v], of_draws[v]] for v in (first, second))
+        is_gappy = has_gaps[first] or has_gaps[second]
+        of_rows, of_network = both(of_first, of_second, [n_first, n_second], gaps=is_gappy)
         if not {names[first], names[second]} & quarters.keys():
             counts[first, second] = of_rows
         if not (n_known := of_rows.sum()):
@@ -144,10 +144,10 @@ def checked_network(
         errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
         away = np.divide(np.abs(share - of_network), errors, out=np.zeros_like(errors), where=errors > 0)
         for (v, of_column), other in zip(
-            ((first, shown[0]), (second, shown[1])), (second, first), strict=True
+            ((first, of_first), (second, of_second)), (second, first), strict=True
         ):
             of_other = [even_rows[other], even_draws[other]]
-            of_pair, of_both = both(of_column, of_other, [cards[v], even_cards[other]], gaps=gaps)
+            of_pair, of_both = both(of_column, of_other, [cards[v], even_cards[other]], gaps=is_gappy)
             misfits[names[v]].add(of_pair * (n_evidence / table.n_rows), of_both, n_draws)
         cell = int(away.argmax())
         if away.flat[cell] > _MOST_ERRORS:
