@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from gomea_bn.data.table import Column, Table
 from gomea_bn.learning.learner import BayesNetLearner
@@ -218,8 +219,6 @@ def left_out(
     features = {LINEAR: _indicators(others, table.n_rows), BOOSTING: _codes(others, table.n_rows)}
     # boosting takes codes of more levels as numbers
     are_levels = np.array([0 < len(column.levels or ()) <= _MOST_CATEGORIES for column in others], np.bool_)
-    from threadpoolctl import threadpool_limits
-
     methods, absent = _other_methods(are_levels, binary=state is not None)
     predictions = {name: np.empty(table.n_rows) for name in (OURS, *methods)}
     intervals = np.empty((table.n_rows, 2)) if state is None else None
