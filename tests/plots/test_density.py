@@ -289,7 +289,7 @@ def test_names_of_levels_do_not_overlap(n, length):
             step = (
                 first[0].get_transform().transform((1, 0))[0] - first[0].get_transform().transform((0, 0))[0]
             )
-            height = first[0].get_fontsize() * figure.dpi / 72
+            height = float(first[0].get_fontsize()) * figure.dpi / 72
             assert step * math.sin(angle) >= height
         else:
             assert first[1].x1 <= second[1].x0 + 0.5
