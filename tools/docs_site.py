@@ -85,7 +85,8 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "Problems and optimisers",
         {
             "gomea_bn": (
-                "optimise", "GOMEA", "RVGOMEA", "MOGOMEA", "ElitistArchive", "LinkageTree", "StaticTree",
+                "optimise", "Real", "Integer", "Categorical", "Permutation", "check_problem",
+                "GOMEA", "RVGOMEA", "MOGOMEA", "ElitistArchive", "LinkageTree", "StaticTree",
                 "MarginalProduct", "Univariate", "Full", "Custom", "kernel", "KernelProblem", "RealKernelProblem",
                 "register_problem",
             ),

@@ -15,7 +15,8 @@ import typer
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
-from gomea_bn.data.files.reading import ReadingOptions, database_of
+from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import WRITTEN, format_of
 from gomea_bn.runtime.files import finish_exchange, read_json

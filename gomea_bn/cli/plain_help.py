@@ -24,7 +24,7 @@ _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by command, the options that --help shows
 _MOST_USED = {
     "learn": (
-        "out", "max_seconds", "seed", "jobs", "quiet", "target", "lags", "require", "forbid", "tier", "kind", "missing",
+        "out", "max_seconds", "seed", "jobs", "quiet", "target", "lags", "require", "forbid", "kind", "missing",
         "reading", "max_indegree",
     ),
     "front": (

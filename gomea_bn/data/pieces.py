@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
-from gomea_bn.data.files.reading import database_of
+from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns

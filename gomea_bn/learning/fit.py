@@ -441,7 +441,7 @@ def _network_of_search(
 
 
 def _warn_of_many_probabilities(network: DiscretizedBayesNet) -> None:
-    """Warn the caller of `fit` if a network has more free probabilities than rows, and name its largest table.
+    """Warn the caller of `fit` if a network has more free parameters than rows, and name its largest table.
 
     Tables that are computed from conditionals need no rows for each of their probabilities.
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import re
 import shutil
 import sqlite3
 import tempfile
@@ -17,65 +16,18 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gomea_bn.data.files.reading import database_of
+from gomea_bn.data.files.database_names import DUCKDB, SQLITE, Database, database_of
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SOURCE = re.compile(
-    r"(?P<kind>[a-z][a-z0-9+_]+)(?::(?P<slashes>/+)(?P<where>.*?))?::(?P<what>.*\S.*)", re.DOTALL
-)
-_QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
-_SQLITE, _DUCKDB = "sqlite", "duckdb"
 # rows of a query of DuckDB that are learned from in memory
 _ROWS_IN_MEMORY = 1_000_000
-
-
-class Database(NamedTuple):
-    """A source of rows in a database; `url` is that of SQLAlchemy, `file` that of a database in a file."""
-
-    kind: str
-    url: str
-    file: str | None
-    what: str
-
-    @property
-    def query(self) -> str:
-        """The query for the rows, also where a table is named."""
-        if _QUERY.match(self.what):
-            return self.what
-        parts = ['"' + part.replace('"', '""') + '"' for part in self.what.strip().split(".")]
-        return f"SELECT * FROM {'.'.join(parts)}"
-
-    @property
-    def absolute(self) -> str:
-        """The source with the absolute path of its file."""
-        if self.file is None:
-            return f"{self.url}::{self.what}"
-        return f"{self.kind}:///{os.path.abspath(self.file)}::{self.what}"
-
-
-def named_database(text: str) -> Database | None:
-    """Return which rows of a database a text or the text of a path names, or None for the path of a file.
-
-    Paths have one slash where the text of a connection has several.
-    """
-    found = _SOURCE.fullmatch(text)
-    if found is None or os.path.exists(text) or (found["slashes"] is None and found["kind"] != _DUCKDB):
-        return None
-    kind, where, what = found["kind"], found["where"] or "", found["what"]
-    file = None
-    if kind in (_SQLITE, _DUCKDB) and where:
-        is_relative = {3: True, 4: False}.get(len(found["slashes"]), os.path.exists(where))
-        file = where if is_relative else f"/{where}"
-    slashes = found["slashes"]
-    url = kind if slashes is None else f"{kind}:{slashes if len(slashes) > 1 else '//'}{where}"
-    return Database(kind, url, file, what)
 
 
 def source_digest(source: str | os.PathLike[str]) -> str:
@@ -98,12 +50,12 @@ def read_database(database: Database) -> pd.DataFrame:
     """Return the rows of a table or query; integers stay integers next to missing values."""
     import pandas as pd
 
-    if database.kind == _DUCKDB:
+    if database.kind == DUCKDB:
         with _relation(database) as relation:
             return arrow_frame(relation.to_arrow_table())
     with _failing(database), _connection(database) as connection:
         query: Any = database.query
-        if database.kind != _SQLITE:
+        if database.kind != SQLITE:
             from sqlalchemy import text
 
             query = text(query)
@@ -112,7 +64,7 @@ def read_database(database: Database) -> pd.DataFrame:
 
 def is_large(database: Database) -> bool:
     """Return whether the rows are learned from in pieces: those of DuckDB that are more than a million."""
-    if database.kind != _DUCKDB:
+    if database.kind != DUCKDB:
         return False
     with _relation(database) as relation:
         return int(relation.count("*").fetchall()[0][0]) > _ROWS_IN_MEMORY
@@ -158,7 +110,7 @@ def _relation(database: Database) -> Iterator[Any]:
 @contextmanager
 def _connection(database: Database) -> Iterator[Any]:
     """Give a connection of sqlite3, or of SQLAlchemy to any other database."""
-    if database.kind == _SQLITE:
+    if database.kind == SQLITE:
         _check_file(database)
         with closing(sqlite3.connect(f"file:{quote(database.file or '')}?mode=ro", uri=True)) as connection:
             yield connection
@@ -176,7 +128,7 @@ def _connection(database: Database) -> Iterator[Any]:
 
 
 def _check_file(database: Database) -> None:
-    if database.kind == _SQLITE and database.file is None:
+    if database.kind == SQLITE and database.file is None:
         raise GomeaBnError("A source in SQLite must name its file, as in sqlite:///clinic.db::visits.")
     if database.file is not None and not os.path.isfile(database.file):
         raise GomeaBnError(f"File '{database.file}' does not exist.")

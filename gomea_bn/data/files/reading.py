@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from math import isinf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -22,9 +22,6 @@ from gomea_bn.errors import (
 from gomea_bn.parameters import Choice, check_declared, declarations, option
 from gomea_bn.runtime.files import file_text, load_json
 from gomea_bn.texts import listed
-
-if TYPE_CHECKING:
-    from gomea_bn.data.files.databases import Database
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -195,17 +192,6 @@ class ReadingOptions:
 
 OF_TABLE = ("kinds", "missing", "max_levels")
 """Options in a file of options for reading that `gomea_bn.read_table` has besides those of `ReadingOptions`."""
-
-
-def database_of(source: Any) -> Database | None:
-    """Return which rows of a database a text or path names, or None for the path of a file and other sources."""
-    text = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or "::" not in text:
-        return None
-    # few tables come from databases
-    from gomea_bn.data.files.databases import named_database
-
-    return named_database(text)
 
 
 def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm, database_of
+from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
     first_line,
@@ -32,7 +33,7 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.data.files.databases import Database
+    from gomea_bn.data.files.database_names import Database
 
 # the separator that an ending stands for
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}

@@ -45,6 +45,15 @@ class Functions:
     in_units: bool = False
 
     @property
+    def has_constant(self) -> bool:
+        """Whether some sum of the functions is the same number everywhere."""
+        n, size = self.matrix.shape
+        if n == size:
+            return True
+        with_ones = np.column_stack([self.matrix, np.ones(n)])
+        return bool(np.linalg.matrix_rank(with_ones) == np.linalg.matrix_rank(self.matrix))
+
+    @property
     def size(self) -> int:
         """Number of functions."""
         return int(self.matrix.shape[1])
@@ -176,11 +185,11 @@ class Terms:
 
     @property
     def n_free(self) -> int:
-        """Number of coefficients that change sums: B-splines and indicators of a parent add up to a constant.
+        """Number of coefficients that change sums otherwise than by a constant.
 
-        Fewer functions than these do not.
+        B-splines and indicators of a parent add up to a constant, and so may some sums of these.
         """
-        return self.n_terms - sum(f.size == len(f.matrix) for f in self.functions)
+        return self.n_terms - sum(functions.has_constant for functions in self.functions)
 
     @property
     def words(self) -> str:

@@ -305,14 +305,14 @@ def _as_stored(filled: Any, original: pd.Series[Any]) -> Any:
     ):
         return filled
     column = pd.Series(filled, original.index, name=original.name)
+    has_numbers = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    as_compared = np.float64 if has_numbers else object
     try:
         stored = column.astype(dtype)
-    except (TypeError, ValueError, OverflowError):
+        is_same = is_short or (stored.to_numpy(as_compared) == column.to_numpy(as_compared)).all()
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
         return filled
-    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        return stored if bool((stored.astype(object) == column.astype(object)).all()) else filled
-    is_same = is_short or bool((stored.to_numpy(np.float64) == column.to_numpy(np.float64)).all())
-    return stored if is_same else filled
+    return stored if bool(is_same) else filled
 
 
 def _with_levels(

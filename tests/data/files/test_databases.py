@@ -13,7 +13,7 @@ from table_examples import assert_same_table
 
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data.files import databases
-from gomea_bn.data.files.reading import database_of
+from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.pieces import ChosenColumns, is_in_pieces, pieces_of
 

@@ -329,7 +329,7 @@ def test_a_logit_of_other_rows_is_not_judged(front):
 def test_the_page_judges_logits_and_says_how_it_answers(front):
     own = logits_of(front)
     data = front_data(front, front, range(len(front)), None)
-    assert f" {len(own)} networks' outcome follows a logit, and answers" in data["origin"]
+    assert f" {len(own)} networks' outcome follows a logistic regression, and answers" in data["origin"]
     assert data["question"]["note"] is None
     judged = [data["question"]["networks"][candidate.index] for candidate in own]
     assert any(entry is not None and entry["levels"][0]["auc"][0] > 0.75 for entry in judged)

@@ -66,7 +66,7 @@ def test_the_target_comes_last_and_the_rest_follows_the_score(network: Discretiz
     gains = dict(network.metadata["parents"]["outcome"])
     assert set(gains) == set(network.parents("outcome"))
     assert gains["age"] + gains["dose"] > 10
-    assert "logit" in network.summary()
+    assert "logistic regression" in network.summary()
 
 
 def test_it_predicts_new_rows_as_a_logistic_regression(network: DiscretizedBayesNet) -> None:

@@ -222,7 +222,6 @@ def test_terms_are_functions_and_then_products_in_their_order(seed):
     columns = Columns({**values, "g": rng.integers(0, 3, 6)})
     rows = terms.of_rows(columns, SCALES, {"g": 3})
     assert rows.shape == (6, terms.n_terms)
-    assert terms.n_free == terms.n_terms - len(terms.functions)
 
     def of(part: Functions) -> NDArray[np.float64]:
         if part.of == ("g",):
@@ -240,6 +239,20 @@ def test_terms_are_functions_and_then_products_in_their_order(seed):
     np.testing.assert_allclose(
         np.broadcast_to(total, 6), coefficients[0] + rows @ coefficients[1:], atol=1e-10
     )
+
+
+def test_coefficients_that_add_a_constant_are_not_free():
+    knots = np.array([-1.0, 0.0, 2.0])
+    line = broken_line("x", knots, in_units=False)
+    amounts, ranks = indicators(["g"], [3]), np.array([[-1.0], [0.0], [1.0]])
+    for functions, n_free in [
+        ((line,), 2),
+        ((line, amounts), 4),
+        ((amounts.combined(ranks),), 1),
+        ((amounts.combined(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])),), 1),
+        ((line.combined(np.array([[0.0], [1.0], [3.0]])), amounts.combined(ranks)), 2),
+    ]:
+        assert Terms(functions).n_free == n_free
 
 
 def test_levels_of_several_parents_are_numbered_with_the_last_one_fastest():
