@@ -305,7 +305,7 @@ def test_cuts_that_no_table_needs_are_not_priced(curves: str, n_priced: int) -> 
     rng = np.random.default_rng(2)
     x, u = rng.normal(size=(2, 400))
     frame = pd.DataFrame({"x": x, "wave": np.sin(2 * x) + 0.2 * rng.normal(size=400), "u": u})
-    # a column of so many levels is no logit
+    # a column of that number of levels is no logit
     frame["level"] = pd.qcut(u + 0.1 * rng.normal(size=400), 12, labels=list("abcdefghijkl")).astype(str)
     problem = learning_problem(read_table(frame), table_options(curves=curves))
     genotype = problem.genotype([(0, 1), (2, 3)], [0] * 4)
