@@ -17,7 +17,7 @@ from gomea_bn.problems.base import (
 )
 from gomea_bn.problems.continuous import RealKernelProblem, outside, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
-from gomea_bn.problems.spaces import posed
+from gomea_bn.problems.spaces import NamedProblem, posed
 from gomea_bn.runtime.evaluations import ROUND, Evaluations, Failure, Meeting, Request
 
 
@@ -240,10 +240,14 @@ class PythonProblem(DiscreteDefaults):
         return {"repeated": self.evaluations.n_repeated}
 
     def identity(self) -> dict[str, str]:
-        """Return the class of the user's object, the numbers, and a digest of the alphabet or the bounds."""
+        """Return the class of the user's object or the name of a function, and digests of what it varies."""
         ranges = [getattr(self, name, None) for name in ("alphabet", "lower", "upper")]
         user = getattr(self.user, "problem", self.user)
-        return {**super().identity(), "class": type(user).__qualname__, "ranges": data_digest(tuple(ranges))}
+        known = {**super().identity(), "class": type(user).__qualname__, "ranges": data_digest(tuple(ranges))}
+        if isinstance(self.user, NamedProblem):
+            known["space"] = self.user.space.digest
+            known["function"] = getattr(getattr(user, "evaluate", None), "__qualname__", "")
+        return known
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without arrays and functions that are bound to this object's memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, inf, log
@@ -24,7 +25,7 @@ Condition = Mapping[str, Any]
 class _Variable:
     """A named variable of a space, which one or several numbers stand for.
 
-    `active_when` has names of earlier variables with the value that each must have, or a list of such values.
+    `active_when` has names of earlier variables with the value that each must have, or a list or set of such values.
     """
 
     active_when: Condition | None = field(default=None, kw_only=True)
@@ -126,7 +127,7 @@ class Integer(_Variable):
 
     def numbers(self, value: Any) -> Sequence[float]:
         """Return the position in a short range, or the integer, or its logarithm."""
-        if not (is_real(value) and value == int(value) and self.low <= value <= self.high):
+        if not (is_real(value) and self.low <= value <= self.high and value == int(value)):
             raise ValueError(f"an integer from {self.low} to {self.high}")
         if self.ranges[0][0]:
             return [float(value - self.low)]
@@ -221,6 +222,22 @@ def _check_ends(variable: Real | Integer) -> None:
         raise GomeaBnError(f"{kind}: low must be above 0 on a logarithmic scale, got {low!r:.40}.")
 
 
+def _wanted(wanted: Any) -> list[Any]:
+    """Return the values of a condition: those of a list or set, or a single one."""
+    return list(wanted) if isinstance(wanted, (list, set, frozenset)) else [wanted]
+
+
+def _check_condition(name: str, other: str, variable: _Variable, wanted: Any) -> None:
+    """Raise `GomeaBnError` if a variable is active by values that another one cannot have."""
+    for one in _wanted(wanted):
+        try:
+            variable.numbers(one)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise GomeaBnError(
+                f"space: {name!r} is active by {other!r} = {one!r:.80}, which must be {error}."
+            ) from error
+
+
 class Space:
     """The numbers that stand for named variables.
 
@@ -237,11 +254,16 @@ class Space:
                 raise GomeaBnError(
                     f"space: {name!r:.80} must be a Real, Integer, Categorical or Permutation, got {variable!r:.80}."
                 )
-            for other in variable.active_when or ():
+            if not isinstance(variable.active_when or {}, Mapping):
+                raise GomeaBnError(
+                    f"space: active_when of {name!r} must have a value by each name, got {variable.active_when!r:.80}."
+                )
+            for other, wanted in (variable.active_when or {}).items():
                 if other not in names:
                     raise GomeaBnError(
                         f"space: {name!r} is active by {other!r:.80}, which must be a variable before it."
                     )
+                _check_condition(name, other, self.variables[other], wanted)
             names.append(name)
         if any(not size for variable in self.variables.values() for size, _, _ in variable.ranges):
             for name, variable in self.variables.items():
@@ -252,6 +274,11 @@ class Space:
         self.n_variables = len(ranges)
         self.alphabet = list(sizes) if any(sizes) else None
         self.bounds = None if all(sizes) else (lower, upper)
+        # numbers differ wherever values do
+        self._is_plain = all(
+            isinstance(variable, (Real, Categorical)) and not variable.active_when
+            for variable in self.variables.values()
+        )
 
     def values(self, x: NDArray[Any]) -> dict[str, Any]:
         """Return the values of the active variables that numbers (n_variables,) stand for."""
@@ -260,13 +287,32 @@ class Space:
         for name, variable in self.variables.items():
             last = first + len(variable.ranges)
             if all(
-                other in values
-                and values[other] in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
+                other in values and any(values[other] == one for one in _wanted(wanted))
                 for other, wanted in (variable.active_when or {}).items()
             ):
                 values[name] = variable.value(x[first:last])
             first = last
         return values
+
+    def key(self, x: NDArray[Any]) -> bytes:
+        """Return bytes that are the same for all numbers (n_variables,) that stand for the same values."""
+        if self._is_plain:
+            return bytes(x.tobytes())
+        values = self.values(x)
+        parts: list[Any] = []
+        first = 0
+        for name, variable in self.variables.items():
+            last = first + len(variable.ranges)
+            # a choice by its position, since texts of choices may be equal
+            of_name = int(x[first]) if isinstance(variable, Categorical) else values.get(name)
+            parts.append(of_name if name in values else None)
+            first = last
+        return repr(parts).encode()
+
+    @property
+    def digest(self) -> str:
+        """Digest of the names and of what they stand for."""
+        return hashlib.sha256(repr(self.variables).encode()).hexdigest()
 
     def numbers(self, values: Mapping[str, Any]) -> list[float]:
         """Return numbers that stand for values by name; raises `GomeaBnError` for a value that does not fit."""
@@ -280,7 +326,7 @@ class Space:
                 continue
             try:
                 numbers += variable.numbers(values[name])
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, OverflowError) as error:
                 raise GomeaBnError(f"initial: {name!r} must be {error}, got {values[name]!r:.80}.") from error
         return numbers
 
@@ -324,7 +370,7 @@ class NamedProblem:
 
     def key(self, x: NDArray[Any]) -> bytes:
         """Return bytes that are the same for all numbers that stand for the same values."""
-        return repr(self.space.values(x)).encode()
+        return self.space.key(x)
 
 
 def named_user(problem: Any) -> NamedProblem | None:

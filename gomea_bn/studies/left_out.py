@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from gomea_bn.data.table import Column, Table
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import learner_of_options
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import folds_of
 
 OURS, LINEAR, BOOSTING = "this network", "regression", "boosting"
@@ -196,6 +197,17 @@ def _measures_of_means(
     }
 
 
+def fitted_network(options: Mapping[str, Any], table: Table) -> DiscretizedBayesNet:
+    """Return the network that a learner with some options learns from a table.
+
+    Raises `KeyboardInterrupt` where Ctrl-C ended the search: a study does not judge a network that is not done.
+    """
+    learner = learner_of_options(BayesNetLearner, dict(options)).fit(table)
+    if learner.stopped_by_ == "interrupt":
+        raise KeyboardInterrupt
+    return learner.network_
+
+
 def left_out(
     table: Table,
     target: str,
@@ -229,7 +241,7 @@ def left_out(
         with warnings.catch_warnings():
             # values of left-out rows may lie outside the range of the others; scikit-learn warns of slow steps
             warnings.simplefilter("ignore")
-            network = learner_of_options(BayesNetLearner, dict(options)).fit(table.take(kept)).network_
+            network = fitted_network(options, table.take(kept))
             frame = table.take(rows).to_frame().drop(columns=target)
             if state is None:
                 assert intervals is not None

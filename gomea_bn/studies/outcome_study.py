@@ -24,13 +24,13 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
-from gomea_bn.learning.parameters import learner_of_options, plain_options
+from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.target import check_target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
 from gomea_bn.network.inference.evidence import EvidenceReader
-from gomea_bn.studies.left_out import LeftOut, left_out
+from gomea_bn.studies.left_out import LeftOut, fitted_network, left_out
 from gomea_bn.studies.value_groups import ValueGroups, groups_of, information
 from gomea_bn.texts import counted, listed
 
@@ -269,7 +269,7 @@ def study(
         if rules is not None:
             rules.mentioned(table)
         tell(f"Learning from {counted(table.n_rows, 'row')} and {counted(len(table.columns), 'column')} ...")
-        network = learner_of_options(BayesNetLearner, dict(options)).fit(table).network_
+        network = fitted_network(options, table)
     said = tuple(
         dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
     )
@@ -548,11 +548,22 @@ def _cases(
     """Return a row that was asked about, and rows of the table from low to high answers."""
     frame = table.to_frame().drop(columns=target)
     needed = [name for name in network.markov_blanket(target) if name in frame.columns]
-    if not needed:
-        return ()
+    cases: list[Case] = []
+    if asked is not None:
+        # what is not said of a new row is not known, so that cells far from the outcome count too
+        nothing = frame.iloc[[0]].copy()
+        for name in frame.columns:
+            nothing[name] = None
+        cells = nothing.copy()
+        for name, value in asked.items():
+            cells[name] = value
+        nothing, cells = nothing.astype(frame.dtypes), cells.astype(frame.dtypes)
+        of_row = list(dict.fromkeys([*asked, *needed]))
+        parts = _steps(network, cells.iloc[0], target, state, codings, of_row, nothing)
+        cases.append(Case(None, *parts, float(_predicted(network, cells, target, state)[0]), np.nan))
     complete = np.flatnonzero(~frame[needed].isna().any(axis=1).to_numpy())
-    if not len(complete):
-        return ()
+    if not (needed and len(complete)):
+        return tuple(cases)
     generator = np.random.default_rng(0)
     background = frame.iloc[
         np.sort(generator.choice(complete, min(_N_BACKGROUND, len(complete)), replace=False))
@@ -562,7 +573,7 @@ def _cases(
     places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
     observed = _outcome(table, target, state)
 
-    cases = [
+    cases += [
         Case(
             int(row),
             *_steps(network, frame.iloc[row], target, state, codings, needed, background),
@@ -571,13 +582,6 @@ def _cases(
         )
         for row in order[places]
     ]
-    if asked is not None:
-        # what is not said of a new row is not known, so that cells far from the outcome count too
-        nothing = frame.iloc[[0]].assign(**dict.fromkeys(frame.columns)).astype(frame.dtypes)
-        cells = nothing.assign(**asked).astype(frame.dtypes)
-        of_row = list(dict.fromkeys([*asked, *needed]))
-        parts = _steps(network, cells.iloc[0], target, state, codings, of_row, nothing)
-        cases.insert(0, Case(None, *parts, float(_predicted(network, cells, target, state)[0]), np.nan))
     return tuple(cases)
 
 

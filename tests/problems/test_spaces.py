@@ -13,6 +13,7 @@ from gomea_bn import (
     MOGOMEA,
     RVGOMEA,
     Categorical,
+    Checkpoint,
     GomeaBnError,
     Integer,
     Permutation,
@@ -176,3 +177,46 @@ def test_several_objectives_and_batches_take_names_too() -> None:
 def test_a_space_that_cannot_be_used_is_named(make: Any, message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         make()
+
+
+def test_choices_whose_texts_are_equal_are_evaluated_apart():
+    weights = [np.where(np.arange(2000) == 1000, value, 0.0) for value in (5.0, 1.0, 3.0)]
+    assert len({repr(weight) for weight in weights}) == 1
+    space = {"weight": Categorical(weights), "depth": Integer(1, 30, active_when={"on": True})}
+    result = optimise(
+        lambda values: float(values["weight"][1000]),
+        space={"on": Categorical([False, True]), **space},
+        random_state=1,
+        max_evaluations=60,
+        cache=True,
+    )
+    assert result.F == [1.0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"x": Real(-2, 2), "k": Categorical(["b", "a"])}, {"y": Real(-2, 2), "k": Categorical(["a", "b"])}],
+)
+def test_a_search_over_another_space_does_not_go_on(tmp_path, other):
+    space = {"x": Real(-2, 2), "k": Categorical(["a", "b"])}
+    options: dict[str, Any] = {"random_state": 1, "max_evaluations": 60}
+    optimise(lambda values: values["x"], space=space, checkpoint=tmp_path / "run", **options)
+    with pytest.raises(GomeaBnError, match="belongs to another run"):
+        optimise(
+            lambda values: 0.0, space=other, checkpoint=Checkpoint(tmp_path / "run", resume=True), **options
+        )
+
+
+def test_conditions_are_values_that_the_other_variable_can_have():
+    first = {"k": Categorical(["a", "b", (1, 2)])}
+    for wanted in ("a", {"a", "b"}, ["a"], (1, 2)):
+        Space({**first, "x": Real(0, 1, active_when={"k": wanted})})
+    pair = Space({**first, "x": Real(0, 1, active_when={"k": (1, 2)})})
+    assert pair.values(np.array([2.0, 0.5])) == {"k": (1, 2), "x": 0.5}
+    condition: Any
+    for condition, message in (
+        ({"k": "A"}, "'x' is active by 'k' = 'A', which must be one of"),
+        (["k"], "active_when of 'x'"),
+    ):
+        with pytest.raises(GomeaBnError, match=message):
+            Space({**first, "x": Real(0, 1, active_when=condition)})

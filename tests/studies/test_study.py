@@ -462,3 +462,30 @@ def test_other_methods_are_those_of_scikit_learn(made):
         ).fit(frame.iloc[kept], sick[kept])
         expected = trees.predict_proba(frame.iloc[rows_of_fold])[:, 1]
         assert made.left_out.predictions["boosting"][rows_of_fold] == pytest.approx(expected)
+
+
+def test_a_new_row_is_explained_where_no_row_is_complete():
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(2, 160))
+    even = np.arange(160) % 2 == 0
+    frame = pd.DataFrame(
+        {
+            "self": np.where(even, first, np.nan),
+            "c": np.where(even, np.nan, second),
+            "y": np.where(np.where(even, first, second) + rng.normal(size=160) > 0, "yes", "no"),
+        }
+    )
+    made = study(frame, "y", row={"self": 1.0}, folds=0, learner=learner())
+    assert made.cases[0].row is None
+    assert 0.5 < made.cases[0].figure <= 1
+
+
+def test_ctrl_c_ends_a_study(monkeypatch):
+    frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=80), "y": ["a", "b"] * 40})
+
+    class Interrupted:
+        stopped_by_ = "interrupt"
+
+    monkeypatch.setattr(BayesNetLearner, "fit", lambda _learner, _table: Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        study(frame, "y", folds=0, learner=learner())

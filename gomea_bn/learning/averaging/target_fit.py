@@ -459,7 +459,7 @@ def fitted_target(
 ) -> Member | None:
     """Return the logit of a discrete target with given parents, and the log probabilities of left-out rows.
 
-    The widths of the effects are those under which left-out rows lose least. None if all parents have one value.
+    The widths of the effects are those under which left-out rows lose least. None if no parent tells anything.
     """
     everything = np.ones(columns.n_rows, np.bool_)
     found = {name: _terms_of(name, columns, scales, n_levels, everything) for name in parents}
@@ -489,6 +489,9 @@ def fitted_target(
         plain, of_plain = _plain(of.factors[0], used)
         functions.append(plain)
         heights.append(of_plain @ of_terms)
+    if not heights:
+        # no parent tells anything of the target
+        return None
     pairs = tuple((2 * number, 2 * number + 1) for number in range(len(factors) // 2))
     of_parents = {name for of in functions for name in of.of}
     fitted = FamilyLogit(

@@ -75,8 +75,10 @@ NUMBERS = ("diabetes", "auto-mpg", "abalone")
 
 
 def encoded(train: pd.DataFrame, *others: pd.DataFrame) -> list[NDArray[np.float64]]:
-    """Return frames as numbers, with one column per level of a categorical one, for estimators of scikit-learn."""
-    return [pd.get_dummies(frame).to_numpy(np.float64) for frame in (train, *others)]
+    """Return frames as numbers, with a column per level that the first frame has, for estimators of scikit-learn."""
+    first = pd.get_dummies(train)
+    indicators = [pd.get_dummies(frame).reindex(columns=first.columns, fill_value=False) for frame in others]
+    return [frame.to_numpy(np.float64) for frame in (first, *indicators)]
 
 
 def class_scores(probabilities: NDArray[np.float64], classes: NDArray[Any], y: pd.Series) -> Scores:

@@ -255,3 +255,20 @@ def test_the_command_takes_times(tmp_path: Path) -> None:
         ([*wanted, "--horizon", "1e9"], "--horizon must be below the longest time"),
     ):
         assert words in refused_last(2, "learn", path, *options, *further)
+
+
+def test_a_target_that_nothing_explains_has_a_network() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(
+            {
+                "x": rng.normal(size=120),
+                "z": rng.normal(size=120),
+                "c": rng.choice(list("abcd"), 120),
+                "d": rng.choice(list("uvw"), 120),
+                "y": rng.integers(0, 2, 120),
+            }
+        )
+        network = BayesNetLearner(max_evaluations=100, random_state=0, target="y").fit(frame).network_
+        share = network.predict_proba(frame, "y").to_numpy()
+        assert np.allclose(share.sum(axis=1), 1.0)
