@@ -72,11 +72,22 @@ def read_kinds(texts: Iterable[str]) -> dict[str, str]:
     return kinds
 
 
-def read_cells(option: str, text: str) -> dict[str, str]:
-    """Return the values in "age=70, alone=yes" by column; the last "=" of a field separates name and value."""
+def value_of_column(text: str, names: Iterable[str]) -> tuple[str, str] | None:
+    """Return the column and the value that "column=value" names, of which both may contain "="; None for others."""
+    # the longest name first, since names may begin with others
+    for name in sorted(names, key=len, reverse=True):
+        rest = text.strip().removeprefix(name).lstrip()
+        if text.strip().startswith(name) and rest.startswith("="):
+            return name, rest[1:].strip()
+    return None
+
+
+def read_cells(option: str, text: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the values in "age=70, alone=yes" by column; `names` are the columns of the table."""
     cells: dict[str, str] = {}
+    form = "column=value, ..., such as 'age=70, alone=yes'"
     for field in fields_of(option, text):
-        name, value = _assignment(option, field, "column=value, ..., such as 'age=70, alone=yes'")
+        name, value = value_of_column(field, names) or _assignment(option, field, form)
         if name in cells:
             raise GomeaBnError(f"{option} names '{name}' twice; give one value per column.")
         cells[name] = value

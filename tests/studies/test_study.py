@@ -489,3 +489,17 @@ def test_ctrl_c_ends_a_study(monkeypatch):
     monkeypatch.setattr(BayesNetLearner, "fit", lambda _learner, _table: Interrupted())
     with pytest.raises(KeyboardInterrupt):
         study(frame, "y", folds=0, learner=learner())
+
+
+def test_levels_with_equals_signs_are_asked_about(tmp_path):
+    rng = np.random.default_rng(5)
+    hours = rng.normal(40, 8, 200).round(1)
+    income = np.where(hours + rng.normal(0, 6, 200) > 42, ">50K", "<=50K")
+    path = tmp_path / "income.csv"
+    pd.DataFrame({"hours": hours, "income": income, "old=er": rng.choice(["=", "no"], 200)}).to_csv(
+        path, index=False
+    )
+    page = tmp_path / "study.html"
+    ok("study", path, "--target", "income=<=50K", "--row", "hours=35.5, old=er==", "--folds", "0", "-o", page)
+    assert "income = &lt;=50K" in page.read_text()
+    assert "your row" in page.read_text()

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from gomea_bn.cli.option_texts import read_cells, read_kinds
+from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
 from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
@@ -70,11 +70,12 @@ def study(
     tell = silent if quiet else say
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
-        cells = None if row is None else read_cells("--row", row)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
             data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
         )
+        with failing(WRONG_USE):
+            cells = None if row is None else read_cells("--row", row, table.names)
         column, state = _outcome(target, table.names)
         learner = BayesNetLearner(max_seconds=limit(max_seconds), max_evaluations=EVALUATIONS, n_jobs=-1)
         compile_first(partial(compile_kernels, **size_of_table(table)), tell)
@@ -94,8 +95,10 @@ def study(
 
 
 def _outcome(text: str | None, names: tuple[str, ...]) -> tuple[str | None, str | None]:
-    """Return the column and the level that COLUMN=LEVEL names; the name of a column may contain "="."""
+    """Return the column and the level that COLUMN=LEVEL names; both names may contain "="."""
     if text is None or text in names or "=" not in text:
         return text, None
+    if (named := value_of_column(text, names)) is not None:
+        return named
     column, _, level = text.rpartition("=")
     return column.strip(), level.strip()
