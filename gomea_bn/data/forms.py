@@ -410,6 +410,7 @@ def _problem(option: str, values: tuple[str, str], columns: Sequence[tuple[str, 
         [
             *(Setting(option, value, name) for value in values),
             "write them as YYYY-MM-DD",
+            Setting("kinds", "discrete", name),
             Setting("drop", name),
         ],
     )

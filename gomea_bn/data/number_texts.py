@@ -91,7 +91,8 @@ _PARTS = re.compile(
     rf"(?P<limit><=|>=|=<|=>|[<>≤≥])? ?(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?"
     rf"(?P<number>[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][+-]?\d+)?)(?P<more>\+)? ?(?P<after>\D.*)?"
 )
-_AFTER = re.compile(rf"(?:{_CURRENCY})|{_UNIT}")
+# neither a time of day such as T134500 nor the second part of a code such as 1001-01
+_AFTER = re.compile(rf"(?:{_CURRENCY})|(?!T\d|[-.]|[/·^*]\d){_UNIT}")
 _LIMIT_WORDS = re.compile(
     r"<? ?(?:trace|traces|tr\.?|nd|n\.d\.?|not detected|non-detect|bdl|b\.d\.l\.|bql|blq|bloq|lod|loq|lloq|below "
     r"(?:the )?(?:limit|detection|lod|loq).*)",

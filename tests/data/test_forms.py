@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
-from gomea_bn.data.calendar_texts import calendar_texts, compact_days
+from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
 from gomea_bn.data.number_texts import number_texts
 
 N = 40
@@ -61,6 +61,7 @@ def test_numbers_have_one_unit(texts, numbers, unit):
     "texts",
     [
         ["12 mg", "12 g"], ["12 mg", "12"], ["A12", "A13"], ["1-2", "3-4"], ["192.168.1.1", "10.0.0.1"],
+        ["20190426T134500", "20190427T134500"], ["1001-01", "1002-01"], ["1/4", "3/4"],
         ["5 ft 3 in", "5 ft 4 in"], ["1/2", "3/4"], ["2 x 3", "3 x 4"], ["$5 mg", "$6 mg"], ["<5", "<6", "7"], ["mg"],
     ],
 )  # fmt: skip
@@ -176,10 +177,32 @@ def test_months_have_names_in_five_languages(text, day):
 
 @pytest.mark.parametrize(
     "texts",
-    [["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"], ["12-31"]],
+    [
+        ["1001-01", "1001-02"], ["1001-01-01"], ["10010101"], ["20190426T250000"],
+        ["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"],
+        ["12-31"],
+    ],
 )  # fmt: skip
 def test_other_texts_are_no_dates(texts):
     assert calendar_texts(texts) is None
+
+
+@pytest.mark.parametrize("form", ["%Y%m%dT%H%M%S", "%Y%m%dT%H%M", "%Y%m%dT%H%M%SZ"])
+def test_time_stamps_have_no_marks(form):
+    moments = [datetime.datetime(2019, 4, 26, 13, 45), datetime.datetime(2100, 12, 31, 6)]
+    found = calendar_texts([moment.strftime(form) for moment in moments])
+    assert found is not None
+    assert found.values.tolist() == [
+        (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for moment in moments
+    ]
+
+
+def test_times_of_day_are_below_24_hours():
+    assert (hours := clock_texts(["0:05", "23:59:59", "13:30"])) is not None
+    assert hours.tolist() == pytest.approx([1 / 12, 24 - 1 / 3600, 13.5])
+    assert clock_texts(["86:54", "13:30"]) is None
+    assert clock_texts(["54:60"]) is None
+    assert clock_texts(["24:00"]) is None
 
 
 @given(st.lists(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)), min_size=1))
@@ -220,6 +243,7 @@ def test_all_ambiguous_columns_are_asked_about_at_once(tmp_path):
     assert lines[0] == "3 problems:"
     assert lines[1].startswith("1. Columns 'one', 'two' hold dates such as '01/01/2021'")
     assert "forms={'one': 'date day-month'}" in lines[1]
+    assert "kinds={'one': 'discrete'}" in lines[1]
     assert lines[2].startswith("2. Column 'gap' has 1 missing or infinite value in row 0")
     assert lines[3].startswith("3. Column 'many' must have at most 10 levels, got 20")
     forms = {"one": "date day-month", "two": "date month-day"}
