@@ -485,7 +485,11 @@ def table_of(
         len(frame) - len(dropped),
         dropped,
         notes=(*loaded.notes, *formed.notes),
-        reading=replace(options, forms={**formed.forms, **options.forms}),
+        reading=replace(
+            options,
+            forms={**formed.forms, **options.forms},
+            decimal=options.decimal or formed.decimal,
+        ),
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )

@@ -119,17 +119,84 @@ def test_limits_are_read_as_half_or_as_themselves():
     assert ages.numbers == [88, 89, 90]
     words = number_texts(["n.d.", "4", "0", "2"])
     assert words is not None
-    assert words.limits == {"n.d.": 1}
+    assert words.limits == {"n.d.": None}
+    assert words.numbers == [None, 4, 0, 2]
+    # half of a limit that is not positive is above it
+    negative = number_texts(["<-5", "-3", "-1", "<0", "trace", "3"])
+    assert negative is not None
+    assert negative.limits == {"<-5": -5, "<0": 0, "trace": -5}
+
+
+def test_words_below_a_limit_that_nothing_states_are_missing():
+    rows = base(x=[*("tr." for _ in range(5)), *(f"{k}.5" for k in range(N - 5))])
+    table, said = warned(rows, missing="keep")
+    assert table.columns[1].n_missing == 5
+    assert "(5 'tr.' as missing)" in said[0]
+
+
+def test_columns_of_few_numbers_and_many_limits_are_warned_of():
+    rows = base(x=["<5" if k % 10 else f"{k + 6}.5" for k in range(N)])
+    table, said = warned(rows)
+    assert table.columns[1].levels is not None
+    assert (
+        "All but 36 cells of 'x' are numbers (36 '<5' are not). To read limits as numbers: pass kinds="
+        in said[0]
+    )
+    assert warned(rows, kinds={"x": "continuous"})[0].columns[1].values[1] == 2.5
+    assert warned(base(x=["<=50K", ">50K"] * (N // 2)))[1] == []
+
+
+def test_the_rule_of_the_learned_table_reads_new_rows(tmp_path):
+    low = ["<4 mg" if k % 5 == 0 else "trace" if k % 5 == 1 else f"{k} mg" for k in range(N)]
+    paid = [f"{k + 7}.576,37 €" for k in range(N)]
+    table, _ = warned(base(low=low, paid=paid))
+    assert table.reading.given == {
+        "decimal": ",", "forms": {"low": "number in mg with limit 4", "paid": "number in €"},
+    }  # fmt: skip
+    frame = pd.DataFrame({"low": ["trace", "<2 mg"], "paid": ["12.576 €", "9 €"]})
+    frame.to_csv(tmp_path / "a.csv", sep=";", index=False)
+    read = read_frame(tmp_path / "a.csv", decimal=",", forms=table.reading.forms)
+    assert read["low"].tolist() == [2, 1]
+    assert read["paid"].tolist() == [12_576, 9]
+    frame[:1].to_csv(tmp_path / "b.csv", sep=";", index=False)
+    assert read_frame(tmp_path / "b.csv", decimal=",", forms=table.reading.forms)["low"].tolist() == [2]
+    with pytest.raises(
+        GomeaBnError, match=r"'12\.576 €', whose mark may be that of decimals or of thousands"
+    ):
+        read_frame(tmp_path / "a.csv", forms={"paid": "number in €"})
+
+
+def test_minus_signs_may_stand_elsewhere():
+    for texts in (["15.29", "(21.5)"], ["15.29", "21.5-"], ["15.29", "\u201321.5"], ["$15.29", "($21.5)"]):
+        found = number_texts(texts)
+        assert found is not None
+        assert found.numbers == [15.29, -21.5]
+    # without another number they are footnotes or codes
+    for texts in (["(1)", "(2)"], ["1-", "2-"], ["5", "(030)"], ["5", "(a)"]):
+        assert number_texts(texts) is None
+    table, _ = warned(base(x=[f"({k}.5)" if k % 3 else f"{k}.5" for k in range(N)]))
+    assert table.columns[1].values[1:4].tolist() == [-1.5, -2.5, 3.5]
+    assert "'x' (such as '(1.5)' for -1.5)" in table.describe()
+
+
+def test_texts_with_digits_are_no_symbols_of_missing_values():
+    _, said = warned(
+        base(x=["bad" if k % 9 == 0 else f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)])
+    )
+    assert "If those without digits stand for missing values: pass na_values=['usual', 'bad']." in said[0]
+    _, said = warned(base(x=[f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)]))
+    assert said[0].endswith("Such columns are read as texts.")
 
 
 def test_columns_with_limits_are_warned_of_at_once(tmp_path):
     values = np.round(np.random.default_rng(1).exponential(0.02, N), 3)
     low = ["<0.006" if value < 0.006 else f"{value:.3f}" for value in values]
-    high = ["trace" if value < 0.003 else f"{value:.3f}" for value in values]
+    high = ["trace" if value < 0.003 else "<0.006" if value < 0.006 else f"{value:.3f}" for value in values]
     table, said = warned(base(low=low, high=high))
     assert len(said) == 1
     n_low, n_high = low.count("<0.006"), high.count("trace")
-    assert f"in 2 columns: 'low' ({n_low} '<0.006' as 0.003), 'high' ({n_high} 'trace' as " in said[0]
+    assert f"in 2 columns: 'low' ({n_low} '<0.006' as 0.003), 'high' (" in said[0]
+    assert f"{n_high} 'trace' as 0.003" in said[0]
     assert "na_values=['usual', '<0.006', 'trace']" in said[0]
     assert table.columns[1].values.tolist() == [0.003 if v < 0.006 else v for v in values]
     # the advice keeps the usual symbols
@@ -331,6 +398,7 @@ def test_decimal_marks_of_numbers_with_a_unit(tmp_path):
     [
         ({"z": "number"}, r"forms: unknown column 'z'"),
         ({"y": "numbers"}, r"forms\['y'\] must be one of"),
+        ({"y": "number with limit x"}, r"forms\['y'\] must be one of"),
         ({"y": "number in "}, r"forms\['y'\] must be one of"),
         ("y", "forms must map names of columns"),
     ],
@@ -373,12 +441,15 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
         "phone", "Phone", "phone_number", "tel", "hadm_id", "rowid", "row_id", "userid", "user_id", "CustomerID",
         "customer_id", "sample_no", "sample_id", "SampleID", "invoice", "OrderNo", "order_id", "accession", "respid",
         "participant_id", "participantId", "serial", "study_id", "screening_no", "uuid", "key", "index", "nhs",
+        "subject", "participant", "case", "Case", "nhs_number", "nhsno", "specimen", "respondent", "account", "enrolid",
+        "seq", "Kennung", "Fallnummer", "matricule",
     ],
 )  # fmt: skip
 def test_names_of_identifiers(name):
     numbers = np.random.default_rng(2).permutation(np.arange(500, 500 + 3 * N))[:N]
     _, said = warned(base(**{name: numbers}))
     assert f"'{name}' (a different number in every row, under the name of an identifier)" in said[0]
+    assert read_table(base(new_case=numbers)).names == ("y", "new_case")
     assert read_table(base(**{f"{name}_of_sodium": numbers})).names == ("y", f"{name}_of_sodium")
 
 
