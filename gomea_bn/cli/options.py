@@ -322,6 +322,8 @@ def reads_table(
             if not reads and (useless := [name for name, value in given.items() if value is not None]):
                 fail(f"{spelling()(Option(useless[0]))} is for --{only_with}; give both.", WRONG_USE)
             if network is not None and reads and options[network] is not None and options["data"] is not None:
+                # the network has its own columns
+                in_file.pop("columns", None)
                 recorded = _recorded(options[network], options["data"], given)
             with failing(WRONG_USE):
                 reading = read_reading(given, {**recorded, **in_file})
