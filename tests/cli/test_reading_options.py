@@ -175,7 +175,9 @@ def test_every_command_reads_the_file_that_check_writes(tmp_path):
         "--out",
         tmp_path / "run",
     )
-    pd.DataFrame({"paid": ["12.576 €", "15.000 €"]}).to_csv(tmp_path / "new.csv", sep=";", index=False)
+    pd.DataFrame({"paid": ["12.576 €", "15.000 €"], "x": [1, 2]}).to_csv(
+        tmp_path / "new.csv", sep=";", index=False
+    )
     by_run = ok("predict", tmp_path / "run", tmp_path / "new.csv", "--target", "y")
     assert "--decimal ," in by_run.stderr
     by_file = ok(
