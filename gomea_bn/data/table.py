@@ -336,7 +336,8 @@ def read_table(
         UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
         that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
     forms : mapping of str to str, optional
-        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %), "date",
+        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %),
+        "number with limit 4" (below which "trace" is), "date",
         "date day-month" and "date month-day" for the order of digits, "time", or "text", which stays as it is. By
         default a column of more than 10 different texts is read as numbers, dates or times if all of them are such, and
         a note says how; plain numbers in frames stay text. A text below a limit, such as "<0.006" or "trace", is read
