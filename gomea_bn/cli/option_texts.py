@@ -42,10 +42,10 @@ def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = 
     return ReadingOptions.of(**{**recorded, **options})
 
 
-def read_reading_file(file: Path, others: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a file of options for reading, of `OF_TABLE` those that `others` names."""
+def read_reading_file(file: Path) -> dict[str, Any]:
+    """Return the options of a file of options for reading, also those of `OF_TABLE`."""
     with prefixed_errors("--reading"):
-        return reading_file(file, others)
+        return reading_file(file)
 
 
 def read_forms(texts: Iterable[str]) -> dict[str, str]:

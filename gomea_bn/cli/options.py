@@ -322,6 +322,8 @@ def reads_table(
             if not reads and (useless := [name for name, value in given.items() if value is not None]):
                 fail(f"{spelling()(Option(useless[0]))} is for --{only_with}; give both.", WRONG_USE)
             if network is not None and reads and options[network] is not None and options["data"] is not None:
+                # the network has its own columns
+                in_file.pop("columns", None)
                 recorded = _recorded(options[network], options["data"], given)
             with failing(WRONG_USE):
                 reading = read_reading(given, {**recorded, **in_file})
@@ -352,18 +354,18 @@ def _reading_options(texts: Iterable[str]) -> dict[str, Any]:
 def _from_file(
     file: Path, options: dict[str, Any], parameters: Mapping[str, inspect.Parameter]
 ) -> dict[str, Any]:
-    """Return the reading options of a file; its kinds, missing and max_levels go to the options of the command."""
+    """Return the reading options of a file; its kinds, missing and max_levels go to the command if that has them."""
     others = [name for name in ("kind", "missing", "max_levels") if name in options]
-    in_file = read_reading_file(file, ["kinds" if name == "kind" else name for name in others])
+    in_file = read_reading_file(file)
     kinds = in_file.pop("kinds", {})
-    if kinds:
+    if kinds and "kind" in others:
         given = options["kind"] or []
         named = read_kinds(given)
         options["kind"] = [*given, *(f"{name}={kind}" for name, kind in kinds.items() if name not in named)]
-    for name in others:
-        if name in in_file and options[name] == parameters[name].default:
-            options[name] = in_file.pop(name)
-        in_file.pop(name, None)
+    for name in ("missing", "max_levels"):
+        value = in_file.pop(name, None)
+        if value is not None and name in others and options[name] == parameters[name].default:
+            options[name] = value
     return in_file
 
 

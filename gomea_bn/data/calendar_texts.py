@@ -19,18 +19,24 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _DAY = 86_400 * 10**6
 _ZONE = r"(?P<zone>Z|[+-]\d{2}:?\d{2})?"
 _TIME = rf"(?:(?:[ T]|, ?)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?P<part>[.,]\d+)?)? ?(?P<half>[AaPp]\.?[Mm]\.?)? ?{_ZONE})?"  # noqa: E501
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+# no codes such as 1001-01-01, but the first year, which programs write for no date
+_LATER_YEAR = r"(?P<year>0001|(?:1[5-9]|[2-9]\d)\d{2})"
+_RECENT_YEAR = r"(?P<year>(?:19|20)\d{2}|2100)"
+_ISO = re.compile(
+    rf"{_LATER_YEAR}-\d{{2}}-\d{{2}}([ T]\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?(?P<zone>Z|[+-]\d{{2}}:?\d{{2}})?)?"
+)
+_CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?")
 _YEAR = r"(?P<year>\d{4}|'?\d{2})"
 _FULL_YEAR = r"(?P<year>\d{4})"
 _WORD = r"(?P<word>[^\W\d_]{3,12})\.?"
 _FIRST, _SECOND = r"(?P<first>\d{1,2})", r"(?P<second_part>\d{1,2})"
+_COMPACT = r"(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)"
 _DAY_PART = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 # the order of the parts is that of the pattern, or not known where they are called first and second
 _PATTERNS = tuple(
     re.compile(pattern + _TIME)
     for pattern in (
-        rf"{_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})",
+        rf"{_LATER_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})",
         rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_FULL_YEAR}",
         # versions have single digits
         r"(?P<day>\d{2})\.(?P<month>\d{2})\.(?P<year>\d{2})",
@@ -40,16 +46,19 @@ _PATTERNS = tuple(
         rf"{_DAY_PART}[-/ ]?(?:de )?{_WORD}[-/ ,]*(?:de )?{_YEAR}",
         rf"{_WORD}[-/ ]{_DAY_PART}(?:, ?|[-/ ]){_FULL_YEAR}",
         rf"{_FULL_YEAR}[-/ ]?{_WORD}[-/ ]?(?P<day>\d{{1,2}})",
-        rf"{_FULL_YEAR}(?P<month>(?:0[1-9]|1[0-2]))(?P<day>[0-3]\d)",
+        rf"{_RECENT_YEAR}{_COMPACT}",
     )
+)
+_STAMP = re.compile(
+    rf"{_RECENT_YEAR}{_COMPACT}T(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?:(?P<second>\d{{2}})(?P<part>[.,]\d+)?)?{_ZONE}"
 )
 _MONTHS_ALONE = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"{_FULL_YEAR}[-/](?P<month>\d{{1,2}})",
-        rf"(?P<month>\d{{1,2}})/{_FULL_YEAR}",
+        rf"{_RECENT_YEAR}[-/](?P<month>\d{{1,2}})",
+        rf"(?P<month>\d{{1,2}})/{_RECENT_YEAR}",
         rf"{_WORD}[-/ ]{_YEAR}",
-        rf"{_FULL_YEAR}[- ]?Q(?P<quarter>[1-4])",
+        rf"{_RECENT_YEAR}[- ]?Q(?P<quarter>[1-4])",
     )
 )
 # English, German, French, Spanish, Dutch
@@ -105,8 +114,8 @@ def calendar_texts(texts: Sequence[str], order: str = "") -> CalendarTexts | Non
         and (matches := _all_matches(_ISO, texts)) is not None
         and (days := iso_days(texts)) is not None
     ):
-        return CalendarTexts(days, "year-month-day", "", frozenset(match[4] for match in matches))
-    for pattern in _PATTERNS:
+        return CalendarTexts(days, "year-month-day", "", frozenset(match["zone"] for match in matches))
+    for pattern in (*_PATTERNS, _STAMP):
         if (matches := _all_matches(pattern, texts)) is not None:
             if "first" not in pattern.groupindex:
                 return None if order else _days(matches, "")
@@ -211,10 +220,10 @@ def _time_of(parts: dict[str, str | None]) -> int | None:
         return 0
     hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
     second = int(parts["second"] or 0)
-    if parts["half"]:
+    if half := parts.get("half"):
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if parts["half"][0] in "pP" else 0)
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
     if hour > 23 or minute > 59 or second > 59:
         return None
     time = ((hour * 60 + minute) * 60 + second) * 10**6

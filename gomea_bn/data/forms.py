@@ -5,6 +5,7 @@ A column is read in a form only if all of its values fit it, and a note says how
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,9 +21,16 @@ from gomea_bn.data.calendar_texts import (
     clock_texts,
 )
 from gomea_bn.data.dates import DAYS, HOURS, as_numbers, column_of_numbers, time_zone, zone_of_offsets
-from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note
+from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note, number_form
 from gomea_bn.data.frames import distinct_values, has_floats
-from gomea_bn.data.number_texts import CODE_PATTERN, NumberTexts, number_texts, numbers_in, typed
+from gomea_bn.data.number_texts import (
+    CODE_PATTERN,
+    NumberTexts,
+    is_below_limit,
+    number_texts,
+    numbers_in,
+    typed,
+)
 from gomea_bn.data.symbols import USUAL, is_text_like
 from gomea_bn.errors import GomeaBnError, Option, RowPositions, Setting, nearest
 from gomea_bn.texts import counted, listed
@@ -38,8 +46,9 @@ class Formed(NamedTuple):
     """A frame whose dates and texts in forms of numbers are numbers.
 
     `names` are the new names, with units, of dates and times by the former name as text, and `time_zones` those of
-    columns of dates by new name. `forms` are those by which rows of this kind must be read, by name. `doubts` are
-    warnings, and `problems` errors, one for each kind of them; the columns of these are not in the frame.
+    columns of dates by new name. `forms` are those by which rows of this kind must be read, by name, and `decimal` is
+    the mark that the numbers of columns with a form need, None if they need none or differ. `doubts` are warnings, and
+    `problems` errors, one for each kind of them; the columns of these are not in the frame.
     """
 
     frame: pd.DataFrame
@@ -49,6 +58,7 @@ class Formed(NamedTuple):
     notes: list[Note]
     doubts: list[Note]
     problems: list[GomeaBnError]
+    decimal: str | None = None
 
 
 class _Read(NamedTuple):
@@ -60,7 +70,9 @@ class _Read(NamedTuple):
     form: str = ""
     zone: str | None = None
     # what texts below or above a limit are read as, and the number of their cells, by the text
-    limits: Mapping[str, tuple[float, int]] = MappingProxyType({})
+    limits: Mapping[str, tuple[float | None, int]] = MappingProxyType({})
+    # the decimal mark without which the texts are other numbers or none
+    mark: str = ""
 
 
 class _Ambiguous(Exception):
@@ -132,7 +144,9 @@ def with_forms(
     import pandas as pd
 
     formed = pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(labels, axis=1)
-    return Formed(formed, names, zones, detected, notes, doubts, problems)
+    marks = {read.mark for read in changed.values() if read.mark}
+    mark = marks.pop() if len(marks) == 1 else None
+    return Formed(formed, names, zones, detected, notes, doubts, problems, mark)
 
 
 def in_given_forms(
@@ -177,23 +191,28 @@ def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) 
 
     def read(some: Sequence[str]) -> Any:
         if kind == NUMBER:
-            unit = more.removeprefix("in ") or None
-            marks = [decimal] if decimal else [".", ","]
-            return next((found for mark in marks if (found := number_texts(some, mark, unit))), None)
+            unit, limit = number_form(form) or (None, None)
+            return _numbers_of(some, decimal, unit, limit, is_given=True)
         return clock_texts(some) if form == TIME_OF_DAY else calendar_texts(some, more)
 
-    found = read(texts)
+    try:
+        found = read(texts)
+    except _Ambiguous as doubt:
+        raise _problem(doubt.option, doubt.values, [(name, doubt.example)]) from None
     if texts and found is None:
         wrong = next((k for k, text in enumerate(texts) if read([text]) is None), 0)
         raise _wrong_form(name, form, texts[wrong], np.flatnonzero(codes == wrong))
     if not texts or form == TIME_OF_DAY:
         return _Read(series)
-    if isinstance(found, NumberTexts):
+    if kind == NUMBER:
+        found, _ = found
         return _Read(_column(found.numbers, codes, series), limits=_limits(found, texts, codes))
     return _Read(_moments(np.append(found.values, np.nan)[codes], series))
 
 
-def _limits(found: NumberTexts, texts: Sequence[str], codes: NDArray[Any]) -> dict[str, tuple[float, int]]:
+def _limits(
+    found: NumberTexts, texts: Sequence[str], codes: NDArray[Any]
+) -> dict[str, tuple[float | None, int]]:
     """Return what texts with a limit are read as, and the number of their cells."""
     cells = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()))
     return {text: (value, cells[text]) for text, value in found.limits.items()}
@@ -281,26 +300,52 @@ def _numbers(
     texts: list[str], uniques: list[str], codes: NDArray[Any], series: pd.Series[Any], decimal: str | None
 ) -> _Read | None:
     """Return texts as numbers that have a unit, marks of groups or limits; `texts` are typed as on a keyboard."""
-    fitting = {
-        mark: found for mark in ([decimal] if decimal else ".,") if (found := number_texts(texts, mark))
-    }
-    if not fitting:
+    read = _numbers_of(texts, decimal)
+    if read is None:
         return None
-    found = next(iter(fitting.values()))
-    if len(fitting) == 2:
-        other = fitting[","]
-        if found.numbers != other.numbers:
-            example = next(t for t, a, b in zip(texts, found.numbers, other.numbers) if a != b)
-            raise _Ambiguous(example, "decimal", (".", ","))
+    found, mark = read
     how = [f"in {found.unit}"] if found.unit else []
-    example = next(text.strip() for text in uniques if not _are_plain([text]))
+    odd = [k for k, text in enumerate(uniques) if not _are_plain([text])]
+    # a minus sign that stands elsewhere must not be overlooked
+    turned = [k for k in odd if re.search(r"\)|\d-$", texts[k]) and (found.numbers[k] or 0) < 0]
+    position = (turned or odd)[0]
+    value = f" for {found.numbers[position]:g}" if turned else ""
     form = NUMBER + (f" in {found.unit}" if found.unit else "")
+    if found.limit is not None:
+        form += f" with limit {str(found.limit).removesuffix('.0')}"
     return _Read(
         _column(found.numbers, codes, series),
-        said=" ".join([*how, f"(such as {example!r})"]),
+        said=" ".join([*how, f"(such as {uniques[position].strip()!r}{value})"]),
         form=form,
         limits=_limits(found, texts, codes),
+        mark=mark,
     )
+
+
+def _numbers_of(
+    texts: Sequence[str],
+    decimal: str | None,
+    unit: str | None = None,
+    limit: float | None = None,
+    *,
+    is_given: bool = False,
+) -> tuple[NumberTexts, str] | None:
+    """Return what distinct texts stand for as of `number_texts`, and the decimal mark if only that makes them these.
+
+    Raises `_Ambiguous` for texts that are different numbers with both marks, of which none is given.
+    """
+    fitting = {
+        mark: found for mark in ".," if (found := number_texts(texts, mark, unit, limit, is_given=is_given))
+    }
+    differing = [
+        text
+        for text, *numbers in zip(texts, *(found.numbers for found in fitting.values()))
+        if len({*numbers}) == 2
+    ]
+    if differing and not decimal:
+        raise _Ambiguous(differing[0], "decimal", (".", ","))
+    mark = decimal or next(iter(fitting), "")
+    return (fitting[mark], mark if differing or len(fitting) == 1 else "") if mark in fitting else None
 
 
 def _are_plain(texts: Sequence[str]) -> bool:
@@ -312,11 +357,11 @@ def _are_plain(texts: Sequence[str]) -> bool:
     return True
 
 
-def _column(numbers: Sequence[float], codes: NDArray[Any], series: pd.Series[Any]) -> pd.Series[Any]:
+def _column(numbers: Sequence[float | None], codes: NDArray[Any], series: pd.Series[Any]) -> pd.Series[Any]:
     """Return the numbers of distinct values as a column; missing cells have the code -1."""
     import pandas as pd
 
-    whole = isinstance(numbers[0], int)
+    whole = all(isinstance(number, int) for number in numbers)
     each = np.array([*numbers, None], dtype=object)[codes]
     return pd.Series(pd.array(each, dtype="Int64" if whole else "Float64"), series.index, name=series.name)
 
@@ -343,17 +388,18 @@ def _texts_among_numbers(series: pd.Series[Any]) -> tuple[dict[str, int], int] |
         return None
     counts = values.value_counts()
     found: dict[str, int] = {}
-    number = 0
+    number = n_limits = 0
     for text, n_cells in zip(counts.index, counts.tolist(), strict=True):
         if CODE_PATTERN.fullmatch(text.strip()):
             return None
         if numbers_in([text]) is None and numbers_in([text], ",") is None:
             found[text.strip()] = n_cells
             number += n_cells
-            # of columns of texts a few say enough
-            if 2 * number >= len(values):
+            n_limits += n_cells if is_below_limit(text) else 0
+            # of columns of texts a few say enough; limits are numbers, too
+            if 2 * (number - n_limits) >= len(values):
                 return None
-    return (found, number) if found else None
+    return (found, number) if 0 < number < len(values) else None
 
 
 def _doubts(
@@ -363,12 +409,13 @@ def _doubts(
     limits = {str(frame.columns[p]): read.limits for p, read in changed.items() if read.limits}
     if limits:
         shown = [
-            f"'{name}' ({listed([f'{n} {t!r} as {v:g}' for t, (v, n) in of_column.items()], _MOST_TEXTS)})"
+            f"'{name}' ({listed([_shown(text, *read) for text, read in of_column.items()], _MOST_TEXTS)})"
             for name, of_column in limits.items()
         ]
         doubts.append(
             Note(
-                "Values below a limit are read as half of it, and values above one as the limit, in "
+                "Values below a limit are read as half of it (as the limit if that is not positive), values above one "
+                "as the limit, and words by the smallest limit of the column (missing where no text states one), in "
                 f"{counted(len(limits), 'column')}: {listed(shown, 10)}. To read them as missing values:",
                 [_usual_and([text for of_column in limits.values() for text in of_column])],
             )
@@ -379,15 +426,25 @@ def _doubts(
             f"{listed([f'{n} {text!r}' for text, n in texts.items()], _MOST_TEXTS)} are not)"
             for name, texts, number in others
         ]
-        texts = [text for _, of_column, _ in others for text in of_column]
         words = listed(shown, 10)
-        doubts.append(
-            Note(
-                f"{words[0].upper()}{words[1:]}. If these texts stand for missing values:",
-                [_usual_and(texts)],
-            )
-        )
+        texts = [text for _, of_column, _ in others for text in of_column]
+        # texts with digits are values
+        symbols = [text for text in texts if not any(map(str.isdigit, text))]
+        limited = [name for name, of_column, _ in others if any(map(is_below_limit, of_column))]
+        aims = {
+            f"If {'these texts' if symbols == texts else 'those without digits'} stand for missing values": symbols,
+            "To read limits as numbers": limited,
+        }
+        said = "; ".join(aim for aim, reasons in aims.items() if reasons)
+        advice = [_usual_and(symbols)] if symbols else []
+        advice += [Setting("kinds", "continuous", name) for name in limited[:1]]
+        more = f" {said}:" if said else " Such columns are read as texts."
+        doubts.append(Note(f"{words[0].upper()}{words[1:]}.{more}", advice))
     return doubts
+
+
+def _shown(text: str, value: float | None, n_cells: int) -> str:
+    return f"{n_cells} {text!r} as {'missing' if value is None else f'{value:g}'}"
 
 
 def _usual_and(texts: Sequence[str]) -> Setting:
@@ -410,6 +467,7 @@ def _problem(option: str, values: tuple[str, str], columns: Sequence[tuple[str, 
         [
             *(Setting(option, value, name) for value in values),
             "write them as YYYY-MM-DD",
+            Setting("kinds", "discrete", name),
             Setting("drop", name),
         ],
     )

@@ -17,7 +17,7 @@ _WHOLE = re.compile(rf"{_SIGN}\d+")
 # minus signs of typography, blanks that break no line, and apostrophes, as a keyboard has them
 _TYPED = str.maketrans(
     {
-        **dict.fromkeys((0x2212, 0xFE63, 0xFF0D), "-"),
+        **dict.fromkeys((0x2212, 0x2013, 0xFE63, 0xFF0D), "-"),
         **dict.fromkeys((0xA0, 0x202F, 0x2009, 0x2007), " "),
         0x2019: "'",
     }
@@ -91,41 +91,58 @@ _PARTS = re.compile(
     rf"(?P<limit><=|>=|=<|=>|[<>≤≥])? ?(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?"
     rf"(?P<number>[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][+-]?\d+)?)(?P<more>\+)? ?(?P<after>\D.*)?"
 )
-_AFTER = re.compile(rf"(?:{_CURRENCY})|{_UNIT}")
+# neither a time of day such as T134500 nor the second part of a code such as 1001-01
+_AFTER = re.compile(rf"(?:{_CURRENCY})|(?!T\d|[-.]|[/·^*]\d){_UNIT}")
 _LIMIT_WORDS = re.compile(
     r"<? ?(?:trace|traces|tr\.?|nd|n\.d\.?|not detected|non-detect|bdl|b\.d\.l\.|bql|blq|bloq|lod|loq|lloq|below "
     r"(?:the )?(?:limit|detection|lod|loq).*)",
     re.IGNORECASE,
 )
+# in accounts, and in files of programs that put the sign last
+_NEGATIVE = re.compile(r"\((?!0\d)([^()+-]*\d[^()+-]*)\)|(?!0\d)([^()+-]*\d)-")
 _FEWEST_PLAIN = 0.5
 
 
 class NumberTexts(NamedTuple):
-    """What distinct texts of a column stand for.
+    """What distinct texts of a column stand for, None for a missing value.
 
-    `unit` stands next to all numbers, or is empty. `limits` has the numbers that texts below or above a limit are read
-    as, by the text.
+    `unit` stands next to all numbers, or is empty. `limits` has what texts below or above a limit are read as, by the
+    text. `limit` is the limit by which words such as "trace" are read; None if there are none or nothing states it.
     """
 
-    numbers: list[int] | list[float]
+    numbers: Sequence[float | None]
     unit: str
-    limits: dict[str, float]
+    limits: dict[str, float | None]
+    limit: float | None = None
 
 
-def number_texts(texts: Sequence[str], decimal: str = ".", unit: str | None = None) -> NumberTexts | None:
+def number_texts(
+    texts: Sequence[str],
+    decimal: str = ".",
+    unit: str | None = None,
+    limit: float | None = None,
+    *,
+    is_given: bool = False,
+) -> NumberTexts | None:
     """Return the numbers that distinct texts stand for, or None if they are not all numbers of one unit.
 
     A unit, a sign of percent or a currency stands next to every number or to none. A text such as "<0.006" is read as
-    half the limit, one such as ">90" or "90+" as the limit, and a word such as "trace" as half the smallest limit, or
-    half the smallest positive number where there is no limit. At least half of the texts must be numbers without a
-    limit. With `unit` no other one is taken.
+    half the limit, or as the limit if that is not positive, and one such as ">90" or "90+" as the limit. A word such as
+    "trace" is read as a number below `limit`, by default the smallest of the texts, and is missing without any. At
+    least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other texts have no such sign.
+    With `is_given` the texts are known to be numbers, and these two conditions do not count. With `unit` no other one
+    is taken.
     """
-    plain = numbers_in(texts, decimal)
+    negative = [match and "-" + (match[1] or match[2]).strip() for match in map(_NEGATIVE.fullmatch, texts)]
+    signed = [new or typed(text) for new, text in zip(negative, texts)]
+    if any(negative) and all(negative) and not is_given:
+        return None
+    plain = numbers_in(signed, decimal)
     if plain is not None:
         return NumberTexts(plain, "", {}) if not unit else None
     matches: list[re.Match[str] | None] = []
     n_limits, units = 0, Counter[str]()
-    for text in map(typed, texts):
+    for text in signed:
         match = _PARTS.fullmatch(text)
         if match is not None and match["number"] and is_number(match["number"].rstrip(), decimal):
             found = _unit_of(match)
@@ -140,25 +157,36 @@ def number_texts(texts: Sequence[str], decimal: str = ".", unit: str | None = No
             matches.append(None)
         else:
             return None
-    if len(units) != 1 or n_limits > (1 - _FEWEST_PLAIN) * len(texts):
+    if not is_given and (len(units) != 1 or n_limits > (1 - _FEWEST_PLAIN) * len(texts)):
         return None
-    (found,) = units
+    found = next(iter(units), _short(unit or ""))
     if unit is not None and found != _short(unit):
         return None
     read = [None if match is None else _number(match, decimal) for match in matches]
-    below = [number for match, number in zip(matches, read) if match and number and _is_below(match)]
-    positive = [number for match, number in zip(matches, read) if match and number and number > 0]
-    least = min(below or positive, default=0)
-    numbers: list[float] = []
-    limits: dict[str, float] = {}
+    if None in matches and limit is None:
+        below = [number for match, number in zip(matches, read) if match and _is_below(match)]
+        limit = min((number for number in below if number is not None), default=None)
+    numbers: list[float | None] = []
+    limits: dict[str, float | None] = {}
     for text, match, number in zip(texts, matches, read):
-        value = least / 2 if number is None else number / 2 if match and _is_below(match) else number
-        numbers.append(value)
+        value = _below(limit) if number is None else number
+        if match and _is_below(match):
+            value = _below(number)
+        numbers.append(value if value is None or not n_limits else float(value))
         if match is None or match["limit"] or match["more"]:
             limits[text] = value
-    if not limits and all(isinstance(number, int) for number in numbers):
-        return NumberTexts([int(number) for number in numbers], found, {})
-    return NumberTexts([float(number) for number in numbers], found, limits)
+    return NumberTexts(numbers, found, limits, limit if None in matches else None)
+
+
+def is_below_limit(text: str) -> bool:
+    """Return whether a text is that of a number below a limit, such as "<5", with either decimal mark."""
+    match = _PARTS.fullmatch(typed(text))
+    return match is not None and _is_below(match) and written_with([match["number"].rstrip()]) != ""
+
+
+def _below(limit: float | None) -> float | None:
+    """Return the number that stands for those below a limit: half of it, or itself if it is not positive."""
+    return limit / 2 if limit is not None and limit > 0 else limit
 
 
 def _number(match: re.Match[str], decimal: str) -> int | float:

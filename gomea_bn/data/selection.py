@@ -34,9 +34,12 @@ _ENDINGS = "id|ids|key|nr|no|num|number"
 _ALONE = (
     "uuid|guid|index|idx|key|rownames?|unnamed: 0|mrn|ssn|nin|nhs|barcode|zip|zip_?codes?|post_?codes?|postal_?codes?|"
     "plz|phone|phone_?(no|number)|telephone|tel|mobile|fax|record|accession|serial|iban|isbn|issn|ean|upc|sku|vin|"
-    "licen[cs]e|passport|ticket|invoice|docket|case_?control_?id"
+    "licen[cs]e|passport|ticket|invoice|docket|case_?control_?id|nhs_?(no|number)|enrolid|"
+    "kennung|fallnummer|matricule"
 )
-IDENTIFIER = rf"(.*[_\W])?(id|ids|nr|no|{_ALONE}|({_OWNERS})[_\W]?({_ENDINGS}))"
+# "new_case" may be a count
+_WHOLE = "subject|participant|case|specimen|respondent|account|seq"
+IDENTIFIER = rf"(.*[_\W])?(id|ids|nr|no|{_ALONE}|({_OWNERS})[_\W]?({_ENDINGS}))|{_WHOLE}"
 """Pattern of names of identifiers, of any case."""
 
 _IDENTIFIER_NAME = re.compile(IDENTIFIER, re.IGNORECASE)

@@ -336,11 +336,13 @@ def read_table(
         UTC, durations are seconds and times of day are hours. Text with at most 10 distinct values stays text. Dates
         that a network draws or predicts have the time zone of their column; a date without one counts as UTC.
     forms : mapping of str to str, optional
-        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %), "date",
-        "date day-month" and "date month-day" for the order of digits, "time", or "text", which stays as it is. By
-        default a column of more than 10 different texts is read as numbers, dates or times if all of them are such, and
-        a note says how; plain numbers in frames stay text. A text below a limit, such as "<0.006" or "trace", is read
-        as half the limit, and one above it, such as ">90", as the limit, with a warning.
+        How the texts of columns are read, by name: "number", "number in mg" (or another unit, currency or %),
+        "number with limit 4" (for words such as "trace"), "date", "date day-month" and "date month-day" for the order
+        of digits, "time", or "text", which stays as it is. By default a column of more than 10 different texts is read
+        as numbers, dates or times if all of them are such, and a note says how; plain numbers in frames stay text. A
+        text below a limit, such as "<0.006", is read as half the limit (as the limit if that is not positive), one
+        above it, such as ">90", as the limit, and a word such as "trace" by the smallest limit of the column, or as
+        missing where no text states one, with a warning.
     groups : str, optional
         Column that names the group of every row, such as a person or a site; see `BayesNetLearner`. It is no variable
         of the table, unless `kinds` names it.
@@ -485,7 +487,11 @@ def table_of(
         len(frame) - len(dropped),
         dropped,
         notes=(*loaded.notes, *formed.notes),
-        reading=replace(options, forms={**formed.forms, **options.forms}),
+        reading=replace(
+            options,
+            forms={**formed.forms, **options.forms},
+            decimal=options.decimal or formed.decimal,
+        ),
         left_out=left_out,
         groups=None if groups is None else groups.of(np.delete(np.arange(len(frame)), dropped)),
     )

@@ -159,3 +159,34 @@ def test_options_of_a_file_are_those_of_the_command_line(european, tmp_path):
 def test_files_of_options_that_cannot_be_used_are_refused(european, tmp_path, content, words):
     (tmp_path / "reading.json").write_text(content)
     assert words in refused(2, "learn", european, "--reading", tmp_path / "reading.json")
+
+
+def test_every_command_reads_the_file_that_check_writes(tmp_path):
+    rows = pd.DataFrame({"y": [k % 7 / 2 for k in range(N)], "paid": [f"{k + 7}.576,37 €" for k in range(N)]})
+    rows.to_csv(tmp_path / "rows.csv", sep=";", decimal=",", index=False)
+    ok("check", tmp_path / "rows.csv", "--kind", "y=continuous", "--write", tmp_path / "reading.json")
+    assert json.loads((tmp_path / "reading.json").read_text(encoding="utf-8"))["decimal"] == ","
+    ok(
+        "learn",
+        tmp_path / "rows.csv",
+        *QUICK,
+        "--reading",
+        tmp_path / "reading.json",
+        "--out",
+        tmp_path / "run",
+    )
+    pd.DataFrame({"paid": ["12.576 €", "15.000 €"], "x": [1, 2]}).to_csv(
+        tmp_path / "new.csv", sep=";", index=False
+    )
+    by_run = ok("predict", tmp_path / "run", tmp_path / "new.csv", "--target", "y")
+    assert "--decimal ," in by_run.stderr
+    by_file = ok(
+        "predict",
+        tmp_path / "run",
+        tmp_path / "new.csv",
+        "--target",
+        "y",
+        "--reading",
+        tmp_path / "reading.json",
+    )
+    assert by_file.stdout == by_run.stdout

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
-from gomea_bn.data.calendar_texts import calendar_texts, compact_days
+from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
 from gomea_bn.data.number_texts import number_texts
 
 N = 40
@@ -61,6 +61,7 @@ def test_numbers_have_one_unit(texts, numbers, unit):
     "texts",
     [
         ["12 mg", "12 g"], ["12 mg", "12"], ["A12", "A13"], ["1-2", "3-4"], ["192.168.1.1", "10.0.0.1"],
+        ["20190426T134500", "20190427T134500"], ["1001-01", "1002-01"], ["1/4", "3/4"],
         ["5 ft 3 in", "5 ft 4 in"], ["1/2", "3/4"], ["2 x 3", "3 x 4"], ["$5 mg", "$6 mg"], ["<5", "<6", "7"], ["mg"],
     ],
 )  # fmt: skip
@@ -118,17 +119,84 @@ def test_limits_are_read_as_half_or_as_themselves():
     assert ages.numbers == [88, 89, 90]
     words = number_texts(["n.d.", "4", "0", "2"])
     assert words is not None
-    assert words.limits == {"n.d.": 1}
+    assert words.limits == {"n.d.": None}
+    assert words.numbers == [None, 4, 0, 2]
+    # half of a limit that is not positive is above it
+    negative = number_texts(["<-5", "-3", "-1", "<0", "trace", "3"])
+    assert negative is not None
+    assert negative.limits == {"<-5": -5, "<0": 0, "trace": -5}
+
+
+def test_words_below_a_limit_that_nothing_states_are_missing():
+    rows = base(x=[*("tr." for _ in range(5)), *(f"{k}.5" for k in range(N - 5))])
+    table, said = warned(rows, missing="keep")
+    assert table.columns[1].n_missing == 5
+    assert "(5 'tr.' as missing)" in said[0]
+
+
+def test_columns_of_few_numbers_and_many_limits_are_warned_of():
+    rows = base(x=["<5" if k % 10 else f"{k + 6}.5" for k in range(N)])
+    table, said = warned(rows)
+    assert table.columns[1].levels is not None
+    assert (
+        "All but 36 cells of 'x' are numbers (36 '<5' are not). To read limits as numbers: pass kinds="
+        in said[0]
+    )
+    assert warned(rows, kinds={"x": "continuous"})[0].columns[1].values[1] == 2.5
+    assert warned(base(x=["<=50K", ">50K"] * (N // 2)))[1] == []
+
+
+def test_the_rule_of_the_learned_table_reads_new_rows(tmp_path):
+    low = ["<4 mg" if k % 5 == 0 else "trace" if k % 5 == 1 else f"{k} mg" for k in range(N)]
+    paid = [f"{k + 7}.576,37 €" for k in range(N)]
+    table, _ = warned(base(low=low, paid=paid))
+    assert table.reading.given == {
+        "decimal": ",", "forms": {"low": "number in mg with limit 4", "paid": "number in €"},
+    }  # fmt: skip
+    frame = pd.DataFrame({"low": ["trace", "<2 mg"], "paid": ["12.576 €", "9 €"]})
+    frame.to_csv(tmp_path / "a.csv", sep=";", index=False)
+    read = read_frame(tmp_path / "a.csv", decimal=",", forms=table.reading.forms)
+    assert read["low"].tolist() == [2, 1]
+    assert read["paid"].tolist() == [12_576, 9]
+    frame[:1].to_csv(tmp_path / "b.csv", sep=";", index=False)
+    assert read_frame(tmp_path / "b.csv", decimal=",", forms=table.reading.forms)["low"].tolist() == [2]
+    with pytest.raises(
+        GomeaBnError, match=r"'12\.576 €', whose mark may be that of decimals or of thousands"
+    ):
+        read_frame(tmp_path / "a.csv", forms={"paid": "number in €"})
+
+
+def test_minus_signs_may_stand_elsewhere():
+    for texts in (["15.29", "(21.5)"], ["15.29", "21.5-"], ["15.29", "\u201321.5"], ["$15.29", "($21.5)"]):
+        found = number_texts(texts)
+        assert found is not None
+        assert found.numbers == [15.29, -21.5]
+    # without another number they are footnotes or codes
+    for texts in (["(1)", "(2)"], ["1-", "2-"], ["5", "(030)"], ["5", "(a)"]):
+        assert number_texts(texts) is None
+    table, _ = warned(base(x=[f"({k}.5)" if k % 3 else f"{k}.5" for k in range(N)]))
+    assert table.columns[1].values[1:4].tolist() == [-1.5, -2.5, 3.5]
+    assert "'x' (such as '(1.5)' for -1.5)" in table.describe()
+
+
+def test_texts_with_digits_are_no_symbols_of_missing_values():
+    _, said = warned(
+        base(x=["bad" if k % 9 == 0 else f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)])
+    )
+    assert "If those without digits stand for missing values: pass na_values=['usual', 'bad']." in said[0]
+    _, said = warned(base(x=[f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)]))
+    assert said[0].endswith("Such columns are read as texts.")
 
 
 def test_columns_with_limits_are_warned_of_at_once(tmp_path):
     values = np.round(np.random.default_rng(1).exponential(0.02, N), 3)
     low = ["<0.006" if value < 0.006 else f"{value:.3f}" for value in values]
-    high = ["trace" if value < 0.003 else f"{value:.3f}" for value in values]
+    high = ["trace" if value < 0.003 else "<0.006" if value < 0.006 else f"{value:.3f}" for value in values]
     table, said = warned(base(low=low, high=high))
     assert len(said) == 1
     n_low, n_high = low.count("<0.006"), high.count("trace")
-    assert f"in 2 columns: 'low' ({n_low} '<0.006' as 0.003), 'high' ({n_high} 'trace' as " in said[0]
+    assert f"in 2 columns: 'low' ({n_low} '<0.006' as 0.003), 'high' (" in said[0]
+    assert f"{n_high} 'trace' as 0.003" in said[0]
     assert "na_values=['usual', '<0.006', 'trace']" in said[0]
     assert table.columns[1].values.tolist() == [0.003 if v < 0.006 else v for v in values]
     # the advice keeps the usual symbols
@@ -176,10 +244,32 @@ def test_months_have_names_in_five_languages(text, day):
 
 @pytest.mark.parametrize(
     "texts",
-    [["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"], ["12-31"]],
+    [
+        ["1001-01", "1001-02"], ["1001-01-01"], ["10010101"], ["20190426T250000"],
+        ["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"],
+        ["12-31"],
+    ],
 )  # fmt: skip
 def test_other_texts_are_no_dates(texts):
     assert calendar_texts(texts) is None
+
+
+@pytest.mark.parametrize("form", ["%Y%m%dT%H%M%S", "%Y%m%dT%H%M", "%Y%m%dT%H%M%SZ"])
+def test_time_stamps_have_no_marks(form):
+    moments = [datetime.datetime(2019, 4, 26, 13, 45), datetime.datetime(2100, 12, 31, 6)]
+    found = calendar_texts([moment.strftime(form) for moment in moments])
+    assert found is not None
+    assert found.values.tolist() == [
+        (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for moment in moments
+    ]
+
+
+def test_times_of_day_are_below_24_hours():
+    assert (hours := clock_texts(["0:05", "23:59:59", "13:30"])) is not None
+    assert hours.tolist() == pytest.approx([1 / 12, 24 - 1 / 3600, 13.5])
+    assert clock_texts(["86:54", "13:30"]) is None
+    assert clock_texts(["54:60"]) is None
+    assert clock_texts(["24:00"]) is None
 
 
 @given(st.lists(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)), min_size=1))
@@ -220,6 +310,7 @@ def test_all_ambiguous_columns_are_asked_about_at_once(tmp_path):
     assert lines[0] == "3 problems:"
     assert lines[1].startswith("1. Columns 'one', 'two' hold dates such as '01/01/2021'")
     assert "forms={'one': 'date day-month'}" in lines[1]
+    assert "kinds={'one': 'discrete'}" in lines[1]
     assert lines[2].startswith("2. Column 'gap' has 1 missing or infinite value in row 0")
     assert lines[3].startswith("3. Column 'many' must have at most 10 levels, got 20")
     forms = {"one": "date day-month", "two": "date month-day"}
@@ -307,6 +398,7 @@ def test_decimal_marks_of_numbers_with_a_unit(tmp_path):
     [
         ({"z": "number"}, r"forms: unknown column 'z'"),
         ({"y": "numbers"}, r"forms\['y'\] must be one of"),
+        ({"y": "number with limit x"}, r"forms\['y'\] must be one of"),
         ({"y": "number in "}, r"forms\['y'\] must be one of"),
         ("y", "forms must map names of columns"),
     ],
@@ -349,12 +441,15 @@ def test_a_file_of_options_is_that_of_the_arguments(tmp_path):
         "phone", "Phone", "phone_number", "tel", "hadm_id", "rowid", "row_id", "userid", "user_id", "CustomerID",
         "customer_id", "sample_no", "sample_id", "SampleID", "invoice", "OrderNo", "order_id", "accession", "respid",
         "participant_id", "participantId", "serial", "study_id", "screening_no", "uuid", "key", "index", "nhs",
+        "subject", "participant", "case", "Case", "nhs_number", "nhsno", "specimen", "respondent", "account", "enrolid",
+        "seq", "Kennung", "Fallnummer", "matricule",
     ],
 )  # fmt: skip
 def test_names_of_identifiers(name):
     numbers = np.random.default_rng(2).permutation(np.arange(500, 500 + 3 * N))[:N]
     _, said = warned(base(**{name: numbers}))
     assert f"'{name}' (a different number in every row, under the name of an identifier)" in said[0]
+    assert read_table(base(new_case=numbers)).names == ("y", "new_case")
     assert read_table(base(**{f"{name}_of_sodium": numbers})).names == ("y", f"{name}_of_sodium")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from math import isinf
@@ -30,8 +31,30 @@ SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "ba
 """Names for separators that are hard to type."""
 
 TEXT, NUMBER, DATE, TIME_OF_DAY = "text", "number", "date", "time"
-FORMS = (TEXT, NUMBER, f"{NUMBER} in UNIT", DATE, f"{DATE} day-month", f"{DATE} month-day", TIME_OF_DAY)
-"""Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %."""
+FORMS = (
+    TEXT,
+    NUMBER,
+    f"{NUMBER} in UNIT",
+    f"{NUMBER} with limit LIMIT",
+    DATE,
+    f"{DATE} day-month",
+    f"{DATE} month-day",
+    TIME_OF_DAY,
+)
+"""Forms in which the texts of a column may be read; UNIT stands for a unit, a currency or %.
+
+A unit may come before a limit, below which the numbers are that words such as trace stand for.
+"""
+
+_NUMBER_FORM = re.compile(
+    rf"{NUMBER}(?: in (?P<unit>\S.*?))?(?: with limit (?P<limit>[+-]?\d+(?:\.\d*)?(?:e[+-]?\d+)?))?"
+)
+
+
+def number_form(form: str) -> tuple[str | None, float | None] | None:
+    """Return the unit and the limit that a form of numbers names, None for each that it does not; None for others."""
+    match = _NUMBER_FORM.fullmatch(form)
+    return match and (match["unit"], None if match["limit"] is None else float(match["limit"]))
 
 
 class TextForm(NamedTuple):
@@ -156,12 +179,7 @@ class ReadingOptions:
                     raise GomeaBnError([Option(name), f" must hold names of columns, got {value!r:.80}."])
         forms = mapping_in("forms", self.forms, "names of columns")
         for name, form in forms.items():
-            is_unit = (
-                isinstance(form, str)
-                and form.startswith(f"{NUMBER} in ")
-                and form.removeprefix(f"{NUMBER} in ").strip()
-            )
-            if not is_unit:
+            if not isinstance(form, str) or number_form(form) is None:
                 check_choice(f"forms['{name}']", form, FORMS)
         object.__setattr__(self, "forms", {str(name): form for name, form in forms.items()})
         if self.lags is not None:
@@ -194,10 +212,10 @@ OF_TABLE = ("kinds", "missing", "max_levels")
 """Options in a file of options for reading that `gomea_bn.read_table` has besides those of `ReadingOptions`."""
 
 
-def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE) -> dict[str, Any]:
+def reading_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the options for reading tables in a JSON file, by their names in Python.
 
-    The file holds one object, which may also have those of `OF_TABLE` that `others` names. Raises `GomeaBnError` for
+    The file holds one object, which may also have those of `OF_TABLE`. Raises `GomeaBnError` for
     other content.
     """
     text = file_text(path, "options for reading")
@@ -205,7 +223,7 @@ def reading_file(path: str | os.PathLike[str], others: Iterable[str] = OF_TABLE)
     options = load_json(text, f"'{os.fspath(path)}'")
     if not isinstance(options, dict):
         raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
-    names = [*(field.name for field in fields(ReadingOptions)), *others]
+    names = [*(field.name for field in fields(ReadingOptions)), *OF_TABLE]
     for name in options:
         if name not in names:
             raise GomeaBnError(
