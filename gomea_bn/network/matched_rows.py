@@ -263,7 +263,7 @@ def kept_counts(network: WithDensities) -> KeptCounts | None:
     if len(numbers) != n_cells or not np.isfinite(numbers).all() or (numbers < 0).any():
         return None
     ends = np.cumsum([prod(shape) for shape in shapes])
-    cells = np.split(numbers.astype(np.float64), ends[:-1])
+    cells = np.split(numbers.astype(np.float64), ends[:-1]) if sets else []
     tables = {}
     for members, part, shape in zip(sets, cells, shapes, strict=True):
         of_set = tuple(names[v] for v in members)

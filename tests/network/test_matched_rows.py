@@ -193,6 +193,13 @@ def test_files_keep_counts_of_one_and_two_findings(network: DiscretizedBayesNet)
     )
 
 
+def test_networks_of_one_bin_a_column_answer_from_a_file() -> None:
+    frame = pd.DataFrame(np.random.default_rng(2).normal(size=(60, 2)), columns=["x", "y"])
+    learner = BayesNetLearner(cut_points={"x": [], "y": []}, max_evaluations=50, random_state=0)
+    read = DiscretizedBayesNet.from_json(learner.fit(frame).network_.to_json())
+    assert read.query("x", {"y": 0.1}).sum() == pytest.approx(1.0)
+
+
 def test_kept_counts_are_few(network: DiscretizedBayesNet) -> None:
     counts = json.dumps(network.metadata["row_counts"])
     assert len(counts) < len(rows().to_csv(index=False)) / 2
