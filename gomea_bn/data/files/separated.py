@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import mmap
 import re
 import warnings
@@ -53,7 +54,7 @@ def read_separated(
     they are ambiguous.
     """
     encoding = options.encoding or _encoding(path, plain=plain)
-    all_lines = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    all_lines = _reading(path, encoding, lambda: _lines(path, encoding, _SAMPLE_LINES))
     n_above, lines, named = _after_first_lines(all_lines, usual, options)
     if not lines:
         raise GomeaBnError(f"File '{path}' is empty.")
@@ -70,6 +71,7 @@ def read_separated(
             )
         )
     names, n_header = _names(path, lines, separator, options)
+    _check_rows(path, all_lines, n_above, lines, separator)
     if n_header == 2:
         notes.append(Note(f"Names of columns are those of two lines, such as {names[-1]!r}."))
     parts = {
@@ -87,11 +89,24 @@ def read_separated(
     decimal = options.decimal or "."
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
+    text: str | None = None
+
     def parsed(**more: Any) -> pd.DataFrame:
-        frame: pd.DataFrame = _reading(path, encoding, lambda: _parsed(path, names, {**parts, **more}))
+        def read() -> pd.DataFrame:
+            return _parsed(path if text is None else io.StringIO(text), names, {**parts, **more})
+
+        frame: pd.DataFrame = _reading(path, encoding, read)
         return frame
 
-    frame = parsed(decimal=decimal)
+    frame = None if len(lines) < sum(map(_is_full, all_lines[n_above:])) else parsed(decimal=decimal)
+    if frame is None or (lines[0][:1] != "#" and _may_have_comments(frame)):
+        every = _reading(path, encoding, lambda: _lines(path, encoding))
+        start = n_above + n_header
+        rows = _without_comments(every[start:], separator, len(names))
+        text = "\n".join([*every[:start], *rows, ""])
+        if n_comments := len(every) - start - len(rows):
+            doubts.append(Note(f"Left out {counted(n_comments, 'comment')} (#) in the table."))
+        frame = parsed(decimal=decimal)
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -213,8 +228,8 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
     )
 
 
-def _first_lines(path: str, encoding: str) -> list[str]:
-    """Return the first lines of a file, as they are."""
+def _lines(path: str, encoding: str, n_lines: int | None = None) -> list[str]:
+    """Return the lines of a file, or the first ones, as they are."""
     import pandas as pd
 
     frame = pd.read_csv(
@@ -223,7 +238,7 @@ def _first_lines(path: str, encoding: str) -> list[str]:
         header=None,
         names=["line"],
         index_col=False,
-        nrows=_SAMPLE_LINES,
+        nrows=n_lines,
         dtype=str,
         quoting=csv.QUOTE_NONE,
         keep_default_na=False,
@@ -240,11 +255,8 @@ def _after_first_lines(
 
     Above a table stand blank lines, a line such as "sep=;" of a spreadsheet, comments that begin with # or %, and
     titles: lines of fewer fields, where all further lines have as many. Without a header blank lines alone count.
+    Comments below the first line are left out where the other lines have as many fields only without them.
     """
-
-    def rest(start: int) -> list[str]:
-        return [line for line in all_lines[start:] if line.strip()]
-
     n_above = next((k for k, line in enumerate(all_lines) if line.strip()), len(all_lines))
     named = _NAMED.match(all_lines[n_above]) if n_above < len(all_lines) else None
     if named is not None:
@@ -256,6 +268,32 @@ def _after_first_lines(
         if named
         else [usual, ";", "\t", "|", ",", " "]
     )
+
+    def rest(start: int) -> list[str]:
+        lines = [*filter(_is_full, all_lines[start:])]
+        if not any(line[:1] == "#" for line in lines[1:]) or lines[0][:1] == "#":
+            return lines
+        counts = [(mark, n_more) for mark in separators if mark for n_more in (0, 1)]
+        if any(_fits(lines, *count) for count in counts):
+            return lines
+        plain = [line for line in lines if line[:1] != "#"]
+        for mark, n_more in counts:
+            if _fits(plain, mark, n_more):
+                return [plain[0], *_without_comments(lines[1:], mark, len(_records(plain, mark)[-1]))]
+        return lines
+
+    def has_titles(start: int, first: int) -> bool:
+        below = rest(first)
+        return any(
+            _fits(below, mark, n_more)
+            and all(
+                sum(map(bool, record)) < len(_records(below, mark)[0])
+                for record in _records(all_lines[start:first], mark)
+            )
+            for mark in separators
+            if mark
+            for n_more in (0, 1)
+        )
 
     def fits(start: int, more: Sequence[int] = (0, 1)) -> bool:
         return any(_fits(rest(start), mark, n_more) for mark in separators if mark for n_more in more)
@@ -275,9 +313,77 @@ def _after_first_lines(
     further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))
     for more in ((0,), (1,)):
         for first in further:
-            if all_lines[first].strip() and fits(first, more) and not _has_title(rest(first), separators):
+            is_first = all_lines[first].strip() and fits(first, more) and has_titles(start, first)
+            if is_first and not _has_title(rest(first), separators):
                 return first, rest(first), named and named[1]
     return n_above, rest(n_above), named and named[1]
+
+
+def _is_full(line: str) -> bool:
+    return bool(line.strip())
+
+
+def _without_comments(lines: Sequence[str], separator: str, n_fields: int) -> list[str]:
+    """Return lines without those that begin with #, outside of quotes, and have another number of fields or a blank."""
+    rows = []
+    is_quoted = False
+    for line in lines:
+        if line[:1] == "#" and not is_quoted:
+            is_row = line[1:2].strip() and [len(record) for record in _records([line], separator)] == [
+                n_fields
+            ]
+            if not is_row:
+                continue
+        is_quoted ^= line.count('"') % 2 == 1
+        rows.append(line)
+    return rows
+
+
+def _may_have_comments(frame: pd.DataFrame) -> bool:
+    """Return whether a row without a last cell begins with #, as a comment of fewer fields does."""
+    first = frame.iloc[:, 0]
+    if frame.shape[1] < 2 or not is_text_like(first):
+        return False
+    return bool(first[frame.iloc[:, -1].isna()].str.startswith("#").any())
+
+
+def _check_rows(
+    path: str, all_lines: Sequence[str], n_above: int, lines: Sequence[str], separator: str
+) -> None:
+    """Raise if the first rows differ in their numbers of fields, but for a short last one.
+
+    `lines` are the rows after `n_above` of `all_lines`.
+    """
+    records, starts = [], []
+    numbers = iter(enumerate(all_lines[n_above:], n_above + 1))
+    numbers_of = [next(number for number, other in numbers if other == line) for line in lines]
+    try:
+        reader = _reader(lines, separator)
+        start = 0
+        for record in reader:
+            records.append(record)
+            starts.append(start)
+            start = reader.line_num
+    except csv.Error:
+        return
+    if len(all_lines) == _SAMPLE_LINES:
+        # the last may end within a record
+        records = records[:-1]
+    counts = [len(record) for record in records[1:]]
+    usual = max(counts, key=counts.count, default=0)
+    for start, count in zip(starts[1:], counts, strict=False):
+        if count > usual or (count < usual and start < starts[-1]):
+            mark = _shown(separator)
+            advice = (
+                f"put fields that hold {mark} in quotes"
+                if count > usual
+                else f"write {mark} for empty fields too"
+            )
+            raise GomeaBnError(
+                f"File '{path}' is ragged: line {numbers_of[start]} has {counted(count, 'field')}, "
+                f"but most have {usual}: {lines[start]!r:.80}.",
+                [advice, "remove the line"],
+            )
 
 
 def _is_header(lines: Sequence[str], separators: Sequence[str | None]) -> bool:
@@ -314,18 +420,18 @@ def _have_blanks(lines: Sequence[str], separator: str) -> bool:
 
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Return the fields of the first records; the last is left out where the lines may end within it."""
-    is_blank = separator == " "
-    # a quoted field may hold line ends
-    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
     try:
-        records = [
-            [field.strip() for field in record]
-            for record in csv.reader(texts, delimiter=separator, skipinitialspace=is_blank)
-            if record
-        ]
+        records = [[field.strip() for field in record] for record in _reader(lines, separator) if record]
     except csv.Error:
         return []
     return records[:-1] if len(lines) == _SAMPLE_LINES and len(records) > 1 else records
+
+
+def _reader(lines: Sequence[str], separator: str) -> Any:
+    is_blank = separator == " "
+    # a quoted field may hold line ends
+    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
+    return csv.reader(texts, delimiter=separator, skipinitialspace=is_blank)
 
 
 def _separator(path: str, lines: Sequence[str], usual: str | None) -> str:

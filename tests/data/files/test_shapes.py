@@ -10,6 +10,7 @@ import pytest
 from ugly_files import N_ROWS, clean_table
 
 from gomea_bn import read_table
+from gomea_bn.errors import GomeaBnError
 
 TEXT = clean_table().to_csv(index=False, lineterminator="\n")
 LINES = TEXT.splitlines()
@@ -26,6 +27,9 @@ FILES = {
     "blanks after commas": TEXT.replace(",", ", ").encode(),
     "several blanks": TEXT.replace(",", "   ").encode(),
     "comments": ("# made by x\n# 2021, a, b\n" + TEXT).encode(),
+    "comments in the table": "\n".join(
+        [*LINES[:9], "# batch 2", *LINES[9:30], "#, 3", *LINES[30:], "# end"]
+    ).encode(),
     "names in a comment": ("#" + TEXT).encode(),
     "titles": ("Report of 2021\n\nsource: me, you\n" + TEXT).encode(),
     "a title of a sheet": ("Report of 2021,,\n,,\n" + TEXT).encode(),
@@ -62,6 +66,7 @@ def test_the_table_is_found(what, tmp_path):
     ("what", "words"),
     [
         ("comments", "Left out 2 lines above the table in '"),
+        ("comments in the table", "Left out 3 comments (#) in the table."),
         ("titles", "'Report of 2021', 'source: me, you'"),
         ("a total", "Left out the last row, 'Total', which has the sum of the others."),
         ("a saved index with gaps", "column 0 (different whole numbers)"),
@@ -70,6 +75,32 @@ def test_the_table_is_found(what, tmp_path):
 )
 def test_what_is_left_out_is_warned_of(what, words, tmp_path):
     assert words in " ".join(read(FILES[what], tmp_path)[1])
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [
+        ("170.5,1200,Bonn,see note", "4 fields"),
+        ("170,5,1200,Bonn", "4 fields"),
+        ("170.5,1200", "2 fields"),
+        ("n/a", "1 field"),
+    ],
+)
+def test_rows_above_a_ragged_one_are_no_titles(row, count, tmp_path):
+    with pytest.raises(GomeaBnError, match=rf"line 17 has {count}, but most have 3: '{row}'"):
+        read("\n".join([*LINES[:16], row, *LINES[16:]]).encode(), tmp_path)
+
+
+def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_path):
+    rows = [f'{k % 7 / 8},"a\n#{k % 3}"' for k in range(300)]
+    frame, said = read("\n".join(["n,t", *rows, "# end of file"]).encode(), tmp_path)
+    assert (len(frame), said) == (300, ["Left out 1 comment (#) in the table."])
+    rows = [f"#{k % 5},{k / 7}" for k in range(300)]
+    frame, said = read("\n".join(["code,x", *rows]).encode(), tmp_path)
+    assert (len(frame), said, set(frame["code"])) == (300, [], {f"#{k}" for k in range(5)})
+    rows[40] = "# batch 2"
+    frame, said = read("\n".join(["code,x", *rows]).encode(), tmp_path)
+    assert (len(frame), said) == (299, ["Left out 1 comment (#) in the table."])
 
 
 def test_a_last_row_that_is_no_total_stays(tmp_path):
