@@ -36,7 +36,7 @@ _MOST_ABOVE = 30
 # rows among whose values a name is looked for
 _FEW_ROWS = 5_000
 _TOTAL = re.compile(
-    r"(grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all",
+    r"((grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all)\s*:?",
     re.IGNORECASE,
 )
 _SYMBOLS = WORDS | MARKS
@@ -574,18 +574,18 @@ def _without_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
 
     if len(frame) < 3:
         return frame, []
-    last = frame.iloc[-1]
-    words = [str(value) for value in last if isinstance(value, str) and _TOTAL.fullmatch(value.strip())]
-    if not words:
-        return frame, []
+    words, sums = [], []
     for position in range(frame.shape[1]):
         series = frame.iloc[:, position]
+        last = series.iloc[-1]
+        if isinstance(last, str) and _TOTAL.fullmatch(last.strip()) and not (series.iloc[:-1] == last).any():
+            words.append(last)
         if types.is_numeric_dtype(series.dtype) and not series.isna().iloc[-1]:
-            total, value = float(series.iloc[:-1].sum()), float(series.iloc[-1])
-            if abs(total - value) <= 1e-6 * max(abs(value), 1):
-                note = Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")
-                return frame.iloc[:-1], [note]
-    return frame, []
+            sums.append((float(series.iloc[:-1].sum()), float(last)))
+    are_sums = all(abs(total - value) <= 1e-6 * abs(value) for total, value in sums)
+    if not words or not are_sums or not any(value for _, value in sums):
+        return frame, []
+    return frame.iloc[:-1], [Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")]
 
 
 def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:

@@ -34,7 +34,7 @@ FILES = {
     "titles": ("Report of 2021\n\nsource: me, you\n" + TEXT).encode(),
     "a title of a sheet": ("Report of 2021,,\n,,\n" + TEXT).encode(),
     "a total": (TEXT + f"Total,{TOTAL},\n").encode(),
-    "a total in the last column": (TEXT + f",{TOTAL},Gesamt\n").encode(),
+    "a total in the last column": (TEXT + f",{TOTAL},Gesamt:\n").encode(),
     "little-endian UTF-16 without a mark": TEXT.encode("utf-16-le"),
     "big-endian UTF-16 without a mark": TEXT.encode("utf-16-be"),
     "a saved index with gaps": _with_index([3 * k + k % 2 for k in range(N_ROWS)]),
@@ -92,7 +92,7 @@ def test_rows_above_a_ragged_one_are_no_titles(row, count, tmp_path):
 
 
 def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_path):
-    rows = [f'{k % 7 / 8},"a\n#{k % 3}"' for k in range(300)]
+    rows = [f'{k / 8},"a\n#{k % 3}"' for k in range(300)]
     frame, said = read("\n".join(["n,t", *rows, "# end of file"]).encode(), tmp_path)
     assert (len(frame), said) == (300, ["Left out 1 comment (#) in the table."])
     rows = [f"#{k % 5},{k / 7}" for k in range(300)]
@@ -106,6 +106,14 @@ def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_pat
 def test_a_last_row_that_is_no_total_stays(tmp_path):
     frame, said = read((TEXT + f"170.5,{TOTAL - 7},Total\n").encode(), tmp_path)
     assert (len(frame), said) == (N_ROWS + 1, [])
+
+
+@pytest.mark.parametrize("last", ["all,0,1.5", "Total,0,1.5", "all,12,30", "Total,4e-10,1.5"])
+def test_a_last_row_of_a_level_or_without_a_sum_stays(last, tmp_path):
+    counts = "1e-10" if "e" in last else str(int("12" in last))
+    rows = [f"{'all' if k % 2 else 'some'},{counts},{k - 3}" for k in range(12)]
+    frame, _ = read("\n".join(["group,n,x", *rows, last]).encode(), tmp_path)
+    assert len(frame) == 13
 
 
 @pytest.mark.parametrize("separator", [",", ", "])
