@@ -79,7 +79,9 @@ def read_separated(
         "encoding": encoding,
         # a blank line is a missing cell of one column, and no row of several
         "skip_blank_lines": len(names) > 1,
-        "skipinitialspace": len(names) == 1 or _have_blanks(lines, separator),
+        "skipinitialspace": len(names) == 1
+        or _have_blanks(lines, separator)
+        or _have_blanks_before_quotes(lines, separator),
         # blank lines are rows of one column
         "skiprows": (n_above + n_header - (n_header == 1))
         if n_header or any(map(str.strip, all_lines[:n_above]))
@@ -429,9 +431,29 @@ def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 def _reader(lines: Sequence[str], separator: str) -> Any:
     is_blank = separator == " "
+    skips = is_blank or _have_blanks_before_quotes(lines, separator)
     # a quoted field may hold line ends
     texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
-    return csv.reader(texts, delimiter=separator, skipinitialspace=is_blank)
+    return csv.reader(texts, delimiter=separator, skipinitialspace=skips)
+
+
+def _have_blanks_before_quotes(lines: Sequence[str], separator: str) -> bool:
+    """Return whether records have as many fields as the first only if blanks before quotes are skipped."""
+    if separator in " \t" or not any(f'{separator} "' in line for line in lines):
+        return False
+    texts = [f"{line}\n" for line in lines]
+    try:
+        as_is, skipped = [
+            {
+                len(record)
+                for record in csv.reader(texts, delimiter=separator, skipinitialspace=skips)
+                if record
+            }
+            for skips in (False, True)
+        ]
+    except csv.Error:
+        return False
+    return len(as_is) > 1 and len(skipped) == 1
 
 
 def _separator(path: str, lines: Sequence[str], usual: str | None) -> str:

@@ -116,6 +116,15 @@ def test_a_last_row_of_a_level_or_without_a_sum_stays(last, tmp_path):
     assert len(frame) == 13
 
 
+def test_blanks_before_quotes_that_hold_separators_are_skipped(tmp_path):
+    rows = [f'{k}.5, "1,{k}0", "a, {k % 3}"' for k in range(10, 40)]
+    frame, _ = read("\n".join(["x, y, z", *rows]).encode(), tmp_path)
+    assert (frame["y"].tolist(), set(frame["z"])) == (
+        [1000 + 10 * k for k in range(10, 40)],
+        {"a, 0", "a, 1", "a, 2"},
+    )
+
+
 @pytest.mark.parametrize("separator", [",", ", "])
 def test_a_first_line_of_values_is_a_row(separator, tmp_path):
     frame, said = read(ROWS.replace(",", separator).encode(), tmp_path)
