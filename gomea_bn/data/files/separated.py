@@ -73,7 +73,7 @@ def read_separated(
     names, n_header = _names(path, lines, separator, options)
     _check_rows(path, all_lines, n_above, lines, separator)
     if n_header == 2:
-        notes.append(Note(f"Names of columns are those of two lines, such as {names[-1]!r}."))
+        notes.append(Note(f"Names of columns are those of two lines, such as {max(names, key=len)!r}."))
     parts = {
         "sep": r"\s+" if separator == " " else separator,
         "encoding": encoding,
@@ -503,9 +503,13 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
             f"File '{path}' is ragged: its first line is {first[0]!r:.60}, but the next has {len(records[1])} fields.",
             ["remove the lines above the column names"],
         )
-    if _has_second_line(records):
-        above = [name or before for name, before in zip(first, ["", *first], strict=False)]
-        first = [f"{name} {more}".strip() for name, more in zip(above, records[1], strict=True)]
+    symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
+    if _has_second_line(records, symbols):
+        more = ["" if text in symbols else text for text in records[1]]
+        above = [
+            name or (text and before) for name, before, text in zip(first, ["", *first], more, strict=False)
+        ]
+        first = [f"{name} {text}".strip() for name, text in zip(above, more, strict=True)]
         check_first_line(path, first)
         return first, 2
     if options.header is None and len(records) > 1 and _are_numbers(first):
@@ -528,24 +532,27 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
     return first, 1
 
 
-def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
-    """Return whether the second record has no number in all columns, at least two, that hold numbers below it."""
+def _has_second_line(records: Sequence[Sequence[str]], symbols: Set[str]) -> bool:
+    """Return whether the second record has units of columns that hold numbers below it, and no number there.
+
+    Some of these columns may have none, a blank or one of the symbols of missing values. Then, or if there is one unit,
+    the texts of other columns must be no values: below them stand fewer texts than rows, and others.
+    """
     if len(records) < 5 or {len(record) for record in records} != {len(records[0])}:
         return False
-    n_numbers = 0
+    n_units = 0
+    are_all, are_no_values = True, True
     for first, second, *below in zip(*records, strict=True):
-        present = [text for text in below if text and text not in _SYMBOLS]
+        is_unit = bool(second) and second not in symbols
+        present = [text for text in below if text and text not in symbols]
         if present and all(is_number(text, ".") or is_number(text, ",") for text in present):
-            if (
-                is_number(first)
-                or is_number(second, ".")
-                or is_number(second, ",")
-                or second in _SYMBOLS
-                or not second
-            ):
+            if is_number(first) or is_number(second, ".") or is_number(second, ","):
                 return False
-            n_numbers += 1
-    return n_numbers > 1
+            n_units += is_unit
+            are_all &= is_unit
+        elif is_unit and (second in present or len({*present}) == len(present)):
+            are_no_values = False
+    return n_units > 0 and (are_no_values or (are_all and n_units > 1))
 
 
 def _are_numbers(names: Sequence[str]) -> bool:

@@ -166,6 +166,28 @@ def test_two_lines_of_names_are_joined(tmp_path):
     assert list(read(levels.to_csv(index=False).encode(), tmp_path)[0]) == ["a x", "a y"]
 
 
+@pytest.mark.parametrize(
+    ("second", "names"),
+    [
+        ("cm,,", ["Größe cm", "income", "town"]),
+        (",EUR,-", ["Größe", "income EUR", "town"]),
+        ("-,EUR,name", ["Größe", "income EUR", "town name"]),
+    ],
+)
+def test_a_second_line_may_have_units_of_some_columns(second, names, tmp_path):
+    frame, _ = read("\n".join([LINES[0], second, *LINES[1:]]).encode(), tmp_path)
+    assert (len(frame), list(frame)) == (N_ROWS, names)
+
+
+@pytest.mark.parametrize(
+    ("second", "options"), [("unknown,,Köln", {}), ("-,,Köln", {}), ("refused,,", {"na_values": "refused"})]
+)
+def test_a_second_line_of_values_is_a_row(second, options, tmp_path):
+    frame, _ = read("\n".join([LINES[0], second, *LINES[1:]]).encode(), tmp_path, missing="keep", **options)
+    # a column of a text and different numbers is left out
+    assert (len(frame), list(frame)[-2:]) == (N_ROWS + 1, ["income", "town"])
+
+
 def test_a_column_without_a_name_that_is_no_index_is_called_by_its_position(tmp_path):
     values = np.random.default_rng(0).integers(0, 5, N_ROWS)
     frame, said = read(_with_index(values.tolist()), tmp_path)
