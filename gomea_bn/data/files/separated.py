@@ -101,13 +101,27 @@ def read_separated(
         return frame
 
     frame = None if len(lines) < sum(map(_is_full, all_lines[n_above:])) else parsed(decimal=decimal)
+    start = n_above + n_header
     if frame is None or (lines[0][:1] != "#" and _may_have_comments(frame)):
         every = _reading(path, encoding, lambda: _lines(path, encoding))
-        start = n_above + n_header
-        rows = _without_comments(every[start:], separator, len(names))
-        text = "\n".join([*every[:start], *rows, ""])
-        if n_comments := len(every) - start - len(rows):
+        rows = [*every[:start], *_without_comments(every[start:], separator, len(names))]
+        text = "\n".join([*rows, ""])
+        if n_comments := len(every) - len(rows):
             doubts.append(Note(f"Left out {counted(n_comments, 'comment')} (#) in the table."))
+        frame = parsed(decimal=decimal)
+    if n_header == 1 and (n_again := _headers_below(frame, names, symbols)):
+        every = (
+            _reading(path, encoding, lambda: _lines(path, encoding))
+            if text is None
+            else text.split("\n")[:-1]
+        )
+        text = "\n".join(
+            [*every[:start], *(line for line in every[start:] if line.strip() != lines[0].strip()), ""]
+        )
+        lines = [lines[0], *(line for line in lines[1:] if line.strip() != lines[0].strip())]
+        doubts.append(
+            Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
+        )
         frame = parsed(decimal=decimal)
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
@@ -347,6 +361,21 @@ def _may_have_comments(frame: pd.DataFrame) -> bool:
     if frame.shape[1] < 2 or not is_text_like(first):
         return False
     return bool(first[frame.iloc[:, -1].isna()].str.startswith("#").any())
+
+
+def _headers_below(frame: pd.DataFrame, names: Sequence[str], symbols: Set[str]) -> int:
+    """Return the number of rows that hold the names of all columns, or 0 if no column has numbers otherwise."""
+    if len(names) < 2 or not all(names) or not all(is_text_like(column) for _, column in frame.items()):
+        return 0
+    is_header = np.ones(len(frame), np.bool_)
+    for position, name in enumerate(names):
+        is_header &= (frame.iloc[:, position].str.strip() == name).fillna(False).to_numpy(np.bool_)
+        if not is_header.any():
+            return 0
+    rows = frame[~is_header].iloc[:_FEW_ROWS]
+    columns = (_values_of(column, symbols) for _, column in rows.items())
+    has_numbers = any(texts and written_with(texts) for texts in columns)
+    return int(is_header.sum()) if has_numbers and not any(map(is_number, names)) else 0
 
 
 def _check_rows(

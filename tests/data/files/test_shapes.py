@@ -30,6 +30,7 @@ FILES = {
     "comments in the table": "\n".join(
         [*LINES[:9], "# batch 2", *LINES[9:30], "#, 3", *LINES[30:], "# end"]
     ).encode(),
+    "joined files": (TEXT + TEXT.replace(ROWS, "")).encode(),
     "names in a comment": ("#" + TEXT).encode(),
     "titles": ("Report of 2021\n\nsource: me, you\n" + TEXT).encode(),
     "a title of a sheet": ("Report of 2021,,\n,,\n" + TEXT).encode(),
@@ -67,6 +68,7 @@ def test_the_table_is_found(what, tmp_path):
     [
         ("comments", "Left out 2 lines above the table in '"),
         ("comments in the table", "Left out 3 comments (#) in the table."),
+        ("joined files", "Left out 1 line in the table with the names of its columns."),
         ("titles", "'Report of 2021', 'source: me, you'"),
         ("a total", "Left out the last row, 'Total', which has the sum of the others."),
         ("a saved index with gaps", "column 0 (different whole numbers)"),
