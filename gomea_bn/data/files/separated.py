@@ -95,7 +95,7 @@ def read_separated(
 
     def parsed(**more: Any) -> pd.DataFrame:
         def read() -> pd.DataFrame:
-            return _parsed(path if text is None else io.StringIO(text), names, {**parts, **more})
+            return _parsed(path, text, names, {**parts, **more})
 
         frame: pd.DataFrame = _reading(path, encoding, read)
         return frame
@@ -646,8 +646,8 @@ def _without_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     return frame.iloc[:-1], [Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")]
 
 
-def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
-    """Return the table as pandas reads it; only empty cells are missing values."""
+def _parsed(path: str, text: str | None, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
+    """Return the table as pandas reads it from a text or the file; only empty cells are missing values."""
     import pandas as pd
 
     if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
@@ -656,7 +656,7 @@ def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFr
     unique = [name or f"\0{position}" for position, name in enumerate(names)]
     try:
         frame: pd.DataFrame = pd.read_csv(
-            path,
+            path if text is None else io.StringIO(text),
             names=unique,
             index_col=False,
             low_memory=False,
