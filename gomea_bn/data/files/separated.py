@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import mmap
 import re
 import warnings
@@ -35,7 +36,7 @@ _MOST_ABOVE = 30
 # rows among whose values a name is looked for
 _FEW_ROWS = 5_000
 _TOTAL = re.compile(
-    r"(grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all",
+    r"((grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all)\s*:?",
     re.IGNORECASE,
 )
 _SYMBOLS = WORDS | MARKS
@@ -53,7 +54,7 @@ def read_separated(
     they are ambiguous.
     """
     encoding = options.encoding or _encoding(path, plain=plain)
-    all_lines = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    all_lines = _reading(path, encoding, lambda: _lines(path, encoding, _SAMPLE_LINES))
     n_above, lines, named = _after_first_lines(all_lines, usual, options)
     if not lines:
         raise GomeaBnError(f"File '{path}' is empty.")
@@ -70,14 +71,17 @@ def read_separated(
             )
         )
     names, n_header = _names(path, lines, separator, options)
+    _check_rows(path, all_lines, n_above, lines, separator)
     if n_header == 2:
-        notes.append(Note(f"Names of columns are those of two lines, such as {names[-1]!r}."))
+        notes.append(Note(f"Names of columns are those of two lines, such as {max(names, key=len)!r}."))
     parts = {
         "sep": r"\s+" if separator == " " else separator,
         "encoding": encoding,
         # a blank line is a missing cell of one column, and no row of several
         "skip_blank_lines": len(names) > 1,
-        "skipinitialspace": len(names) == 1 or _have_blanks(lines, separator),
+        "skipinitialspace": len(names) == 1
+        or _have_blanks(lines, separator)
+        or _have_blanks_before_quotes(lines, separator),
         # blank lines are rows of one column
         "skiprows": (n_above + n_header - (n_header == 1))
         if n_header or any(map(str.strip, all_lines[:n_above]))
@@ -87,11 +91,38 @@ def read_separated(
     decimal = options.decimal or "."
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
+    text: str | None = None
+
     def parsed(**more: Any) -> pd.DataFrame:
-        frame: pd.DataFrame = _reading(path, encoding, lambda: _parsed(path, names, {**parts, **more}))
+        def read() -> pd.DataFrame:
+            return _parsed(path, text, names, {**parts, **more})
+
+        frame: pd.DataFrame = _reading(path, encoding, read)
         return frame
 
-    frame = parsed(decimal=decimal)
+    frame = None if len(lines) < sum(map(_is_full, all_lines[n_above:])) else parsed(decimal=decimal)
+    start = n_above + n_header
+    if frame is None or (lines[0][:1] != "#" and _may_have_comments(frame)):
+        every = _reading(path, encoding, lambda: _lines(path, encoding))
+        rows = [*every[:start], *_without_comments(every[start:], separator, len(names))]
+        text = "\n".join([*rows, ""])
+        if n_comments := len(every) - len(rows):
+            doubts.append(Note(f"Left out {counted(n_comments, 'comment')} (#) in the table."))
+        frame = parsed(decimal=decimal)
+    if n_header == 1 and (n_again := _headers_below(frame, names, symbols)):
+        every = (
+            _reading(path, encoding, lambda: _lines(path, encoding))
+            if text is None
+            else text.split("\n")[:-1]
+        )
+        text = "\n".join(
+            [*every[:start], *(line for line in every[start:] if line.strip() != lines[0].strip()), ""]
+        )
+        lines = [lines[0], *(line for line in lines[1:] if line.strip() != lines[0].strip())]
+        doubts.append(
+            Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
+        )
+        frame = parsed(decimal=decimal)
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -213,8 +244,8 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
     )
 
 
-def _first_lines(path: str, encoding: str) -> list[str]:
-    """Return the first lines of a file, as they are."""
+def _lines(path: str, encoding: str, n_lines: int | None = None) -> list[str]:
+    """Return the lines of a file, or the first ones, as they are."""
     import pandas as pd
 
     frame = pd.read_csv(
@@ -223,7 +254,7 @@ def _first_lines(path: str, encoding: str) -> list[str]:
         header=None,
         names=["line"],
         index_col=False,
-        nrows=_SAMPLE_LINES,
+        nrows=n_lines,
         dtype=str,
         quoting=csv.QUOTE_NONE,
         keep_default_na=False,
@@ -240,11 +271,8 @@ def _after_first_lines(
 
     Above a table stand blank lines, a line such as "sep=;" of a spreadsheet, comments that begin with # or %, and
     titles: lines of fewer fields, where all further lines have as many. Without a header blank lines alone count.
+    Comments below the first line are left out where the other lines have as many fields only without them.
     """
-
-    def rest(start: int) -> list[str]:
-        return [line for line in all_lines[start:] if line.strip()]
-
     n_above = next((k for k, line in enumerate(all_lines) if line.strip()), len(all_lines))
     named = _NAMED.match(all_lines[n_above]) if n_above < len(all_lines) else None
     if named is not None:
@@ -256,6 +284,32 @@ def _after_first_lines(
         if named
         else [usual, ";", "\t", "|", ",", " "]
     )
+
+    def rest(start: int) -> list[str]:
+        lines = [*filter(_is_full, all_lines[start:])]
+        if not any(line[:1] == "#" for line in lines[1:]) or lines[0][:1] == "#":
+            return lines
+        counts = [(mark, n_more) for mark in separators if mark for n_more in (0, 1)]
+        if any(_fits(lines, *count) for count in counts):
+            return lines
+        plain = [line for line in lines if line[:1] != "#"]
+        for mark, n_more in counts:
+            if _fits(plain, mark, n_more):
+                return [plain[0], *_without_comments(lines[1:], mark, len(_records(plain, mark)[-1]))]
+        return lines
+
+    def has_titles(start: int, first: int) -> bool:
+        below = rest(first)
+        return any(
+            _fits(below, mark, n_more)
+            and all(
+                sum(map(bool, record)) < len(_records(below, mark)[0])
+                for record in _records(all_lines[start:first], mark)
+            )
+            for mark in separators
+            if mark
+            for n_more in (0, 1)
+        )
 
     def fits(start: int, more: Sequence[int] = (0, 1)) -> bool:
         return any(_fits(rest(start), mark, n_more) for mark in separators if mark for n_more in more)
@@ -275,9 +329,92 @@ def _after_first_lines(
     further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))
     for more in ((0,), (1,)):
         for first in further:
-            if all_lines[first].strip() and fits(first, more) and not _has_title(rest(first), separators):
+            is_first = all_lines[first].strip() and fits(first, more) and has_titles(start, first)
+            if is_first and not _has_title(rest(first), separators):
                 return first, rest(first), named and named[1]
     return n_above, rest(n_above), named and named[1]
+
+
+def _is_full(line: str) -> bool:
+    return bool(line.strip())
+
+
+def _without_comments(lines: Sequence[str], separator: str, n_fields: int) -> list[str]:
+    """Return lines without those that begin with #, outside of quotes, and have another number of fields or a blank."""
+    rows = []
+    is_quoted = False
+    for line in lines:
+        if line[:1] == "#" and not is_quoted:
+            is_row = line[1:2].strip() and [len(record) for record in _records([line], separator)] == [
+                n_fields
+            ]
+            if not is_row:
+                continue
+        is_quoted ^= line.count('"') % 2 == 1
+        rows.append(line)
+    return rows
+
+
+def _may_have_comments(frame: pd.DataFrame) -> bool:
+    """Return whether a row without a last cell begins with #, as a comment of fewer fields does."""
+    first = frame.iloc[:, 0]
+    if frame.shape[1] < 2 or not is_text_like(first):
+        return False
+    return bool(first[frame.iloc[:, -1].isna()].str.startswith("#").any())
+
+
+def _headers_below(frame: pd.DataFrame, names: Sequence[str], symbols: Set[str]) -> int:
+    """Return the number of rows that hold the names of all columns, or 0 if no column has numbers otherwise."""
+    if len(names) < 2 or not all(names) or not all(is_text_like(column) for _, column in frame.items()):
+        return 0
+    is_header = np.ones(len(frame), np.bool_)
+    for position, name in enumerate(names):
+        is_header &= (frame.iloc[:, position].str.strip() == name).fillna(False).to_numpy(np.bool_)
+        if not is_header.any():
+            return 0
+    rows = frame[~is_header].iloc[:_FEW_ROWS]
+    columns = (_values_of(column, symbols) for _, column in rows.items())
+    has_numbers = any(texts and written_with(texts) for texts in columns)
+    return int(is_header.sum()) if has_numbers and not any(map(is_number, names)) else 0
+
+
+def _check_rows(
+    path: str, all_lines: Sequence[str], n_above: int, lines: Sequence[str], separator: str
+) -> None:
+    """Raise if the first rows differ in their numbers of fields, but for a short last one.
+
+    `lines` are the rows after `n_above` of `all_lines`.
+    """
+    records, starts = [], []
+    numbers = iter(enumerate(all_lines[n_above:], n_above + 1))
+    numbers_of = [next(number for number, other in numbers if other == line) for line in lines]
+    try:
+        reader = _reader(lines, separator)
+        start = 0
+        for record in reader:
+            records.append(record)
+            starts.append(start)
+            start = reader.line_num
+    except csv.Error:
+        return
+    if len(all_lines) == _SAMPLE_LINES:
+        # the last may end within a record
+        records = records[:-1]
+    counts = [len(record) for record in records[1:]]
+    usual = max(counts, key=counts.count, default=0)
+    for start, count in zip(starts[1:], counts, strict=False):
+        if count > usual or (count < usual and start < starts[-1]):
+            mark = _shown(separator)
+            advice = (
+                f"put fields that hold {mark} in quotes"
+                if count > usual
+                else f"write {mark} for empty fields too"
+            )
+            raise GomeaBnError(
+                f"File '{path}' is ragged: line {numbers_of[start]} has {counted(count, 'field')}, "
+                f"but most have {usual}: {lines[start]!r:.80}.",
+                [advice, "remove the line"],
+            )
 
 
 def _is_header(lines: Sequence[str], separators: Sequence[str | None]) -> bool:
@@ -314,18 +451,38 @@ def _have_blanks(lines: Sequence[str], separator: str) -> bool:
 
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Return the fields of the first records; the last is left out where the lines may end within it."""
-    is_blank = separator == " "
-    # a quoted field may hold line ends
-    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
     try:
-        records = [
-            [field.strip() for field in record]
-            for record in csv.reader(texts, delimiter=separator, skipinitialspace=is_blank)
-            if record
-        ]
+        records = [[field.strip() for field in record] for record in _reader(lines, separator) if record]
     except csv.Error:
         return []
     return records[:-1] if len(lines) == _SAMPLE_LINES and len(records) > 1 else records
+
+
+def _reader(lines: Sequence[str], separator: str) -> Any:
+    is_blank = separator == " "
+    skips = is_blank or _have_blanks_before_quotes(lines, separator)
+    # a quoted field may hold line ends
+    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
+    return csv.reader(texts, delimiter=separator, skipinitialspace=skips)
+
+
+def _have_blanks_before_quotes(lines: Sequence[str], separator: str) -> bool:
+    """Return whether records have as many fields as the first only if blanks before quotes are skipped."""
+    if separator in " \t" or not any(f'{separator} "' in line for line in lines):
+        return False
+    texts = [f"{line}\n" for line in lines]
+    try:
+        as_is, skipped = [
+            {
+                len(record)
+                for record in csv.reader(texts, delimiter=separator, skipinitialspace=skips)
+                if record
+            }
+            for skips in (False, True)
+        ]
+    except csv.Error:
+        return False
+    return len(as_is) > 1 and len(skipped) == 1
 
 
 def _separator(path: str, lines: Sequence[str], usual: str | None) -> str:
@@ -375,9 +532,13 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
             f"File '{path}' is ragged: its first line is {first[0]!r:.60}, but the next has {len(records[1])} fields.",
             ["remove the lines above the column names"],
         )
-    if _has_second_line(records):
-        above = [name or before for name, before in zip(first, ["", *first], strict=False)]
-        first = [f"{name} {more}".strip() for name, more in zip(above, records[1], strict=True)]
+    symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
+    if _has_second_line(records, symbols):
+        more = ["" if text in symbols else text for text in records[1]]
+        above = [
+            name or (text and before) for name, before, text in zip(first, ["", *first], more, strict=False)
+        ]
+        first = [f"{name} {text}".strip() for name, text in zip(above, more, strict=True)]
         check_first_line(path, first)
         return first, 2
     if options.header is None and len(records) > 1 and _are_numbers(first):
@@ -400,24 +561,27 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
     return first, 1
 
 
-def _has_second_line(records: Sequence[Sequence[str]]) -> bool:
-    """Return whether the second record has no number in all columns, at least two, that hold numbers below it."""
+def _has_second_line(records: Sequence[Sequence[str]], symbols: Set[str]) -> bool:
+    """Return whether the second record has units of columns that hold numbers below it, and no number there.
+
+    Some of these columns may have none, a blank or one of the symbols of missing values. Then, or if there is one unit,
+    the texts of other columns must be no values: below them stand fewer texts than rows, and others.
+    """
     if len(records) < 5 or {len(record) for record in records} != {len(records[0])}:
         return False
-    n_numbers = 0
+    n_units = 0
+    are_all, are_no_values = True, True
     for first, second, *below in zip(*records, strict=True):
-        present = [text for text in below if text and text not in _SYMBOLS]
+        is_unit = bool(second) and second not in symbols
+        present = [text for text in below if text and text not in symbols]
         if present and all(is_number(text, ".") or is_number(text, ",") for text in present):
-            if (
-                is_number(first)
-                or is_number(second, ".")
-                or is_number(second, ",")
-                or second in _SYMBOLS
-                or not second
-            ):
+            if is_number(first) or is_number(second, ".") or is_number(second, ","):
                 return False
-            n_numbers += 1
-    return n_numbers > 1
+            n_units += is_unit
+            are_all &= is_unit
+        elif is_unit and (second in present or len({*present}) == len(present)):
+            are_no_values = False
+    return n_units > 0 and (are_no_values or (are_all and n_units > 1))
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
@@ -468,22 +632,22 @@ def _without_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
 
     if len(frame) < 3:
         return frame, []
-    last = frame.iloc[-1]
-    words = [str(value) for value in last if isinstance(value, str) and _TOTAL.fullmatch(value.strip())]
-    if not words:
-        return frame, []
+    words, sums = [], []
     for position in range(frame.shape[1]):
         series = frame.iloc[:, position]
+        last = series.iloc[-1]
+        if isinstance(last, str) and _TOTAL.fullmatch(last.strip()) and not (series.iloc[:-1] == last).any():
+            words.append(last)
         if types.is_numeric_dtype(series.dtype) and not series.isna().iloc[-1]:
-            total, value = float(series.iloc[:-1].sum()), float(series.iloc[-1])
-            if abs(total - value) <= 1e-6 * max(abs(value), 1):
-                note = Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")
-                return frame.iloc[:-1], [note]
-    return frame, []
+            sums.append((float(series.iloc[:-1].sum()), float(last)))
+    are_sums = all(abs(total - value) <= 1e-6 * abs(value) for total, value in sums)
+    if not words or not are_sums or not any(value for _, value in sums):
+        return frame, []
+    return frame.iloc[:-1], [Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")]
 
 
-def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
-    """Return the table as pandas reads it; only empty cells are missing values."""
+def _parsed(path: str, text: str | None, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
+    """Return the table as pandas reads it from a text or the file; only empty cells are missing values."""
     import pandas as pd
 
     if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
@@ -492,7 +656,7 @@ def _parsed(path: str, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFr
     unique = [name or f"\0{position}" for position, name in enumerate(names)]
     try:
         frame: pd.DataFrame = pd.read_csv(
-            path,
+            path if text is None else io.StringIO(text),
             names=unique,
             index_col=False,
             low_memory=False,

@@ -10,6 +10,7 @@ import pytest
 from ugly_files import N_ROWS, clean_table
 
 from gomea_bn import read_table
+from gomea_bn.errors import GomeaBnError
 
 TEXT = clean_table().to_csv(index=False, lineterminator="\n")
 LINES = TEXT.splitlines()
@@ -26,11 +27,15 @@ FILES = {
     "blanks after commas": TEXT.replace(",", ", ").encode(),
     "several blanks": TEXT.replace(",", "   ").encode(),
     "comments": ("# made by x\n# 2021, a, b\n" + TEXT).encode(),
+    "comments in the table": "\n".join(
+        [*LINES[:9], "# batch 2", *LINES[9:30], "#, 3", *LINES[30:], "# end"]
+    ).encode(),
+    "joined files": (TEXT + TEXT.replace(ROWS, "")).encode(),
     "names in a comment": ("#" + TEXT).encode(),
     "titles": ("Report of 2021\n\nsource: me, you\n" + TEXT).encode(),
     "a title of a sheet": ("Report of 2021,,\n,,\n" + TEXT).encode(),
     "a total": (TEXT + f"Total,{TOTAL},\n").encode(),
-    "a total in the last column": (TEXT + f",{TOTAL},Gesamt\n").encode(),
+    "a total in the last column": (TEXT + f",{TOTAL},Gesamt:\n").encode(),
     "little-endian UTF-16 without a mark": TEXT.encode("utf-16-le"),
     "big-endian UTF-16 without a mark": TEXT.encode("utf-16-be"),
     "a saved index with gaps": _with_index([3 * k + k % 2 for k in range(N_ROWS)]),
@@ -62,6 +67,8 @@ def test_the_table_is_found(what, tmp_path):
     ("what", "words"),
     [
         ("comments", "Left out 2 lines above the table in '"),
+        ("comments in the table", "Left out 3 comments (#) in the table."),
+        ("joined files", "Left out 1 line in the table with the names of its columns."),
         ("titles", "'Report of 2021', 'source: me, you'"),
         ("a total", "Left out the last row, 'Total', which has the sum of the others."),
         ("a saved index with gaps", "column 0 (different whole numbers)"),
@@ -72,9 +79,52 @@ def test_what_is_left_out_is_warned_of(what, words, tmp_path):
     assert words in " ".join(read(FILES[what], tmp_path)[1])
 
 
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [
+        ("170.5,1200,Bonn,see note", "4 fields"),
+        ("170,5,1200,Bonn", "4 fields"),
+        ("170.5,1200", "2 fields"),
+        ("n/a", "1 field"),
+    ],
+)
+def test_rows_above_a_ragged_one_are_no_titles(row, count, tmp_path):
+    with pytest.raises(GomeaBnError, match=rf"line 17 has {count}, but most have 3: '{row}'"):
+        read("\n".join([*LINES[:16], row, *LINES[16:]]).encode(), tmp_path)
+
+
+def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_path):
+    rows = [f'{k / 8},"a\n#{k % 3}"' for k in range(300)]
+    frame, said = read("\n".join(["n,t", *rows, "# end of file"]).encode(), tmp_path)
+    assert (len(frame), said) == (300, ["Left out 1 comment (#) in the table."])
+    rows = [f"#{k % 5},{k / 7}" for k in range(300)]
+    frame, said = read("\n".join(["code,x", *rows]).encode(), tmp_path)
+    assert (len(frame), said, set(frame["code"])) == (300, [], {f"#{k}" for k in range(5)})
+    rows[40] = "# batch 2"
+    frame, said = read("\n".join(["code,x", *rows]).encode(), tmp_path)
+    assert (len(frame), said) == (299, ["Left out 1 comment (#) in the table."])
+
+
 def test_a_last_row_that_is_no_total_stays(tmp_path):
     frame, said = read((TEXT + f"170.5,{TOTAL - 7},Total\n").encode(), tmp_path)
     assert (len(frame), said) == (N_ROWS + 1, [])
+
+
+@pytest.mark.parametrize("last", ["all,0,1.5", "Total,0,1.5", "all,12,30", "Total,4e-10,1.5"])
+def test_a_last_row_of_a_level_or_without_a_sum_stays(last, tmp_path):
+    counts = "1e-10" if "e" in last else str(int("12" in last))
+    rows = [f"{'all' if k % 2 else 'some'},{counts},{k - 3}" for k in range(12)]
+    frame, _ = read("\n".join(["group,n,x", *rows, last]).encode(), tmp_path)
+    assert len(frame) == 13
+
+
+def test_blanks_before_quotes_that_hold_separators_are_skipped(tmp_path):
+    rows = [f'{k}.5, "1,{k}0", "a, {k % 3}"' for k in range(10, 40)]
+    frame, _ = read("\n".join(["x, y, z", *rows]).encode(), tmp_path)
+    assert (frame["y"].tolist(), set(frame["z"])) == (
+        [1000 + 10 * k for k in range(10, 40)],
+        {"a, 0", "a, 1", "a, 2"},
+    )
 
 
 @pytest.mark.parametrize("separator", [",", ", "])
@@ -116,6 +166,28 @@ def test_two_lines_of_names_are_joined(tmp_path):
     # as pandas writes columns of two levels
     levels = clean_table()[["Größe", "income"]].set_axis([["a", "a"], ["x", "y"]], axis=1)
     assert list(read(levels.to_csv(index=False).encode(), tmp_path)[0]) == ["a x", "a y"]
+
+
+@pytest.mark.parametrize(
+    ("second", "names"),
+    [
+        ("cm,,", ["Größe cm", "income", "town"]),
+        (",EUR,-", ["Größe", "income EUR", "town"]),
+        ("-,EUR,name", ["Größe", "income EUR", "town name"]),
+    ],
+)
+def test_a_second_line_may_have_units_of_some_columns(second, names, tmp_path):
+    frame, _ = read("\n".join([LINES[0], second, *LINES[1:]]).encode(), tmp_path)
+    assert (len(frame), list(frame)) == (N_ROWS, names)
+
+
+@pytest.mark.parametrize(
+    ("second", "options"), [("unknown,,Köln", {}), ("-,,Köln", {}), ("refused,,", {"na_values": "refused"})]
+)
+def test_a_second_line_of_values_is_a_row(second, options, tmp_path):
+    frame, _ = read("\n".join([LINES[0], second, *LINES[1:]]).encode(), tmp_path, missing="keep", **options)
+    # a column of a text and different numbers is left out
+    assert (len(frame), list(frame)[-2:]) == (N_ROWS + 1, ["income", "town"])
 
 
 def test_a_column_without_a_name_that_is_no_index_is_called_by_its_position(tmp_path):
