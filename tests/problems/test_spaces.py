@@ -183,6 +183,8 @@ def test_choices_whose_texts_are_equal_are_evaluated_apart():
     weights = [np.where(np.arange(2000) == 1000, value, 0.0) for value in (5.0, 1.0, 3.0)]
     assert len({repr(weight) for weight in weights}) == 1
     space = {"weight": Categorical(weights), "depth": Integer(1, 30, active_when={"on": True})}
+    keys = {Space({"on": Categorical([False, True]), **space}).key(np.array([0, k, 2])) for k in range(3)}
+    assert len(keys) == 3
     result = optimise(
         lambda values: float(values["weight"][1000]),
         space={"on": Categorical([False, True]), **space},
