@@ -19,7 +19,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.network.inference.elimination import ExactEngine
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.texts import amount
 
 KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]

@@ -26,8 +26,9 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import Parents, back_door_set, on_paths, reachable
 from gomea_bn.network.inference.answers import reduced
-from gomea_bn.network.inference.engine import Evidence, engine_for
+from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import rows_for
@@ -43,10 +44,6 @@ _FEWEST_ROWS = 20
 _N_QUANTILES = 15
 # shares between which normal scores go on
 _ENDS = (0.01, 0.99)
-# share of its variance that columns which are adjusted for must leave of a number
-_LEAST_REST = 1e-3
-# share of the rows from which on those without comparison are named
-_NAMED_SHARE = 0.01
 # levels of a treatment that are compared unless two are named
 _MOST_LEVELS = 8
 _QUARTILES = (0.25, 0.75)
@@ -287,7 +284,8 @@ class _Levels:
         levels = sorted({level for pair in pairs for level in pair})
         is_rare = self._probabilities[:, levels].min(axis=1) < self._least
         share = float(self._rows.mean(is_rare.astype(np.float64)))
-        if share <= _NAMED_SHARE:
+        # share of the rows from which on those without comparison are named
+        if share <= 0.01:
             return []
         return [
             f"In {percent(share)} of the rows one of the values is all but impossible given what is adjusted for: "
@@ -312,7 +310,8 @@ class _Numbers:
         """Return the terms whose mean is the difference, float64 (n_rows, n_outcomes)."""
         rows, line = self._rows, self._broken_line(start, end)
         rest = line(rows.treatment) - line(rows.quantiles()).mean(axis=1)
-        if rows.mean(rest[:, 0] ** 2) < _LEAST_REST:
+        # share of its variance that columns which are adjusted for must leave of a number
+        if rows.mean(rest[:, 0] ** 2) < 1e-3:
             raise GomeaBnError(
                 f"'{rows.of}' is all but determined by {listed(map(repr, rows.others))}: no rows differ in it alone."
             )

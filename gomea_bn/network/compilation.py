@@ -23,7 +23,8 @@ from gomea_bn.errors import (
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.inference.engine import Evidence, engine_for
+from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.parts import check_cut_points
 from gomea_bn.network.rows import draws_by_name
 from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
 COMPILED = "compiled"
 """Entry of the metadata of a compiled network: variables whose bins were merged, and edges that were left out."""
 
-# largest difference of probabilities that needs no warning
-_NOTED_DIFFERENCE = 0.005
-# pairs whose probabilities are compared, and least rows of a bin of the first one
-_MOST_PAIRS, _LEAST_ROWS = 24, 100
+# pairs whose probabilities are compared
+_MOST_PAIRS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,8 @@ def _difference(network: NetworkLike, tables: NetworkLike, pair: tuple[str, str]
     largest = 0.0
     for code, of_tables in enumerate(joint):
         inside = masses[codes == code]
-        if len(inside) < _LEAST_ROWS or not of_tables.sum() > 0:
+        # bins with fewer rows say little about the pair
+        if len(inside) < 100 or not of_tables.sum() > 0:
             continue
         errors = 2 * inside.std(axis=0) / np.sqrt(len(inside))
         apart = np.abs(inside.mean(axis=0) - of_tables / of_tables.sum()) - errors
@@ -194,7 +194,8 @@ def new_record(network: NetworkLike, tables: NetworkLike) -> Mapping[str, Any] |
 def warn_of_loss(network: NetworkLike, tables: NetworkLike) -> None:
     """Warn the caller of an export of what tables lose, if probabilities differ or bins and edges are missing."""
     loss, record = table_loss(network, tables), new_record(network, tables)
-    if loss.difference <= _NOTED_DIFFERENCE and record is None:
+    # largest difference of probabilities that needs no warning
+    if loss.difference <= 0.005 and record is None:
         return
     nats = (
         f"{amount(max(loss.nats, 0.0), 3)} nats a row" if isfinite(loss.nats) else "the density of some rows"

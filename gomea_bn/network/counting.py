@@ -17,7 +17,8 @@ from gomea_bn.data.content_order import FIXED_SEED, row_order
 from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.inference.engine import Evidence, engine_for
+from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -34,8 +35,6 @@ N_STEPS = 5
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 
-# draws of a step: a table with more incomplete rows has fewer draws of every row
-_MOST_DRAWS = 10_000_000
 # rows whose bins take four bytes a column at once; blocks of cells take one
 _ROWS_OF_CODES = 65_536
 # incomplete rows that are completed together
@@ -272,7 +271,8 @@ def completes_pieces(
     """
     if not any(views[parent].has_missing for parent in parents):
         return None
-    n_draws = int(np.clip(_MOST_DRAWS // n_rows, 1, N_DRAWS))
+    # draws of a step: a table with more incomplete rows has fewer draws of every row
+    n_draws = int(np.clip(10_000_000 // n_rows, 1, N_DRAWS))
 
     def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]] | None:
         if is_over():

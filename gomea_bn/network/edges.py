@@ -13,7 +13,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, names_in
 from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.network.inference.elimination import ExactEngine
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out

@@ -21,15 +21,9 @@ from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
-from gomea_bn.network.inference.engine import (
-    Engine,
-    Evidence,
-    draws_contradict,
-    engine_for,
-    engine_of_question,
-    refuse_impossible,
-)
+from gomea_bn.network.inference.engine import Engine, draws_contradict, engine_for, engine_of_question
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
+from gomea_bn.network.inference.question import Evidence, refuse_impossible
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.recorded import NetworkLike
@@ -37,16 +31,10 @@ from gomea_bn.texts import amount, counted, percent, shown_name
 
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
-# findings whose subsets are all asked about for Shapley values
-_MOST_FINDINGS = 12
-# smallest step between neighbouring bins that counts for a direction, as a share of the range of the answer
-_LEAST_STEP = 0.02
 _MOST_PARAMETERS = 20
 # smaller effects of probabilities, and smaller changes of distributions, are rounding errors
 _LEAST_SIZE = 1e-12
 _INTERVAL = ("low", "high")
-# rows of a network that does not know their number
-_USUAL_ROWS = 10_000
 # columns of tables that hold answers
 _ANSWERS = [
     "without", *_INTERVAL, *(f"{end}{of}" for end in ("lowest", "highest") for of in ("", "_low", "_high")),
@@ -471,7 +459,8 @@ class _Question:
             outcomes = values[:, None]
         recorded: Any = self.network.metadata.get("n_rows")
         known = self.network.conditionals
-        n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else _USUAL_ROWS
+        # rows of a network that does not know their number
+        n_rows = known.n_rows if known is not None else recorded if is_integer(recorded) else 10_000
         counts = n_rows * shares
         found = level_groups(outcomes, counts, variance)
         if len(found) == 1:
@@ -525,7 +514,8 @@ class _Question:
             },
             index=list(map(name_in_words, names)),
         )
-        players = np.sort(order[:_MOST_FINDINGS])
+        # findings whose subsets are all asked about for Shapley values
+        players = np.sort(order[:12])
         frame.iloc[players, 5] = self._shapley(players)
         return frame.iloc[order]
 
@@ -634,7 +624,8 @@ def _direction(values: NDArray[np.float64], is_ordered: bool, highest: str) -> s
     if not is_ordered:
         return f"is highest at {highest}"
     steps = np.diff(values)
-    signs = np.sign(steps[np.abs(steps) >= _LEAST_STEP * np.ptp(values)]).tolist()
+    # smallest step between neighbouring bins that counts for a direction, as a share of the range of the answer
+    signs = np.sign(steps[np.abs(steps) >= 0.02 * np.ptp(values)]).tolist()
     turns = [first for first, second in pairwise([*signs, 0]) if first != second]
     words = {1.0: "rises", -1.0: "falls"}
     return "varies" if len(turns) > 2 or not turns else ", then ".join(words[turn] for turn in turns)

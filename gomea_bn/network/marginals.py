@@ -19,7 +19,8 @@ from gomea_bn.network.bin_distributions import bin_ratios, curve_inside
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.inference.engine import Evidence, engine_for
+from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.network.tables import MOST_SHOWN_CELLS
 from gomea_bn.texts import listed
@@ -32,9 +33,6 @@ N_ROWS = 100_000
 
 # rows of parents that the density of a network with conditionals is the mean over
 _N_DRAWN = 4_000
-
-# weight of a table row without rows of data
-_LEAST_WEIGHT = 1e-3
 
 
 def conditional_density(network: NetworkLike, name: str, given: Mapping[str, object]) -> Curve:
@@ -238,7 +236,8 @@ def shown_table(
     """
     table, parents, shown = network.tables[name], network.parents(name), shown_parents(network, name)
     of_rows = counts.reshape(table.shape[:-1])
-    weights = np.maximum(of_rows, _LEAST_WEIGHT)
+    # weight of a table row without rows of data
+    weights = np.maximum(of_rows, 1e-3)
     # shown parents first, in their order
     axes = [parents.index(parent) for parent in shown]
     axes += [axis for axis in range(len(parents)) if axis not in axes]

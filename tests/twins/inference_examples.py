@@ -5,7 +5,7 @@ from network_examples import all_states, joint_probability
 from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.engine import Evidence
+from gomea_bn.network.inference.question import Evidence
 
 
 def row_likelihoods(

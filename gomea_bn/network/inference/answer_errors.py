@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.graph import requisite_tables
-from gomea_bn.network.inference.engine import Engine, Evidence, engine_for
+from gomea_bn.network.inference.engine import Engine, engine_for
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents, recorded_misfits
 
 INTERVAL = 0.9
 """Probability of the intervals of answers that are printed."""
 
-# rows of a table: as many as the training rows fill with some each, within limits
-_ROWS_OF_TABLE_ROW, _TABLE_ROWS = 20, (256, 4_096)
-# derivatives that are computed at the same time
-_MOST_DERIVATIVES = 2**22
+# limits of the rows of a table
+_TABLE_ROWS = (256, 4_096)
 
 
 class Sensitivity(NamedTuple):
@@ -88,7 +87,8 @@ class AnswerErrors:
         """
         result = np.full((len(evidence), len(self._gains)), np.nan)
         fewest, most = _TABLE_ROWS
-        rows_of_table = most if np.isnan(self._n_rows) else self._n_rows / _ROWS_OF_TABLE_ROW
+        # rows of a table: as many as the training rows fill with some each, within limits
+        rows_of_table = most if np.isnan(self._n_rows) else self._n_rows / 20
         for rows, part in self._parts(evidence, float(np.clip(rows_of_table, fewest, most))):
             with suppress(GomeaBnError):
                 result[rows] = part._errors(evidence.take(rows))
@@ -120,7 +120,8 @@ class AnswerErrors:
         n_numbers = len(self._gains) * max(
             card * min(size, most) for card, size in zip(cards, sizes.values(), strict=True)
         )
-        step = max(int(_MOST_DERIVATIVES / n_numbers), 1)
+        # derivatives that are computed at the same time
+        step = max(int(2**22 / n_numbers), 1)
         patterns, pattern_of = np.unique(known if large else known[:, :0], axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             part = self

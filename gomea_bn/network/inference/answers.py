@@ -30,18 +30,13 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.inference.engine import (
-    MOST_CELLS,
-    NOTED_ERROR,
-    CellEngine,
-    Engine,
-    Evidence,
-    Joint,
-    Sampler,
-    refuse_impossible,
-)
+from gomea_bn.network.inference.cell_engine import CellEngine
+from gomea_bn.network.inference.elimination import MOST_CELLS
+from gomea_bn.network.inference.engine import Engine
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
+from gomea_bn.network.inference.question import Evidence, Joint, refuse_impossible
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.inference.sampler import NOTED_ERROR, Sampler
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, level_column
@@ -49,8 +44,6 @@ from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
 
 _POINTS = ("mean", "median", "mode")
-# error of the probabilities of a row above which its answer falls short
-_MOST_ERROR = 0.05
 
 
 def query(
@@ -478,7 +471,8 @@ def note_errors(answer: pd.Series[Any] | pd.DataFrame, errors: Mapping[str, NDAr
     if largest == 0.0:
         return
     answer.attrs["resolution_error"] = largest
-    short = {name: np.flatnonzero(of_rows > _MOST_ERROR) for name, of_rows in errors.items()}
+    # error of the probabilities of a row above which its answer falls short
+    short = {name: np.flatnonzero(of_rows > 0.05) for name, of_rows in errors.items()}
     short = {name: rows for name, rows in short.items() if len(rows)}
     if short:
         rows = np.unique(np.concatenate(list(short.values())))

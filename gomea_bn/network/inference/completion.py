@@ -20,20 +20,14 @@ from gomea_bn.errors import GomeaBnError, Option, check_choice
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.answers import answered, note_errors
-from gomea_bn.network.inference.engine import (
-    CellEngine,
-    Engine,
-    Evidence,
-    ExactEngine,
-    Pieces,
-    Sampler,
-    Seed,
-    engine_for,
-    refuse_impossible,
-)
+from gomea_bn.network.inference.cell_engine import CellEngine
+from gomea_bn.network.inference.elimination import ExactEngine
+from gomea_bn.network.inference.engine import Engine, Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
+from gomea_bn.network.inference.question import Evidence, Pieces, refuse_impossible
+from gomea_bn.network.inference.sampler import Sampler
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
@@ -43,7 +37,6 @@ from gomea_bn.network.value_kinds import ValueKind
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions
 _BLOCK = 2**15
-_MOST_NUMBERS = 2**25
 
 # units of dates and durations in pandas, from coarse to fine
 _UNITS_OF_TIME = ("s", "ms", "us", "ns")
@@ -73,7 +66,7 @@ def impute(
     codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
     n_cells = sum(engine.network.cardinality(name) for name in network.names)
     errors = {name: np.zeros(len(frame)) for name in network.names}
-    step = _BLOCK if how == "draw" else min(_BLOCK, max(_MOST_NUMBERS // n_cells, 1))
+    step = _BLOCK if how == "draw" else min(_BLOCK, max(2**25 // n_cells, 1))
     for start in range(0, len(incomplete), step):
         rows = incomplete[start : start + step]
         evidence = read.evidence.take(rows)

@@ -17,7 +17,7 @@ from gomea_bn.errors import GomeaBnError, Setting, check_number, give_warning, i
 from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
-from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
+from gomea_bn.network.inference.question import Evidence, Interval, Pieces
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed

@@ -12,16 +12,12 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, check_integer, mapping_in
 from gomea_bn.lazy import pd
 from gomea_bn.network.inference.answers import offering_bins, refuse_both, states_of, target_names
-from gomea_bn.network.inference.engine import (
-    CellEngine,
-    CostLimit,
-    Evidence,
-    ExactEngine,
-    engine_for,
-    packed_weights,
-)
+from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit
+from gomea_bn.network.inference.elimination import ExactEngine, packed_weights
+from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import RowsToAnswer, log_maxima
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike
 
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)

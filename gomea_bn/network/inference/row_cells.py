@@ -19,23 +19,13 @@ BLOCK_OF_ROWS = 512
 _PARTS = 4
 # a cell of a quantile is divided into that many
 _PARTS_OF_QUANTILE = 16
-# largest error of the mass of a cell by the rule of Gauss, times its distance to the mean in deviations
-_MASS_ERROR = 2e-7
-# cells whose mass by their middles has a smaller error of this kind keep it
-_MIDDLE_ERROR = 1e-6
-# largest product of the mass of a cell and of its width in standard deviations that needs no mean inside the cell
-_LEAST_WIDTH = 1e-4
 # every round divides cells by 4, and float64 has 53 binary digits
 _MOST_ROUNDS = 40
 # places of the outer points of the rule of Gauss with three points from the middle, in widths, and its weights
 _OUTER = np.sqrt(0.15) * np.array([-1.0, 1.0])
 _WEIGHT_OF_MIDDLE, _WEIGHT_OF_OUTER = 8 / 18, 5 / 18
-# a cell this many times as wide as the distance of neighbouring numbers is not divided
-_LEAST_SPACINGS = 64
 # relative error of a middle above which a density may count with its mean over the cell
 _WIDE_ERROR = LEAST_SPREAD**2 / 24
-# error of the probabilities of a row by rounding, and by the tables of Student's t distribution
-_ROUNDING = 1e-8
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows and cells, whose shapes broadcast."""
@@ -216,9 +206,11 @@ class _Cells:
         """Return which cells have a mass that matters and that is not exact, bool (n_cells,)."""
         widths = self.highs - self.lows
         # the spacing of half a number, since that of the largest one overflows
-        least = 2 * _LEAST_SPACINGS * np.spacing(np.maximum(np.abs(self.lows), np.abs(self.highs)) / 2)
+        # a cell 64 times as wide as the distance of neighbouring numbers is not divided
+        least = 128 * np.spacing(np.maximum(np.abs(self.lows), np.abs(self.highs)) / 2)
         errors = shares.masses * shares.farness * _errors_of_gauss(self.errors)
-        return np.asarray((errors > _MASS_ERROR) & (widths > least))
+        # largest error of the mass of a cell by the rule of Gauss, times its distance to the mean in deviations
+        return np.asarray((errors > 2e-7) & (widths > least))
 
     def divided(self, is_wide: NDArray[np.bool_], blanket: _Blanket) -> _Cells:
         """Return the cells with some of them divided."""
@@ -351,9 +343,9 @@ def row_cells(
         shares = cells.shares()
     centres = cells.lows / 2 + cells.highs / 2
     errors = cells.errors.copy()
+    # the others keep the mass by their middles, whose error is small, and narrow ones need no mean inside the cell
     chosen = np.flatnonzero(
-        (shares.masses * shares.farness * errors > _MIDDLE_ERROR)
-        | (shares.masses * shares.widths > _LEAST_WIDTH)
+        (shares.masses * shares.farness * errors > 1e-6) | (shares.masses * shares.widths > 1e-4)
     )
     chosen = chosen[(errors[chosen] < _WIDE_ERROR) & (cells.lows[chosen] < cells.highs[chosen])]
     # the rule of Gauss with three points
@@ -368,6 +360,7 @@ def row_cells(
     centres[chosen] += _WEIGHT_OF_OUTER * (parts * from_middle).sum(axis=0) / inside
     errors[chosen] = _errors_of_gauss(errors[chosen])
     shares = cells.shares()
+    # error of the probabilities of a row by rounding, and by the tables of Student's t distribution
     return RowCells(
         cells.rows,
         cells.lows,
@@ -375,7 +368,7 @@ def row_cells(
         shares.masses,
         centres,
         shares.log_totals,
-        np.asarray(np.bincount(cells.rows, shares.masses * errors, n_rows) + _ROUNDING, np.float64),
+        np.asarray(np.bincount(cells.rows, shares.masses * errors, n_rows) + 1e-8, np.float64),
         cells.bases,
         shown_cuts,
         blanket,

@@ -12,10 +12,6 @@ from numpy.typing import NDArray
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.row_cells import RowCells
 
-# the middle of a cell, as a share of its width, is no value that repeats
-_MIDDLE = 0.5 + 2.0**-23
-# point masses up to which cells end at all of them
-_FEW_POINTS = 8
 # the probabilities of inner cells are those of equal steps of a normal distribution between these deviations
 _FARTHEST = 2.6
 # numbers of deviations beyond the inner cells at which further cells end
@@ -74,7 +70,8 @@ class FixedEnds:
 
     @property
     def _always(self) -> NDArray[np.float64]:
-        return np.union1d(self.cuts, self.points) if len(self.points) <= _FEW_POINTS else self.cuts
+        # point masses up to which cells end at all of them
+        return np.union1d(self.cuts, self.points) if len(self.points) <= 8 else self.cuts
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +88,8 @@ class RowGrid:
     @property
     def middles(self) -> NDArray[np.float64]:
         """Values that stand for the cells."""
-        return self.lows + _MIDDLE * (self.highs - self.lows)
+        # the middle of a cell, as a share of its width, is no value that repeats
+        return self.lows + (0.5 + 2.0**-23) * (self.highs - self.lows)
 
     @property
     def log_widths(self) -> NDArray[np.float64]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.lazy import pd
-from gomea_bn.network.inference.engine import CellEngine, engine_for
+from gomea_bn.network.inference.cell_engine import CellEngine
+from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.matched_rows import (
     LEAST_ROWS,
@@ -28,10 +29,6 @@ from gomea_bn.network.matched_rows import (
 from gomea_bn.network.recorded import NetworkLike, pair_text, recorded_checks
 from gomea_bn.texts import listed, shown_name
 
-# findings of which each two are looked at where the rows differ
-_MOST_IN_PAIRS = 6
-# error of a probability above which finer cells are asked
-_MOST_ERROR = 0.005
 # likelihoods of a bin that count as all or nothing of it
 _ROUNDING = 1e-9
 
@@ -329,7 +326,8 @@ class _Question:
     def _culprits(self) -> tuple[str, ...]:
         """Return the fewest findings given which rows and network differ."""
         findings = self.findings
-        sizes = [0, 1, 2] if len(findings) <= _MOST_IN_PAIRS else [0, 1]
+        # findings of which each two are looked at where the rows differ
+        sizes = [0, 1, 2] if len(findings) <= 6 else [0, 1]
         for size in sizes:
             if size >= len(findings):
                 break
@@ -365,7 +363,8 @@ def _joint(
     try:
         joint = engine.joint(stated, positions, in_bins=True)
         error = 0.0 if joint.resolution is None else float(np.max(joint.resolution.errors, initial=0.0))
-        if error > _MOST_ERROR:
+        # error of a probability above which finer cells are asked
+        if error > 0.005:
             engine = engine_for(network, is_single=True)
             assert isinstance(engine, CellEngine)
             joint, error = engine.resolved_joint(stated, positions)

@@ -18,8 +18,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_t
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.inference import answers
-from gomea_bn.network.inference import engine as engine_module
+from gomea_bn.network.inference import answers, cell_engine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
@@ -348,8 +347,8 @@ def test_distributions_of_all_variables_are_those_of_single_ones(network, gaps):
 def test_many_rows_are_answered_in_blocks(network, gaps, monkeypatch):
     whole = network.predict_interval(gaps, "b"), network.predict(gaps, "g"), network.impute(gaps, "mean")
     monkeypatch.setattr(answers, "MOST_CELLS", 1000)
-    monkeypatch.setattr(engine_module, "_OWN_CELLS", 3000)
-    monkeypatch.setattr(engine_module, "_BLOCK", 500)
+    monkeypatch.setattr(cell_engine, "_OWN_CELLS", 3000)
+    monkeypatch.setattr(cell_engine, "_BLOCK", 500)
     parts = network.predict_interval(gaps, "b"), network.predict(gaps, "g"), network.impute(gaps, "mean")
     pd.testing.assert_frame_equal(whole[0], parts[0])
     pd.testing.assert_series_equal(whole[1], parts[1])

@@ -11,8 +11,10 @@ from scipy.stats import chisquare
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.inference import engine as engine_module
-from gomea_bn.network.inference.engine import Evidence, ExactEngine, engine_for
+from gomea_bn.network.inference import elimination
+from gomea_bn.network.inference.elimination import ExactEngine
+from gomea_bn.network.inference.engine import engine_for
+from gomea_bn.network.inference.question import Evidence
 from gomea_bn.simulation import random_network
 
 
@@ -114,8 +116,8 @@ def test_calls_of_kernels_are_short_enough_for_an_interrupt(monkeypatch):
     network = random_network(9, law="ide-cozman", random_state=4)
     evidence = random_evidence(network, 50, 3)
     whole = ExactEngine(network).marginals(evidence)
-    monkeypatch.setattr(engine_module, "_MULTIPLICATIONS_PER_CALL", 100)
-    spans = engine_module.call_spans(np.full(50, 40.0))
+    monkeypatch.setattr(elimination, "_MULTIPLICATIONS_PER_CALL", 100)
+    spans = elimination.call_spans(np.full(50, 40.0))
     assert spans[0] == (0, 2)
     assert [start for start, _ in spans[1:]] == [stop for _, stop in spans[:-1]]
     assert spans[-1][1] == 50
@@ -225,7 +227,7 @@ def test_a_network_of_large_treewidth_is_refused_with_its_size_and_a_way_out():
 def test_the_limit_counts_the_cells_of_all_tables(monkeypatch):
     nothing = Evidence(np.full((1, 16), -1, np.int32), {})
     expected = ExactEngine(grid(4)).joint(nothing, (15,)).tables
-    monkeypatch.setattr(engine_module, "MOST_CELLS", 20)
+    monkeypatch.setattr(elimination, "MOST_CELLS", 20)
     with pytest.raises(GomeaBnError, match=r"needs tables of about .* numbers; the limit is 20 "):
         ExactEngine(grid(4)).joint(nothing, (15,))
     np.testing.assert_allclose(expected, 0.5)
@@ -234,7 +236,7 @@ def test_the_limit_counts_the_cells_of_all_tables(monkeypatch):
 def test_too_many_multiplications_are_refused(monkeypatch):
     network = grid(4)
     nothing = Evidence(np.full((5, 16), -1, np.int32), {})
-    monkeypatch.setattr(engine_module, "MOST_MULTIPLICATIONS", 500)
+    monkeypatch.setattr(elimination, "MOST_MULTIPLICATIONS", 500)
     with pytest.raises(
         GomeaBnError, match=r"these 5 rows takes about .* Give fewer rows at once, or pass method"
     ):

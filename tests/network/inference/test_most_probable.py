@@ -12,7 +12,7 @@ from inference_examples import slow_joint
 from network_examples import simple_network, slow_code, small_network, with_parts
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.inference import engine
+from gomea_bn.network.inference import elimination
 from gomea_bn.network.inference import most_probable as search
 from gomea_bn.simulation import random_network
 
@@ -153,9 +153,9 @@ def test_too_large_answers_over_cells_point_to_the_bins(monkeypatch, cells):
     targets = ["a", "p", "b", "c"]
     sizes = [network.cardinality(name) for name in network.names]
     # no answer over cells fits, and one over bins does
-    monkeypatch.setattr(engine, "MOST_CELLS", 3 * int(np.prod(sizes)))
+    monkeypatch.setattr(elimination, "MOST_CELLS", 3 * int(np.prod(sizes)))
     if cells is None:
-        monkeypatch.setattr(engine, "MOST_MULTIPLICATIONS", 1.0)
+        monkeypatch.setattr(elimination, "MOST_MULTIPLICATIONS", 1.0)
     advice = r'Pass cells="bins", give '
     with pytest.raises(GomeaBnError, match=advice):
         network.query(targets, cells=cells)
@@ -165,11 +165,11 @@ def test_too_large_answers_over_cells_point_to_the_bins(monkeypatch, cells):
     with pytest.raises(GomeaBnError, match=advice):
         network.most_probable(cells=cells)
     monkeypatch.undo()
-    monkeypatch.setattr(engine, "MOST_CELLS", 3 * int(np.prod(sizes)))
+    monkeypatch.setattr(elimination, "MOST_CELLS", 3 * int(np.prod(sizes)))
     assert network.query(targets, cells="bins").sum() == pytest.approx(1)
     assert len(network.most_probable(cells="bins")) == 5
     # not even the answer over bins fits
-    monkeypatch.setattr(engine, "MOST_CELLS", 4)
+    monkeypatch.setattr(elimination, "MOST_CELLS", 4)
     for refused in (lambda: network.query(targets, cells=cells), lambda: network.most_probable(cells=cells)):
         with pytest.raises(GomeaBnError) as error:
             refused()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.inference import engine as engine_module
+from gomea_bn.network.inference import cell_engine
 
 N_ROWS = 4
 
@@ -123,8 +123,8 @@ def test_answers_that_fall_short_say_so(network, frame, monkeypatch):
     rows = frame.sample(4, random_state=1).reset_index(drop=True)
     gaps = rows.assign(y=np.where(rows.index == 2, rows["y"], np.nan))
     assert "coarse_rows" not in network.predict_interval(gaps, "z").attrs
-    monkeypatch.setattr(engine_module, "_MOST_ROUNDS", 2)
-    monkeypatch.setattr(engine_module, "_LEAST_DRAWS", np.inf)
+    monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
+    monkeypatch.setattr(cell_engine, "_LEAST_DRAWS", np.inf)
     for answer in (
         lambda: network.predict(gaps, "z"),
         lambda: network.predict_interval(gaps, "z"),
