@@ -402,7 +402,7 @@ def test_scales_with_labels_of_some_values_stay_numbers(ending, tmp_path):
         table = read_table(path, missing="keep")
     columns = {column.name: column for column in table.columns}
     assert columns["pain"].values.tolist() == rows["pain"].tolist()
-    assert columns["age"].n_missing == 1 and columns["age"].observed.max() == 59
+    assert (columns["age"].n_missing, columns["age"].observed.max()) == (1, 59)
     assert columns["sex"].levels == ("male", "female")
     last = (
         ["agree (2)", "disagree", "agree (4)"]
@@ -438,7 +438,8 @@ def test_transport_files_of_sas_hold_the_numbers(version, tmp_path):
     )
     pyreadstat.write_xport(rows, str(tmp_path / "a.xpt"), file_format_version=version)
     columns = read_table(tmp_path / "a.xpt", missing="keep").columns
-    assert columns[0].values.tolist() == rows["zero"].tolist() and columns[0].is_integer
+    assert columns[0].values.tolist() == rows["zero"].tolist()
+    assert columns[0].is_integer
     np.testing.assert_allclose(columns[1].values, rows["x"], rtol=1e-14)
     assert columns[2].n_missing == 10
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.last_rows import end_of_rows
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
     first_line,
     read_separated,
     with_codes,
-    without_last_empty_rows,
     without_nameless,
 )
 from gomea_bn.data.files.statistics_files import STATISTICS, read_statistics
@@ -318,17 +318,20 @@ def read_sheet(
             return frame
 
         frame = parsed(dtype_backend="numpy_nullable")
+        n_rows, empty_rows, doubts = end_of_rows(frame)
+        if n_rows < len(frame):
+            frame = parsed(dtype_backend="numpy_nullable", nrows=n_rows)
         numeric = [
             position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
         ]
         # pandas makes numbers of cells with text
-        frame, codes = with_codes(frame, parsed(dtype=str).iloc[:, numeric] if numeric else frame.iloc[:, :0])
+        written = parsed(dtype=str, nrows=len(frame)).iloc[:, numeric] if numeric else frame.iloc[:, :0]
+        frame, codes = with_codes(frame, written)
     # a blank row is a missing cell of one column, and no row of several
     if len(names) > 1:
         frame = frame.dropna(how="all")
-    frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
-    return frame, notes + codes + empty_rows, left_out
+    return frame, notes + codes + empty_rows, doubts + left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:
