@@ -23,7 +23,8 @@ _TOTAL = re.compile(
 )
 _NOTE = re.compile(
     r"(?:sources?|quellen?|fuente|bron|notes?|nb|n\.b\.|anmerkung(?:en)?|hinweise?|remarks?|legend|legende|generated|"
-    r"created|exported|printed|downloaded|retrieved|erstellt|exportiert|gedruckt|stand|copyright|end of|page|seite)\b.*|[*†©].*",
+    r"created|exported|printed|downloaded|retrieved|erstellt|exportiert|gedruckt|stand|copyright|end of|"
+    r"page|seite)\b.*|[*†©].*",
     re.IGNORECASE | re.DOTALL,
 )
 # rows at the end that may be no rows of the table
