@@ -18,7 +18,7 @@ ORDERS = (DAY_MONTH, MONTH_DAY)
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAY = 86_400 * 10**6
 _ZONE = r"(?P<zone>Z|[+-]\d{2}:?\d{2})?"
-_TIME = rf"(?:(?:[ T]|, ?)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?P<part>[.,]\d+)?)? ?(?P<half>[AaPp]\.?[Mm]\.?)? ?{_ZONE})?"  # noqa: E501
+_TIME = rf"(?:(?:[ T:]|, ?)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?P<part>[.,]\d+)?)? ?(?P<half>[AaPp]\.?[Mm]\.?)? ?{_ZONE})?"  # noqa: E501
 # no codes such as 1001-01-01, but the first year, which programs write for no date
 _LATER_YEAR = r"(?P<year>0001|(?:1[5-9]|[2-9]\d)\d{2})"
 _RECENT_YEAR = r"(?P<year>(?:19|20)\d{2}|2100)"
@@ -58,7 +58,9 @@ _MONTHS_ALONE = tuple(
         rf"{_RECENT_YEAR}[-/](?P<month>\d{{1,2}})",
         rf"(?P<month>\d{{1,2}})/{_RECENT_YEAR}",
         rf"{_WORD}[-/ ]{_YEAR}",
-        rf"{_RECENT_YEAR}[- ]?Q(?P<quarter>[1-4])",
+        rf"{_RECENT_YEAR}[-/ ]?Q(?P<quarter>[1-4])",
+        rf"Q(?P<quarter>[1-4])[-/ ]?{_RECENT_YEAR}",
+        rf"{_RECENT_YEAR}[- ]?W(?P<week>\d{{2}})(?:-?(?P<day>[1-7]))?",
     )
 )
 # English, German, French, Spanish, Dutch
@@ -206,8 +208,13 @@ def _microseconds(parts: dict[str, str | None], order: str) -> int | None:
     year = int((parts["year"] or "").lstrip("'"))
     if len((parts["year"] or "").lstrip("'")) == 2:
         year += 1900 if year >= _LAST_CENTURY else 2000
+    week = parts.get("week")
     try:
-        ordinal = date(year, number, int(day or 1)).toordinal() - _EPOCH
+        # weeks begin on Monday, as of ISO 8601
+        moment = (
+            date.fromisocalendar(year, int(week), int(day)) if week else date(year, number, int(day or 1))
+        )
+        ordinal = moment.toordinal() - _EPOCH
     except ValueError:
         return None
     time = _time_of(parts)
@@ -254,8 +261,12 @@ def _in_words(matches: Sequence[re.Match[str]], order: str) -> str:
     if order:
         words = "day/month/year" if order == DAY_MONTH else "month/day/year"
     else:
-        names = {"first": "day", "second_part": "month", "word": "month", "quarter": "quarter"}
-        shown = [name for name in parts if name in ("year", "month", "day", "word", "quarter")]
+        names = {"first": "day", "second_part": "month", "word": "month"}
+        shown = [
+            name
+            for name in parts
+            if name in ("year", "month", "day", "word", "quarter", "week") and parts[name]
+        ]
         positions = sorted(shown, key=lambda name: matches[0].start(name))
         words = "-".join(names.get(name, name) for name in positions)
     if any(len((match["year"] or "").lstrip("'")) == 2 for match in matches):

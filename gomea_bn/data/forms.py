@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # texts of a column that a message shows
 _MOST_TEXTS = 5
+# different words, such as unknown, among dates
+_MOST_WORDS = 3
 
 
 class Formed(NamedTuple):
@@ -73,6 +75,8 @@ class _Read(NamedTuple):
     limits: Mapping[str, tuple[float | None, int]] = MappingProxyType({})
     # the decimal mark without which the texts are other numbers or none
     mark: str = ""
+    # texts among dates that are read as missing values, and the number of their cells
+    undated: Mapping[str, int] = MappingProxyType({})
 
 
 class _Ambiguous(Exception):
@@ -195,19 +199,30 @@ def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) 
             return _numbers_of(some, decimal, unit, limit, is_given=True)
         return clock_texts(some) if form == TIME_OF_DAY else calendar_texts(some, more)
 
+    words: list[str] = []
+    if kind == DATE:
+        # a few words are missing values here, however few the dates of new rows are
+        words = [text for text in texts if not any(map(str.isdigit, text))]
+        words = words if len(words) <= _MOST_WORDS else []
     try:
-        found = read(texts)
+        found = read([text for text in texts if text not in words]) if len(words) < len(texts) else None
     except _Ambiguous as doubt:
         raise _problem(doubt.option, doubt.values, [(name, doubt.example)]) from None
-    if texts and found is None:
-        wrong = next((k for k, text in enumerate(texts) if read([text]) is None), 0)
+    if found is None and len(words) < len(texts):
+        wrong = next((k for k, text in enumerate(texts) if text not in words and read([text]) is None), 0)
         raise _wrong_form(name, form, texts[wrong], np.flatnonzero(codes == wrong))
     if not texts or form == TIME_OF_DAY:
         return _Read(series)
     if kind == NUMBER:
         found, _ = found
         return _Read(_column(found.numbers, codes, series), limits=_limits(found, texts, codes))
-    return _Read(_moments(np.append(found.values, np.nan)[codes], series))
+    if found is not None and found.order == "?":
+        orders = (f"{DATE} {DAY_MONTH}", f"{DATE} {MONTH_DAY}")
+        raise _problem("forms", orders, [(name, next(text for text in texts if text not in words))])
+    days = np.full(len(texts), np.nan)
+    days[[text not in words for text in texts]] = [] if found is None else found.values
+    undated = _undated(days, texts, codes)
+    return _Read(_moments(np.append(days, np.nan)[codes], series), undated=undated)
 
 
 def _limits(
@@ -269,6 +284,8 @@ def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | No
         return _Read(column_of_numbers(np.append(hours, np.nan)[codes], series), HOURS)
     if (dates := calendar_texts(texts)) is not None:
         return _dates(dates, texts, codes, series)
+    if (some := _dates_among(texts)) is not None:
+        return _dates(*some, codes, series)
     if _are_plain(uniques):
         # they stay text, as they were given
         return None
@@ -277,11 +294,34 @@ def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | No
 
 def _dates(dates: CalendarTexts, texts: list[str], codes: NDArray[Any], series: pd.Series[Any]) -> _Read:
     if dates.order == "?":
-        raise _Ambiguous(texts[0], "forms", (f"{DATE} {DAY_MONTH}", f"{DATE} {MONTH_DAY}"))
+        example = next(text for text, day in zip(texts, dates.values, strict=True) if not np.isnan(day))
+        raise _Ambiguous(example, "forms", (f"{DATE} {DAY_MONTH}", f"{DATE} {MONTH_DAY}"))
     numbers = column_of_numbers(np.append(dates.values, np.nan)[codes], series)
-    said = "" if dates.form == "year-month-day" else f", from {dates.form} such as {texts[0]!r}"
-    form = f"{DATE} {dates.order}" if dates.order else ""
-    return _Read(numbers, DAYS, said, form, zone_of_offsets(dates.zones))
+    undated = _undated(dates.values, texts, codes)
+    example = next(text for text, day in zip(texts, dates.values, strict=True) if not np.isnan(day))
+    said = "" if dates.form == "year-month-day" else f", from {dates.form} such as {example!r}"
+    form = f"{DATE} {dates.order}" if dates.order else DATE if undated else ""
+    return _Read(numbers, DAYS, said, form, zone_of_offsets(dates.zones), undated=undated)
+
+
+def _dates_among(texts: list[str], order: str = "") -> tuple[CalendarTexts, list[str]] | None:
+    """Return the days of texts of which a few are words without digits, NaN for these, and the texts; or None."""
+    positions = [k for k, text in enumerate(texts) if any(map(str.isdigit, text))]
+    n_words = len(texts) - len(positions)
+    if not positions or n_words > min(_MOST_WORDS, len(positions) // 3):
+        return None
+    dates = calendar_texts([texts[k] for k in positions], order)
+    if dates is None:
+        return None
+    days = np.full(len(texts), np.nan)
+    days[positions] = dates.values
+    return dates._replace(values=days), texts
+
+
+def _undated(days: NDArray[np.float64], texts: Sequence[str], codes: NDArray[Any]) -> dict[str, int]:
+    """Return the texts that are no dates, and the number of their cells."""
+    cells = np.bincount(codes[codes >= 0], minlength=len(texts))
+    return {texts[k]: int(cells[k]) for k in np.flatnonzero(np.isnan(days))}
 
 
 def _compact_dates(series: pd.Series[Any], name: str, few: int) -> _Read | None:
@@ -418,6 +458,19 @@ def _doubts(
                 "as the limit, and words by the smallest limit of the column (missing where no text states one), in "
                 f"{counted(len(limits), 'column')}: {listed(shown, 10)}. To read them as missing values:",
                 [_usual_and([text for of_column in limits.values() for text in of_column])],
+            )
+        )
+    undated = {str(frame.columns[p]): read.undated for p, read in changed.items() if read.undated}
+    if undated:
+        shown = [
+            f"'{name}' ({listed([f'{n} {text!r}' for text, n in of_column.items()], _MOST_TEXTS)})"
+            for name, of_column in undated.items()
+        ]
+        doubts.append(
+            Note(
+                f"Texts among dates are read as missing values in {counted(len(undated), 'column')}: "
+                f"{listed(shown, 10)}. To keep a column as text:",
+                [Setting("forms", TEXT, next(iter(undated)))],
             )
         )
     if others:

@@ -126,8 +126,8 @@ def number_texts(
 ) -> NumberTexts | None:
     """Return the numbers that distinct texts stand for, or None if they are not all numbers of one unit.
 
-    A unit, a sign of percent or a currency stands next to every number or to none. A text such as "<0.006" is read as
-    half the limit, or as the limit if that is not positive, and one such as ">90" or "90+" as the limit. A word such as
+    A unit, a sign of percent or a currency stands next to every number or to none; mg and MG are one unit. A text such
+    as "<0.006" is read as half the limit, or as the limit if that is not positive, and one such as ">90" or "90+" as the limit. A word such as
     "trace" is read as a number below `limit`, by default the smallest of the texts, and is missing without any. At
     least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other texts have no such sign.
     With `is_given` the texts are known to be numbers, and these two conditions do not count. With `unit` no other one
@@ -147,7 +147,7 @@ def number_texts(
         if match is not None and match["number"] and is_number(match["number"].rstrip(), decimal):
             found = _unit_of(match)
             # a range such as 1-2 and a second number are no unit
-            if found is None or (units and found not in units):
+            if found is None or (units and not any(_alike(found, other) for other in units)):
                 return None
             units[found] += 1
             n_limits += bool(match["limit"] or match["more"])
@@ -157,10 +157,10 @@ def number_texts(
             matches.append(None)
         else:
             return None
-    if not is_given and (len(units) != 1 or n_limits > (1 - _FEWEST_PLAIN) * len(texts)):
+    if not is_given and (not units or n_limits > (1 - _FEWEST_PLAIN) * len(texts)):
         return None
-    found = next(iter(units), _short(unit or ""))
-    if unit is not None and found != _short(unit):
+    found = units.most_common(1)[0][0] if units else _short(unit or "")
+    if unit is not None and not all(_alike(other, _short(unit)) for other in units or [found]):
         return None
     read = [None if match is None else _number(match, decimal) for match in matches]
     if None in matches and limit is None:
@@ -204,6 +204,13 @@ def _unit_of(match: re.Match[str]) -> str | None:
     if (before and after) or len(after) > _SHORT or (after and not _AFTER.fullmatch(after)):
         return None
     return _short(before or after)
+
+
+def _alike(unit: str, other: str) -> bool:
+    """Return whether two units are one but for capitals, which one has none of: mW and MW are two, and m and M."""
+    if unit == other:
+        return True
+    return len(unit) > 1 and unit.lower() == other.lower() and (unit.islower() or other.islower())
 
 
 def _short(unit: str) -> str:

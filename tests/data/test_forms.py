@@ -49,6 +49,8 @@ def base(**columns: Any) -> pd.DataFrame:
         (["37 °C", "38.5 °C"], [37, 38.5], "°C"),
         (["12.5 mg/dL", "3 mg/dL"], [12.5, 3], "mg/dL"),
         (["1e5 kg", "3 kg"], [1e5, 3], "kg"),
+        (["12 mg", "12mg", "13 MG", "14 Mg"], [12, 12, 13, 14], "mg"),
+        (["5 mg/dL", "6 mg/dl"], [5, 6], "mg/dL"),
     ],
 )  # fmt: skip
 def test_numbers_have_one_unit(texts, numbers, unit):
@@ -62,7 +64,8 @@ def test_numbers_have_one_unit(texts, numbers, unit):
     [
         ["12 mg", "12 g"], ["12 mg", "12"], ["A12", "A13"], ["1-2", "3-4"], ["192.168.1.1", "10.0.0.1"],
         ["20190426T134500", "20190427T134500"], ["1001-01", "1002-01"], ["1/4", "3/4"],
-        ["5 ft 3 in", "5 ft 4 in"], ["1/2", "3/4"], ["2 x 3", "3 x 4"], ["$5 mg", "$6 mg"], ["<5", "<6", "7"], ["mg"],
+        ["5 ft 3 in", "5 ft 4 in"], ["1/2", "3/4"], ["1 mW", "2 MW"], ["1 m", "2 M"],
+        ["2 x 3", "3 x 4"], ["$5 mg", "$6 mg"], ["<5", "<6", "7"], ["mg"],
     ],
 )  # fmt: skip
 def test_other_texts_are_no_numbers(texts):
@@ -216,7 +219,7 @@ def test_columns_with_limits_are_warned_of_at_once(tmp_path):
         ("%b %d, %Y", ""), ("%B %d, %Y", ""), ("%d %B %Y", ""), ("%Y%m%d", ""), ("%Y/%m/%d", ""), ("%Y-%m-%d", ""),
         ("%Y-%b-%d", ""), ("%m/%d/%Y %H:%M", "month-day"), ("%d/%m/%Y %H:%M:%S", "day-month"),
         ("%Y-%m-%dT%H:%M:%SZ", ""),
-        ("%m/%d/%Y %I:%M %p", "month-day"),
+        ("%m/%d/%Y %I:%M %p", "month-day"), ("%d%b%Y:%H:%M:%S", ""), ("%G-W%V-%u", ""),
     ],
 )  # fmt: skip
 def test_forms_of_dates(form, order):
@@ -233,7 +236,8 @@ def test_forms_of_dates(form, order):
         ("13. März 2020", (2020, 3, 13)), ("1 février 2021", (2021, 2, 1)), ("3 de enero de 2020", (2020, 1, 3)),
         ("1 maart 2020", (2020, 3, 1)), ("17-Okt-84", (1984, 10, 17)), ("2 août 1999", (1999, 8, 2)),
         ("2021-10", (2021, 10, 1)), ("Aug-84", (1984, 8, 1)), ("2021Q3", (2021, 7, 1)), ("10/2021", (2021, 10, 1)),
-        ("1st May 2021", (2021, 5, 1)), ("17AUG1684", (1684, 8, 17)),
+        ("1st May 2021", (2021, 5, 1)), ("17AUG1684", (1684, 8, 17)), ("Q2 2019", (2019, 4, 1)),
+        ("2019/Q4", (2019, 10, 1)), ("2019-W17", (2019, 4, 22)), ("2020W53", (2020, 12, 28)),
     ],
 )  # fmt: skip
 def test_months_have_names_in_five_languages(text, day):
@@ -247,6 +251,7 @@ def test_months_have_names_in_five_languages(text, day):
     [
         ["1001-01", "1001-02"], ["1001-01-01"], ["10010101"], ["20190426T250000"],
         ["31-31-2020"], ["2010-11", "2011-12"], ["1.2.10"], ["5 bananas 2020"], ["20191301"], ["30 Feb 2020"],
+        ["2019-W54"], ["Q5 2019"],
         ["12-31"],
     ],
 )  # fmt: skip
@@ -295,6 +300,34 @@ def test_the_whole_column_decides_the_order_of_day_and_month():
     assert (found := calendar_texts(monthly)) is not None
     assert found.order == "month-day"
     assert found.values[1] == (datetime.date(1985, 2, 1) - EPOCH).days
+
+
+def test_words_among_dates_are_missing_values(tmp_path):
+    texts = [day.strftime("%d/%m/%Y") for day in DAYS]
+    texts[3] = texts[9] = "unbekannt"
+    texts[4] = "n. bek."
+    table, said = warned(base(day=texts), missing="keep")
+    days = table.columns[1]
+    assert (days.name, days.n_missing) == ("day [days since 1970-01-01]", 3)
+    assert days.observed[:4].tolist() == [(day - EPOCH).days for day in [*DAYS[:3], DAYS[5]]]
+    assert "in 1 column: 'day' (2 'unbekannt', 1 'n. bek.')" in said[0]
+    assert "forms={'day': 'text'}" in said[0]
+    # few new rows are read by the same rule, also with another word
+    new = base(day=["never", *texts[1:]])[:6]
+    again, said = warned(new, forms=table.reading.forms, missing="keep", min_rows=1)
+    assert again.columns[1].n_missing == 3
+    assert "1 'never'" in said[0]
+    iso, _ = warned(base(day=["offen", *map(str, DAYS[1:])]), missing="keep")
+    assert iso.reading.forms == {"day": "date"}
+    # texts that are words in part are texts
+    words = [f"{word} {k}" for k, word in enumerate("abcd" * 3)] + [*map(str, DAYS[12:])]
+    assert "day" in warned(base(day=words))[0].left_out
+
+
+def test_given_dates_of_two_orders_are_asked_about():
+    days = [f"{1 + k % 12:02}/{1 + k % 11:02}/2021" for k in range(N)]
+    with pytest.raises(GomeaBnError, match="day and month cannot be distinguished"):
+        read_table(base(day=days), forms={"day": "date"})
 
 
 def test_all_ambiguous_columns_are_asked_about_at_once(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from table_examples import assert_same_table
 from wrong_input import untyped
 
-from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, GomeaBnWarning, read_table
 from gomea_bn.data.frames import require_pyarrow
 
 N = 24
@@ -363,13 +363,85 @@ def test_labels_of_spss_are_levels_and_its_missing_values_are_missing(tmp_path):
         )
         table = read_table(path, missing="keep")
         columns = {column.name: column for column in table.columns}
-        assert set(columns["sex"].levels) == {"male", "female"}
+        assert columns["sex"].levels == ("male", "female")
         assert [columns["sex"].levels[code] for code in columns["sex"].values[:2]] == ["male", "female"]
-        assert set(columns["content"].levels) == {"low", "mid", "high"}
+        assert columns["content"].levels == ("low", "mid", "high")
         assert columns["content"].n_missing == 6
         assert (columns["age"].n_missing, columns["town"].n_missing) == (1, 8)
         assert columns["visits"].values.tolist() == rows["visits"].tolist()
         assert columns["day [days since 1970-01-01]"].values[0] == 18312
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta"])
+def test_scales_with_labels_of_some_values_stay_numbers(ending, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    age = np.arange(40) + 20
+    rows = pd.DataFrame(
+        {
+            "pain": np.arange(40) % 11,
+            "age": np.where(age == 27, 99, age),
+            "view": np.arange(40) % 4 + 1,
+            "sex": np.arange(40) % 3 % 2,
+        }
+    )
+    labels = {
+        "pain": {0: "none", 10: "worst"},
+        "age": {98: "missing", 99: "Refused to answer"},
+        "view": {1: "strongly agree", 2: "agree", 3: "disagree", 4: "agree"},
+        "sex": {0: "male", 1: "female"},
+    }
+    path = tmp_path / f"a{ending}"
+    if ending == ".sav":
+        pyreadstat.write_sav(
+            rows, str(path), variable_value_labels=labels, variable_measure={"view": "ordinal"}
+        )
+    else:
+        labels["view"][4] = "agree strongly"
+        rows.to_stata(path, write_index=False, value_labels=labels)
+    with pytest.warns(GomeaBnWarning) as caught:
+        table = read_table(path, missing="keep")
+    columns = {column.name: column for column in table.columns}
+    assert columns["pain"].values.tolist() == rows["pain"].tolist()
+    assert (columns["age"].n_missing, columns["age"].observed.max()) == (1, 59)
+    assert columns["sex"].levels == ("male", "female")
+    last = (
+        ["agree (2)", "disagree", "agree (4)"]
+        if ending == ".sav"
+        else ["agree", "disagree", "agree strongly"]
+    )
+    assert columns["view"].levels == ("strongly agree", *last)
+    assert columns["view"].ordered == (ending == ".sav")
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "'age' (1 of 99 'Refused to answer')" in said
+    assert "'pain' (0 'none', 10 'worst')" in said
+    with pytest.warns(GomeaBnWarning, match="Only some of the values have labels"):
+        kept = {column.name: column for column in read_table(path, na_values="usual").columns}
+    assert kept["age"].values.tolist() == rows["age"].tolist()
+
+
+def test_two_values_of_stata_with_one_label_stay_numbers(tmp_path):
+    rows = pd.DataFrame({"view": np.arange(30) % 3, "x": np.arange(30) / 7})
+    labels = {"view": {0: "yes", 1: "no", 2: "yeS"}}
+    rows.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
+    content = (tmp_path / "a.dta").read_bytes().replace(b"yeS", b"yes")
+    (tmp_path / "a.dta").write_bytes(content)
+    with pytest.warns(GomeaBnWarning, match="Two values have one label"):
+        table = read_table(tmp_path / "a.dta")
+    assert table.columns[0].levels == (0, 1, 2)
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_transport_files_of_sas_hold_the_numbers(version, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    rows = pd.DataFrame(
+        {"zero": np.arange(30) % 12, "x": np.arange(30) / 7 - 2, "town": ["Bonn", "", "Ulm"] * 10}
+    )
+    pyreadstat.write_xport(rows, str(tmp_path / "a.xpt"), file_format_version=version)
+    columns = read_table(tmp_path / "a.xpt", missing="keep").columns
+    assert columns[0].values.tolist() == rows["zero"].tolist()
+    assert columns[0].is_integer
+    np.testing.assert_allclose(columns[1].values, rows["x"], rtol=1e-14)
+    assert columns[2].n_missing == 10
 
 
 @pytest.mark.parametrize("ending", [".rds", ".RData"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gomea_bn.data.files.last_rows import end_of_rows, is_note
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
@@ -35,10 +36,6 @@ _COMMENTS = ("#", "%")
 _MOST_ABOVE = 30
 # rows among whose values a name is looked for
 _FEW_ROWS = 5_000
-_TOTAL = re.compile(
-    r"((grand |sub)?totals?|total général|sum|summe|gesamt(summe)?|insgesamt|somme|suma|totaal|all)\s*:?",
-    re.IGNORECASE,
-)
 _SYMBOLS = WORDS | MARKS
 # a zero and another digit where a field may begin
 _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
@@ -55,6 +52,8 @@ def read_separated(
     """
     encoding = options.encoding or _encoding(path, plain=plain)
     all_lines = _reading(path, encoding, lambda: _lines(path, encoding, _SAMPLE_LINES))
+    if len(all_lines) < _SAMPLE_LINES:
+        all_lines = _without_notes_below(all_lines)
     n_above, lines, named = _after_first_lines(all_lines, usual, options)
     if not lines:
         raise GomeaBnError(f"File '{path}' is empty.")
@@ -123,6 +122,12 @@ def read_separated(
             Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
         )
         frame = parsed(decimal=decimal)
+    n_rows, empty_rows, last_rows = end_of_rows(frame)
+    if n_rows < len(frame):
+        parts["nrows"] = n_rows
+        frame = parsed(decimal=decimal)
+    notes += empty_rows
+    doubts += last_rows
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -131,6 +136,8 @@ def read_separated(
         # the first line is a row
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
+        if "nrows" in parts:
+            parts["nrows"] = n_rows + 1
         frame = parsed(decimal=decimal)
     if as_data:
         doubts.append(
@@ -168,12 +175,10 @@ def read_separated(
             frame = parsed(decimal=decimal)
     frame, codes = with_codes(frame, written)
     notes += codes
-    frame, empty_rows = without_last_empty_rows(frame)
-    frame, totals = _without_totals(frame)
     frame, left_out = without_nameless(path, frame, names)
     is_known = options.decimal or decimal == "," or separator == "," or "Float64" in map(str, frame.dtypes)
     form = TextForm(separator, decimal if is_known else None)
-    return frame, form, notes + empty_rows, doubts + totals + left_out
+    return frame, form, notes, doubts + left_out
 
 
 def _shown(separator: str) -> str:
@@ -333,6 +338,14 @@ def _after_first_lines(
             if is_first and not _has_title(rest(first), separators):
                 return first, rest(first), named and named[1]
     return n_above, rest(n_above), named and named[1]
+
+
+def _without_notes_below(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a whole file without notes at its end, such as a source, which have fewer fields."""
+    end = len(lines)
+    while end > 3 and (not lines[end - 1].strip() or is_note(lines[end - 1])):
+        end -= 1
+    return [*lines[:end]] if any(mark in lines[end - 1] for mark in ",;\t| ") else [*lines]
 
 
 def _is_full(line: str) -> bool:
@@ -626,26 +639,6 @@ def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
     return suspicious if len(suspicious) > 1 and 2 * len(suspicious) >= len(names) else []
 
 
-def _without_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the rows without a last one that is called a total and has the sums of the others, and a warning."""
-    from pandas.api import types
-
-    if len(frame) < 3:
-        return frame, []
-    words, sums = [], []
-    for position in range(frame.shape[1]):
-        series = frame.iloc[:, position]
-        last = series.iloc[-1]
-        if isinstance(last, str) and _TOTAL.fullmatch(last.strip()) and not (series.iloc[:-1] == last).any():
-            words.append(last)
-        if types.is_numeric_dtype(series.dtype) and not series.isna().iloc[-1]:
-            sums.append((float(series.iloc[:-1].sum()), float(last)))
-    are_sums = all(abs(total - value) <= 1e-6 * abs(value) for total, value in sums)
-    if not words or not are_sums or not any(value for _, value in sums):
-        return frame, []
-    return frame.iloc[:-1], [Note(f"Left out the last row, {words[0]!r}, which has the sum of the others.")]
-
-
 def _parsed(path: str, text: str | None, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
     """Return the table as pandas reads it from a text or the file; only empty cells are missing values."""
     import pandas as pd
@@ -847,14 +840,3 @@ def with_codes(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[pd.DataFrame
         [Setting("kinds", "continuous", next(iter(codes)))],
     )
     return frame.assign(**codes), [note]
-
-
-def without_last_empty_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the rows up to the last one that holds a value, and a note if there are further ones."""
-    has_values = frame.notna().any(axis=1).to_numpy()
-    if not has_values.any() or has_values[-1]:
-        return frame, []
-    n_rows = int(has_values.nonzero()[0][-1]) + 1
-    return frame.iloc[:n_rows], [
-        Note(f"Left out {counted(len(frame) - n_rows, 'empty row')} at the end of the table.")
-    ]

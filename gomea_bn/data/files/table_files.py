@@ -6,22 +6,23 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.last_rows import end_of_rows
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
     first_line,
     read_separated,
     with_codes,
-    without_last_empty_rows,
     without_nameless,
 )
+from gomea_bn.data.files.statistics_files import STATISTICS, read_statistics
 from gomea_bn.data.forms import in_given_forms
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
-_OF_R = (".rds", ".rdata", ".rda")
-_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav", *_OF_R)
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
@@ -150,8 +149,9 @@ def read_file(
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
-    elif ending in _STATISTICS:
-        frame = frame_of(_read_statistics(text, ending))
+    elif ending in STATISTICS:
+        frame, doubts = read_statistics(text, ending, are_codes_missing=options.na_values is None)
+        frame = frame_of(frame)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
@@ -188,7 +188,7 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
         return ()
     if ending in SPREADSHEETS:
         return _OF_SHEETS
-    if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
+    if ending in (*_PARQUET, *_ARROW, *STATISTICS):
         return ()
     return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
 
@@ -242,57 +242,6 @@ def _read_parquet(path: str) -> pd.DataFrame:
             raise
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     return arrow_frame(table)
-
-
-def _read_statistics(path: str, ending: str) -> pd.DataFrame:
-    """Return the table in a file of Stata, SAS, SPSS or R; values with labels become categoricals of these."""
-    import pandas as pd
-
-    try:
-        if ending == ".dta":
-            # labels of values have no order that the file states
-            return _without_blank_texts(pd.read_stata(path, order_categoricals=False))
-        if ending in (".sas7bdat", ".xpt"):
-            frame: Any = pd.read_sas(
-                path, format="xport" if ending == ".xpt" else "sas7bdat", encoding="utf-8"
-            )
-            return pd.DataFrame(frame)
-        if ending in _OF_R:
-            return _frame_of_r(path)
-        return _without_blank_texts(pd.read_spss(path))
-    except ImportError as error:
-        package, extra = ("pyreadr", "r") if ending in _OF_R else ("pyreadstat", "statistics")
-        raise GomeaBnError(f"Reading '{path}' needs {package}: pip install 'gomea-bn[{extra}]'.") from error
-    except GomeaBnError:
-        raise
-    # the readers raise exceptions of many types
-    except Exception as error:
-        raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
-
-
-def _without_blank_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of Stata or SPSS with missing values for empty texts, which are what these have for them."""
-    from pandas.api.types import is_object_dtype, is_string_dtype
-
-    for position in range(frame.shape[1]):
-        column = frame.iloc[:, position]
-        if is_object_dtype(column.dtype) or is_string_dtype(column.dtype):
-            frame.isetitem(position, column.mask(column == "").array)
-    return frame
-
-
-def _frame_of_r(path: str) -> pd.DataFrame:
-    """Return the only data frame in a file of R."""
-    import pyreadr
-
-    frames = pyreadr.read_r(path)
-    if len(frames) != 1:
-        raise GomeaBnError(
-            f"File '{path}' must hold one data frame, got {listed([*map(str, frames)], 5) or 'none'}.",
-            ["write one of them by saveRDS"],
-        )
-    (frame,) = frames.values()
-    return cast("pd.DataFrame", frame)
 
 
 def _read_arrow(path: str) -> pd.DataFrame:
@@ -369,17 +318,20 @@ def read_sheet(
             return frame
 
         frame = parsed(dtype_backend="numpy_nullable")
+        n_rows, empty_rows, doubts = end_of_rows(frame)
+        if n_rows < len(frame):
+            frame = parsed(dtype_backend="numpy_nullable", nrows=n_rows)
         numeric = [
             position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
         ]
         # pandas makes numbers of cells with text
-        frame, codes = with_codes(frame, parsed(dtype=str).iloc[:, numeric] if numeric else frame.iloc[:, :0])
+        written = parsed(dtype=str, nrows=len(frame)).iloc[:, numeric] if numeric else frame.iloc[:, :0]
+        frame, codes = with_codes(frame, written)
     # a blank row is a missing cell of one column, and no row of several
     if len(names) > 1:
         frame = frame.dropna(how="all")
-    frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
-    return frame, notes + codes + empty_rows, left_out
+    return frame, notes + codes + empty_rows, doubts + left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:

@@ -107,7 +107,71 @@ def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_pat
 
 def test_a_last_row_that_is_no_total_stays(tmp_path):
     frame, said = read((TEXT + f"170.5,{TOTAL - 7},Total\n").encode(), tmp_path)
-    assert (len(frame), said) == (N_ROWS + 1, [])
+    assert len(frame) == N_ROWS + 1
+    assert said == [
+        "The last row is called 'Total', but has no sums of the others, and counts like these. Remove from the file "
+        "what is no row."
+    ]
+
+
+PRICES = [f"w{k % 3};{k * k % 37};€{1000 + 3.25 * k:,.2f};{k / 8}" for k in range(30)]
+SUM_OF_N = sum(k * k % 37 for k in range(30))
+SUM_OF_PRICES = f"€{sum(1000 + 3.25 * k for k in range(30)):,.2f}"
+
+
+@pytest.mark.parametrize(
+    ("below", "words"),
+    [
+        ([f"Total;{SUM_OF_N};{SUM_OF_PRICES};"], ["'Total', which has the sum"]),
+        ([f"Sum:;{SUM_OF_N};;", f"Mean;{SUM_OF_N / 30};;"], ["'Sum:', 'Mean', which have sums or means"]),
+        ([f"Gesamt;{SUM_OF_N};;1.5"], ["'Gesamt', which has the sum"]),
+        (["", "Source: clinic, 2021"], ["1 line below the table: 'Source: clinic, 2021'"]),
+        (
+            [f"Total;{SUM_OF_N};;", ";;;", "Quelle: a; b"],
+            ["'Total', which", "1 line below the table: 'Quelle: a"],
+        ),
+        (["*) estimated by hand;;;"], ["1 line below the table: '*) estimated by hand'"]),
+        ([f"Total;{SUM_OF_N + 1};;"], ["called 'Total', but has no sums"]),
+    ],
+)
+@pytest.mark.parametrize("n_times", [1, 10])
+def test_totals_and_notes_below_a_table_are_no_rows(below, words, n_times, tmp_path):
+    rows = PRICES * n_times
+    if n_times > 1:
+        below = [text.replace(str(SUM_OF_N), str(SUM_OF_N * n_times)) for text in below]
+        below = [text.replace(SUM_OF_PRICES, "") for text in below]
+        if "Mean" in below[-1]:
+            below[-1] = f"Mean;{SUM_OF_N / 30};;"
+    frame, said = read("\n".join(["ward;n;cost;x", *rows, *below, ""]).encode(), tmp_path, missing="keep")
+    stays = "no sums" in words[0] and n_times == 1
+    if not ("no sums" in words[0] and n_times > 1):
+        assert len(frame) == len(rows) + stays
+        for text in words:
+            assert text in " ".join(said)
+    assert frame["cost"].tolist()[:30] == [1000 + 3.25 * k for k in range(30)]
+
+
+def test_totals_and_notes_below_a_sheet_are_no_rows(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = pd.DataFrame(
+        {"age": [20 + k % 40 for k in range(60)], "n": np.arange(60) // 2, "x": np.arange(60) / 7}
+    )
+    below = pd.DataFrame({"age": [None, "Total", None, "Printed by A. B."], "n": [None, 870, None, None]})
+    pd.concat([rows.astype(object), below]).to_excel(tmp_path / "a.xlsx", index=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(tmp_path / "a.xlsx")
+    assert table.columns[0].values.tolist() == rows["age"].tolist()
+    assert table.columns[1].values.tolist() == rows["n"].tolist()
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "'Total', which has the sum" in said
+    assert "'Printed by A. B.'" in said
+
+
+def test_short_last_rows_are_rows_where_others_are_short(tmp_path):
+    rows = [f"note {k % 3},{k if k % 2 else ''},{k / 7 if k % 2 else ''}" for k in range(40)]
+    frame, _ = read("\n".join(["what,n,x", *rows, "note 0,,"]).encode(), tmp_path, missing="keep")
+    assert len(frame) == 41
 
 
 @pytest.mark.parametrize("last", ["all,0,1.5", "Total,0,1.5", "all,12,30", "Total,4e-10,1.5"])
