@@ -49,6 +49,7 @@ from gomea_bn.problems.kernels.transforms import (
     transform_gain,
 )
 from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
+from gomea_bn.problems.splines import differentiated, spline_design, spline_values
 from gomea_bn.runtime.threads import one_blas_thread, zeros_by_pages
 
 # any fixed number: keys must be the same in every process
@@ -249,9 +250,7 @@ class SmoothFunctions:
         return np.column_stack([line, self._curves])
 
     def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(
-            scipy.interpolate.BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64
-        )
+        return spline_design(self._knots, _DEGREE, scores)
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
@@ -340,7 +339,8 @@ def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
     weights[: len(ends) - 1] += widths / 6
     weights[1 : len(ends)] += widths / 6
     weights[len(ends) :] = widths * 4 / 6
-    second = scipy.interpolate.BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
+    splines = (knots, np.eye(n_splines), _DEGREE)
+    second = spline_values(*differentiated(*differentiated(*splines)), places)
     return np.asarray(second.T @ (second * weights[:, None]), np.float64)
 
 

@@ -88,3 +88,22 @@ def test_kernels_that_are_compiled_ahead_are_those_of_tables_with_curves():
     curves = curve_data(variables)
     assert len(curves.tails.factors) > 1
     assert numba.typeof(curves) == numba.typeof(no_curves())
+
+
+SMALL_FIT = """
+import json, sys
+import numpy as np, pandas as pd
+from gomea_bn import BayesNetLearner
+rng = np.random.default_rng(0)
+x = rng.normal(size=80)
+frame = pd.DataFrame({"x": x, "y": x**2 + rng.normal(size=80), "level": np.where(x > 0, "a", "b")})
+BayesNetLearner(max_evaluations=500, random_state=1).fit(frame)
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_small_fit_loads_no_large_module_that_it_does_not_use():
+    run = subprocess.run([sys.executable, "-c", SMALL_FIT], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(run.stdout.splitlines()[-1]))
+    assert "scipy.special" in loaded
+    assert not loaded & {"scipy.interpolate", "scipy.optimize", "scipy.sparse", "scipy.stats", "matplotlib"}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.splines import monotone_curve
 
 LEAST_SPREAD = 2.0
 """Width of cells, in scales, below which sums over their middles are right within 2 %."""
@@ -136,7 +137,7 @@ class TransformedScale:
     ) -> None:
         self._scale = scale
         self._places = np.linspace(places[0], places[-1], _FINE_POINTS)
-        self._heights = scipy.interpolate.PchipInterpolator(places, heights)(self._places)
+        self._heights = monotone_curve(places, heights, self._places)
         self._slopes = np.diff(self._heights) / np.diff(self._places)
         ends = self._moved(np.array([scale.low, scale.high]))
         self.low, self.high = float(ends[0]), float(ends[1])

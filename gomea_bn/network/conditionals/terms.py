@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.parts import WithTables
+from gomea_bn.problems.splines import spline_values
 
 Scales = Mapping[bool, Mapping[str, LineScale]]
 
@@ -68,16 +67,12 @@ class Functions:
         """Degree of the splines."""
         return len(self.knots) - len(self.matrix) - 1
 
-    @cached_property
-    def _spline(self) -> Any:
-        return scipy.interpolate.BSpline(self.knots, self.matrix, self.degree)
-
     def at(self, places: NDArray[Any]) -> NDArray[np.float64]:
         """Return the functions at places on the scale of a parent, or at configurations, float64 (..., size)."""
         if self.of_levels:
             return self.matrix[np.asarray(places).astype(np.int64)]
         inside = np.clip(np.asarray(places, np.float64), self.knots[0], self.knots[-1])
-        return np.asarray(self._spline(inside), np.float64)
+        return spline_values(self.knots, self.matrix, self.degree, inside)
 
     def combined(self, coefficients: NDArray[np.float64]) -> Functions:
         """Return sums of the functions, given their coefficients, float64 (size, n_sums)."""
