@@ -17,13 +17,9 @@ from gomea_bn.runtime.kernels import bit_count, random_below, shuffle
 MI, NMI, CORRECTED = 0, 1, 2
 
 _WORD_BITS = 64
-# up to this number of joint cells, counting by bit sets beats a histogram
-_BITSET_CELLS = 64
 _TWO_LN_2 = 2.0 * np.log(2.0)
 # pairs are visited in squares, so that both halves of the symmetric matrix are written while in the cache
 _SQUARE = 32
-
-_STOP_EVERY = 64
 
 
 class PairCountWork(NamedTuple):
@@ -140,7 +136,8 @@ def pair_similarity(offsets: NDArray[np.int64], measure: int, work: PairCountWor
     other, width = offsets[h], offsets[h + 1] - offsets[h]
     if height == 2 and width == 2:
         total = _joint_of_two_alleles(bits[first], bits[other], counts[first], counts[other], n, table)
-    elif height * width <= _BITSET_CELLS:
+    elif height * width <= 64:
+        # up to this number of joint cells, counting by bit sets beats a histogram
         total = _joint_by_bits(bits, first, first + height, other, width, table)
     else:
         total = _joint_by_histogram(work.columns[g], work.columns[h], height, width, work.joint, table)
@@ -405,7 +402,7 @@ def nearest_neighbours(
     fill_bits(genotypes, offsets, work.bits, work.columns)
     count_alleles(genotypes.shape[0], offsets, work)
     for gene in range(n_genes):
-        if gene % _STOP_EVERY == 0 and work.stop[0] != 0:
+        if gene % 64 == 0 and work.stop[0] != 0:
             return
         if work.entropies[gene] <= 1e-12:
             continue

@@ -29,7 +29,6 @@ from gomea_bn.linkage.kernels import (
     upgma,
 )
 
-_FILTER_AT = 1.0 - 1e-6
 _MEASURES = {"corrected": CORRECTED, "mi": MI, "nmi": NMI}
 
 
@@ -325,7 +324,7 @@ class LinkageTree(LinkageModel):
         inner = len(children) - (sizes[-1] == n_genes)
         keep[n_genes + inner :] = False
         if self.filtered and self.measure == "nmi":
-            keep[children[:inner][strength[:inner] >= _FILTER_AT].ravel()] = False
+            keep[children[:inner][strength[:inner] >= 1.0 - 1e-6].ravel()] = False
         if self.max_set_size is not None:
             keep &= sizes <= self.max_set_size
         return Linkage(order[members], starts[keep], sizes[keep])

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import float_bits
 
-# adding and subtracting 2**12 times a number drops the low 12 of its 53 bits (Veltkamp's splitting)
-_SPLIT = 4097.0
-
 # members per block: near the square root of 10,000, the usual number of members
 BLOCK_SIZE = 64
 
@@ -34,7 +31,8 @@ def canonical(value: float) -> float:
     """Return `value` rounded to 41 bits, so that sums of the same terms in any order are equal."""
     if not -1e290 < value < 1e290:
         return value
-    scaled = value * _SPLIT
+    # adding and subtracting 2**12 times a number drops the low 12 of its 53 bits (Veltkamp's splitting)
+    scaled = value * 4097.0
     # adding 0 turns -0 into 0
     return scaled - (scaled - value) + 0.0
 

@@ -32,17 +32,10 @@ from gomea_bn.runtime.kernels import shuffle
 
 # largest number of attempts to draw inside the bounds
 _DRAWS = 100
-# share of draws outside the bounds above which a distribution is too wide
-_MOSTLY_OUTSIDE = 0.9
 # length of the anticipated mean shift, in units of the mean's latest shift
 _AMS_SHIFT = 2.0
-_LEAST_SHIFT = 1e-10
-# forced improvement halves its step down to 2^-7
-_LEAST_BLEND = 0.0078
 # factor by which a distribution narrows; it widens by the inverse
 _DECREASE = 0.9
-# standard deviations between mean and mean improvement above which a distribution widens
-_FAR = 1.0
 
 # factor and exponents, of the selection's size and the subset's, in the weights of the newest selection
 _COVARIANCE_WEIGHT = (1.1, 1.2, 1.6)
@@ -254,7 +247,7 @@ def _shift(
     Entry k of `values` and of `shift` belongs to variable ``members[k]``. Returns whether `values` moved.
     """
     length = 1.0
-    while length > _LEAST_SHIFT:
+    while length > 1e-10:
         inside = True
         for k in range(members.shape[0]):
             g = members[k]
@@ -298,7 +291,8 @@ def _adapt(
         solve_lower(work.matrices[FACTOR], size, improvement)
         for k in range(size):
             ratio = max(ratio, abs(improvement[k]))
-        if ratio > _FAR:
+        # standard deviations between mean and mean improvement above which a distribution widens
+        if ratio > 1.0:
             multiplier /= _DECREASE
     else:
         stalled = model.counts[STALLED] >= rules.stall_limit
@@ -385,7 +379,8 @@ def _vary_subset(
         status = _status(population, i, rules, work)
         if status != ONGOING:
             return status
-    if n_outside > _MOSTLY_OUTSIDE * n_draws:
+    if n_outside > 0.9 * n_draws:
+        # the distribution is too wide
         multipliers[subset] *= 0.5
     _adapt(population, members, multipliers, subset, best_values, rules, model, work)
     return ONGOING
@@ -440,7 +435,8 @@ def _force(
     n_subsets = linkage.starts.shape[0]
     solution, donor = solution_of(population, i), population.genotypes[best]
     blend = 0.5
-    while blend > _LEAST_BLEND:
+    # forced improvement halves its step down to 2^-7
+    while blend > 0.0078:
         shuffle(generator, work.subsets[:n_subsets])
         for s in range(n_subsets):
             start = linkage.starts[work.subsets[s]]

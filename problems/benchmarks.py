@@ -42,10 +42,6 @@ __all__ = [
     "exact",
 ]
 
-# largest n for which enumerating 2**(n - 1) genotypes takes less than a second
-_MOST_ENUMERATED = 25
-_MOST_WINDOW_GENES = 20
-
 
 def exact(values: ArrayLike, largest_sum: float, option: str) -> NDArray[np.float64]:
     """Return values rounded so that sums up to a few times `largest_sum` are exact; integers do not change."""
@@ -175,7 +171,7 @@ class NKLandscape(_Binary):
         random_state: int | np.random.SeedSequence | None = None,
         tables: ArrayLike | None = None,
     ) -> None:
-        self.k = checked_size("k", k, 1, _MOST_WINDOW_GENES)
+        self.k = checked_size("k", k, 1, 20)
         n = checked_size("n_variables", n_variables, self.k)
         shape = (n - self.k + 1, 1 << self.k)
         if tables is None:
@@ -212,7 +208,8 @@ class _Pairwise(_Binary):
         data = PairData(
             offset=float(offset), starts=starts, neighbours=neighbours, weights=by_neighbour[:, None]
         )
-        if target is None and n_variables <= _MOST_ENUMERATED:
+        # largest n for which enumerating 2**(n - 1) genotypes takes less than a second
+        if target is None and n_variables <= 25:
             target = float(best_bipartition(data, np.zeros(n_variables, np.int16)))
         self._edges = pairs
         super().__init__(data, n_variables, len(pairs), target)

@@ -32,7 +32,6 @@ _CIRCLES = {
     20: 0.286612,
     30: 0.224503,
 }
-_CIRCLES_TOLERANCE = 1e-5
 
 
 @runtime_checkable
@@ -357,5 +356,5 @@ def circles_in_a_square(n_points: int) -> RealKernelProblem:
         lower=0.0,
         upper=1.0,
         n_terms=n_terms,
-        target=None if best is None else -best + _CIRCLES_TOLERANCE,
+        target=None if best is None else -best + 1e-5,
     )

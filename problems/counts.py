@@ -14,14 +14,12 @@ MOST_COUNT = 255
 COUNT_SIZES = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 """Sizes of the distribution of a count; the variance is mean + mean^2 / size."""
 
-# fewest numbers of a column of counts, and largest one of its least number
-_LEAST_COUNTS, _MOST_LEAST_COUNT = 3, 10
-
 
 def are_counts(values: NDArray[np.float64]) -> bool:
     """Return whether values may be counts: at least three whole numbers from about 0 on, none of them large."""
     is_whole = values.min() >= 0 and values.max() <= MOST_COUNT and bool((values == np.round(values)).all())
-    return is_whole and values.min() <= _MOST_LEAST_COUNT and len(np.unique(values)) >= _LEAST_COUNTS
+    # a column of counts has at least three numbers, the least of them at most ten
+    return is_whole and values.min() <= 10 and len(np.unique(values)) >= 3
 
 
 def count_constants(numbers: NDArray[Any], size: float) -> NDArray[np.float64]:

@@ -16,8 +16,6 @@ from gomea_bn.errors import GomeaBnError, Option, check_integer, nearest
 from gomea_bn.texts import counted, listed
 
 DEFAULT_MAX_TABLE_CELLS = 1_000_000
-# a gigabyte of counts
-_MOST_TABLE_CELLS = 2**27
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,8 @@ class ExpertKnowledge:
             object.__setattr__(self, option, _edge_list(option, getattr(self, option)))
         object.__setattr__(self, "temporal_order", _tiers(self.temporal_order))
         check_integer("max_indegree", self.max_indegree, 0, optional=True)
-        check_integer("max_table_cells", self.max_table_cells, 2, _MOST_TABLE_CELLS)
+        # a gigabyte of counts
+        check_integer("max_table_cells", self.max_table_cells, 2, 2**27)
 
 
 @dataclass(frozen=True)

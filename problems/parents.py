@@ -66,22 +66,11 @@ Arc = tuple[int, int]
 DEPTHS = (0, 1, 2, 4, 8, 1_000)
 """Generations of ancestors that chains of variables change with a variable; the last number stands for all of them."""
 
-# searches from further orders; the first of them begins at a greedy graph
-_MOST_STARTS = 9
-# searches after which the best graph gets thorough kicks
-_STARTS_OF_ROUND = 3
 # graphs with the best score after which no further search begins
 _MOST_EQUAL = 3
-# graphs that get thorough kicks at the end
-_MOST_KICKED = 3
 # kicks without a gain: quick ones of every graph, thorough ones of good graphs, and of the best one
 _QUICK_KICKS = 100
 _THOROUGH_KICKS = 50
-_LAST_KICKS = 400
-# part of the order that a reversed segment has at least
-_SHORTEST_SEGMENT = 10
-# times that pairs are added around the best graph
-_MOST_WIDENED = 3
 
 
 def candidate_pairs(
@@ -434,16 +423,10 @@ class ChainSearch:
         return float(self.table.scores[work.chosen].sum())
 
 
-# searches for a set in a library that take about as long as an evaluation
-_SCANS_PER_EVALUATION = 30
 # effort of parent pricing per evaluation of the search: of 1 to 5, all serve equally well
 _EFFORT_PER_EVALUATION = 2
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
-# partners that one neighbour of a parent set may add in `ParentLibraries.widen`
-_MOST_JOINED = 3
-# candidates of a variable of which `ParentLibraries.enter_pairs` scores all pairs
-_MOST_PAIRED = 60
 
 
 class _Library:
@@ -517,7 +500,8 @@ class ParentLibraries:
     @property
     def effort(self) -> float:
         """Number of evaluations that take about as long as the work so far."""
-        return self.n_scored + self.n_scans / _SCANS_PER_EVALUATION
+        # searches for a set in a library that take about as long as an evaluation
+        return self.n_scored + self.n_scans / 30
 
     def _scores(self, v: int, sets: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the scores of a variable with parent sets of one size, (n_sets, size), members in increasing order."""
@@ -590,7 +574,8 @@ class ParentLibraries:
             if len(parents) + 2 > self.rules.max_indegree:
                 continue
             single, _, scores = self._enlarged(v, parents, self._candidates[v])
-            best = np.argsort(-scores, kind="stable")[:_MOST_PAIRED]
+            # candidates of a variable of which `ParentLibraries.enter_pairs` scores all pairs
+            best = np.argsort(-scores, kind="stable")[:60]
             of_single = dict(zip(single.tolist(), scores.tolist(), strict=True))
             # the first member of a pair is the better one
             pairs = np.array(list(combinations(single[best].tolist(), 2)), np.int64).reshape(-1, 2)
@@ -624,7 +609,8 @@ class ParentLibraries:
             ]
             for kept in [parents, *fewer]:
                 others, _, scores = self._enlarged(v, kept, outside)
-                best = np.argsort(-scores, kind="stable")[:_MOST_JOINED]
+                # partners that one neighbour of a parent set may add in `ParentLibraries.widen`
+                best = np.argsort(-scores, kind="stable")[:3]
                 gaining = others[best[scores[best] > present + rounding(present)]]
                 joined[v, gaining] = joined[gaining, v] = True
         self.pairs |= joined
@@ -865,17 +851,20 @@ class OrderStarts:
         """
         # best score first
         graphs = [self._kicked(first)]
-        for start in range(_MOST_STARTS):
+        # searches from further orders; the first of them begins at a greedy graph
+        for start in range(9):
             if self.stop[0] or self._is_settled(graphs):
                 break
             graphs.append(self._kicked(self._further_graph(start, graphs[0])))
             graphs.sort(key=self.libraries.score, reverse=True)
-            if start % _STARTS_OF_ROUND == 0:
+            # searches after which the best graph gets thorough kicks
+            if start % 3 == 0:
                 graphs[0] = self._kicked(graphs[0], _THOROUGH_KICKS, is_thorough=True)
-        for k, graph in enumerate(graphs[:_MOST_KICKED]):
+        # graphs that get thorough kicks at the end
+        for k, graph in enumerate(graphs[:3]):
             graphs[k] = self._kicked(graph, _THOROUGH_KICKS, is_thorough=True)
         best = max(graphs, key=self.libraries.score)
-        best = self._kicked(best, _LAST_KICKS, is_thorough=True)
+        best = self._kicked(best, 400, is_thorough=True)
         return best if self.keeps_pairs else self._with_missing_pairs(best)
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
@@ -901,7 +890,8 @@ class OrderStarts:
     def _with_reversed_segment(self, sets: Sequence[Parents]) -> NDArray[np.int64]:
         """Return an order of a graph with a random segment reversed; required parents stay before their children."""
         order, n = random_order(sets, self.generator), len(sets)
-        length = int(self.generator.integers(n // _SHORTEST_SEGMENT, n // 2 + 1))
+        # part of the order that a reversed segment has at least
+        length = int(self.generator.integers(n // 10, n // 2 + 1))
         first = int(self.generator.integers(n - length + 1))
         order[first : first + length] = order[first : first + length][::-1]
         return ranked_order(self.libraries.required, np.argsort(order))
@@ -929,7 +919,8 @@ class OrderStarts:
     def _with_missing_pairs(self, sets: Sequence[Parents]) -> Sequence[Parents]:
         """Return a graph after pairs around it were added, and it was improved with them, while that gains."""
         libraries = self.libraries
-        for _ in range(_MOST_WIDENED):
+        # times that pairs are added around the best graph
+        for _ in range(3):
             if self.stop[0] or not libraries.widen(sets, self.stop):
                 break
             order = random_order(sets, self.generator)

@@ -50,13 +50,9 @@ if TYPE_CHECKING:
 MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
 
-# values that are bisected together; their positions stay in the first cache
-_BISECTED = 2048
 
 # rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
 _SCRATCH_ROWS = MOST_NARROW // 8
-# rows of a large table whose joint codes are formed together, in the first cache
-_JOINT_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,8 @@ class Coding:
         sums = dict.fromkeys(self.shapes, 0.0)
         blocks: list[NDArray[np.uint8]] = []
         waiting: list[NDArray[np.uint8]] = []
-        positions_of_values = np.empty(_BISECTED, np.int32)
+        # values that are bisected together; their positions stay in the first cache
+        positions_of_values = np.empty(2048, np.int32)
         # a frame would copy the values of a table, which are checked
         parts: Iterable[pd.DataFrame | Table] = piece.frames()
         if isinstance(piece, TablePiece) and not self.drops_missing:
@@ -182,10 +179,6 @@ def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
 _SPREAD = 120
 # sample ranks around a learned cut that become boundaries
 _NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
-# cells next to a cut that hold more rows are split
-_FINE_ROWS = 2
-# a column with more rows than this per distinct value of the sample repeats its values
-_TIES = 2
 
 
 def first_boundaries(sample: SortedColumn, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,7 +199,8 @@ def zoomed_boundaries(
     """Return boundaries with more of them next to the cuts, present ones; None if the cells there are fine."""
     if not len(cuts) or repeats_values(sample):
         return None
-    if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= _FINE_ROWS).all():
+    # cells next to a cut that hold more rows are split
+    if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= 2).all():
         return None
     edges = column.edges
     n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
@@ -230,7 +224,8 @@ def _with_cuts(boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> ND
 
 def repeats_values(sample: SortedColumn) -> bool:
     """Return whether a column has few distinct values for its rows, so that the sample shows them all."""
-    return sample.n_rows > _TIES * len(sample.distinct)
+    # a column with more rows than this per distinct value of the sample repeats its values
+    return sample.n_rows > 2 * len(sample.distinct)
 
 
 def estimated_distinct(sample: SortedColumn, n_rows: int) -> float:
@@ -307,9 +302,10 @@ class CountPlan:
     ) -> NDArray[np.int64]:
         """Return the counts of some pieces, int64 (n_cells,), added to `totals` if they are given."""
         totals = np.zeros(self.n_cells, np.int64) if totals is None else totals
+        # rows of a large table whose joint codes are formed together, in the first cache
         work = CountWork(
             codes=np.empty((len(self.columns), CODED_ROWS), np.uint8),
-            joint=np.empty(_JOINT_ROWS, np.uint32),
+            joint=np.empty(2048, np.uint32),
             scratch=new_scratch(_SCRATCH_ROWS, 1),
         )
         for piece in pieces:
@@ -328,10 +324,6 @@ class CountPlan:
         return totals
 
 
-# cells of the tables of one pass over the cells of all rows
-_CELLS_OF_PASS = 2**24
-
-
 def count_in_passes(
     groups: Sequence[Sequence[Sequence[View]]],
     count: Callable[[CountsPieces], NDArray[np.int64]],
@@ -347,7 +339,8 @@ def count_in_passes(
     first, n_passes = 0, 0
     while first < len(groups):
         n_cells, last = 0, first
-        while last < len(groups) and (last == first or n_cells < _CELLS_OF_PASS):
+        # cells of the tables of one pass over the cells of all rows
+        while last < len(groups) and (last == first or n_cells < 2**24):
             n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
             last += 1
         plan = CountPlan([family for group in groups[first:last] for family in group])

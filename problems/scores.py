@@ -103,12 +103,8 @@ def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float
 
 # columns that may be a parent, at least, in the price of an edge: few columns are no reason to expect edges
 _FEWEST_OTHERS = 9
-# pairs, at least, of which those with an edge have a share, for the same reason
-_FEWEST_PAIRS = 45
-# of the price of an edge, where many have been found
-_LEAST_RELATIVE_COST = 0.5
 # tables of all columns together may have a cell for every other row, and each of them as many as are shown
-_CELLS_PER_ROW, _FEWEST_FREE_CELLS = 0.5, 200.0
+_CELLS_PER_ROW = 0.5
 
 
 def score_rule(
@@ -145,7 +141,7 @@ def score_rule(
     edge_cost, free_cells = 0.0, inf
     if n_variables is not None:
         if centred:
-            free_cells = max(_FEWEST_FREE_CELLS, _CELLS_PER_ROW * n_rows / n_variables)
+            free_cells = max(200.0, _CELLS_PER_ROW * n_rows / n_variables)
         edge_cost = method.edge_cost * log(max(n_variables - 1, _FEWEST_OTHERS if centred else 1))
     return ScoreRule(
         DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred, free_cells=free_cells
@@ -159,9 +155,11 @@ def relative_edge_cost(n_edges: int, n_pairs: int, n_variables: int) -> float:
     Scott & Berger, "Bayes and empirical-Bayes multiplicity adjustment in the variable-selection problem", 2010). With
     N / 2 edges among all pairs it is ln(N - 1). Pairs count as 45 at least, and variables as ten, as in `score_rule`.
     """
-    price = log(max(n_pairs, _FEWEST_PAIRS) / max(n_edges, 1))
+    # pairs, at least, of which those with an edge have a share, for the same reason
+    price = log(max(n_pairs, 45) / max(n_edges, 1))
     relative = price / log(max(n_variables - 1, _FEWEST_OTHERS))
-    return min(max(relative, _LEAST_RELATIVE_COST), 1.0)
+    # of the price of an edge, where many have been found
+    return min(max(relative, 0.5), 1.0)
 
 
 def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:

@@ -23,9 +23,6 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.runtime.checkpoints import fill
 
-# solutions that a thread varies in one go where columns may follow curves, whose evaluations are slow
-_BLOCK_OF_CURVES = 2
-
 
 class StructureProblem(DiscreteDefaults):
     """Structure and bins of a network, scored by families; minimises minus the score in nats without its constant part.
@@ -69,7 +66,8 @@ class StructureProblem(DiscreteDefaults):
         self.pricing = pricing
         self.prices_parents = prices_parents
         if scorer.has_curves:
-            self.solutions_per_block = _BLOCK_OF_CURVES
+            # solutions that a thread varies in one go where columns may follow curves, whose evaluations are slow
+            self.solutions_per_block = 2
         self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules
         self.initial_indegree = initial_indegree

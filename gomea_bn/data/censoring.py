@@ -16,8 +16,8 @@ from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, Option, check_number, nearest, row_list, wrong_option
 from gomea_bn.texts import counted
 
-# a horizon that nobody gave: the share of rows that censoring leaves by then, and the share observed beyond it
-_LEAST_OBSERVED, _LEAST_BEYOND = 0.5, 0.1
+# share of rows that are observed beyond a horizon that nobody gave
+_LEAST_BEYOND = 0.1
 
 
 def with_outcome(table: Table, event: str | None, time: str | None, horizon: float | None) -> Table:
@@ -188,7 +188,8 @@ def _events_of(column: Column, time: str) -> NDArray[np.bool_]:
 def _chosen_horizon(times: NDArray[np.float64], has_event: NDArray[np.bool_]) -> float:
     """Return the horizon where none is given; see `with_outcome`."""
     candidates = np.unique(times[has_event])
-    is_observed = uncensored(times, has_event, candidates) >= _LEAST_OBSERVED
+    # of censoring, a horizon that nobody gave leaves at least half of the rows
+    is_observed = uncensored(times, has_event, candidates) >= 0.5
     beyond = len(times) - np.searchsorted(np.sort(times), candidates, side="right")
     fitting = candidates[is_observed & (beyond >= _LEAST_BEYOND * len(times))]
     if not len(fitting):

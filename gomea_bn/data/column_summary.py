@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.columns import Column
     from gomea_bn.data.table import Table
 
-_FEWEST_BINS, _MOST_BINS = 10, 100
 # values that stay in the cache of a core
 _VALUES_IN_CACHE = 1 << 15
 
@@ -65,7 +64,7 @@ def _counts(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the edges, float64 (k + 1,), increasing, of a histogram of all values (n,)."""
     low, high = float(values.min()), float(values.max())
-    n_bins = min(max(2 * ceil(sqrt(len(values))), _FEWEST_BINS), _MOST_BINS)
+    n_bins = min(max(2 * ceil(sqrt(len(values))), 10), 100)
     if high - low < 2**50 and bool((values == np.floor(values)).all()):
         # edges between integers: otherwise neighbouring bins would hold different numbers of them
         width = ceil((high - low + 1) / n_bins)

@@ -19,7 +19,6 @@ FIXED_SEED = 20240219
 # shifts and factors of Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014
 _SHIFTS = (30, 27)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_LAST_SHIFT = 31
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 # a table keeps its ordered rows and columns, since cuts and shapes are kept with these
@@ -149,7 +148,7 @@ def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=True):
         hashes ^= hashes >> np.uint64(shift)
         hashes *= factor
-    hashes ^= hashes >> np.uint64(_LAST_SHIFT)
+    hashes ^= hashes >> np.uint64(31)
     return hashes
 
 
@@ -166,10 +165,6 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
 
 # share of equal pairs by chance above which all rows count: coarse values then make equal rows
 MOST_CHANCE = 0.5
-# how many times as many rows a heaped value has as every value that is not heaped
-_HEAP_RATIO = 5
-# share of the rows from which on a value may be heaped though its rows are all equal
-_HEAP_SHARE = 0.1
 
 
 def counted_rows(table: Table) -> NDArray[np.int64] | None:
@@ -270,7 +265,8 @@ class _RowHashes:
             n_values = np.count_nonzero(~np.isnan(distinct))
             counts = np.bincount(codes, weights)[:n_values]
             is_wide = np.bincount(codes[first], minlength=len(distinct))[:n_values] > 1
-            is_heaped = _are_most(counts) & (is_wide | (counts >= _HEAP_SHARE * counts.sum()))
+            # share of the rows from which on a value may be heaped though its rows are all equal
+            is_heaped = _are_most(counts) & (is_wide | (counts >= 0.1 * counts.sum()))
             tell |= np.append(~is_heaped, np.False_)[np.minimum(codes, n_values)]
         return cls(hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell)
 
@@ -282,7 +278,8 @@ def _are_most(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
     """
     order = np.argsort(-counts, kind="stable")
     ordered = counts[order]
-    ends = np.flatnonzero(ordered[:-2] >= _HEAP_RATIO * ordered[1:-1])
+    # how many times as many rows a heaped value has as every value that is not heaped
+    ends = np.flatnonzero(ordered[:-2] >= 5 * ordered[1:-1])
     are_most = np.zeros(len(counts), np.bool_)
     are_most[order[: ends[-1] + 1 if len(ends) else 0]] = True
     return are_most

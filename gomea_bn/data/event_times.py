@@ -25,9 +25,6 @@ _EVENTS = (
 _NAME_OF_TIME = re.compile(rf"(.*[\W_])?({_TIMES})([\W_].*)?|time[a-z]+", re.IGNORECASE)
 _SURE_NAME_OF_TIME = re.compile(rf"(.*[\W_])?({_SURE_TIMES})", re.IGNORECASE)
 _NAME_OF_EVENT = re.compile(rf"(.*[\W_])?({_EVENTS})([\W_].*)?", re.IGNORECASE)
-_FEWEST_TIMES = 10
-# standard errors by which times with the event and without it differ
-_LEAST_APART = 5.0
 
 
 class Censoring(NamedTuple):
@@ -74,13 +71,14 @@ def time_and_event(columns: Sequence[Column]) -> tuple[str, str] | None:
     and 1 or no and yes. Under names that may also be those of an age or a count of days, times with the event must
     differ from times without it by more than chance.
     """
+    # ten distinct times make a time, and five standard errors between times with the event and without it
     found = [
         (is_sure, apart, time.name, event.name)
         for time in columns
         if _NAME_OF_TIME.fullmatch(time.name)
         and not time.n_missing
         and (times := numbers_of(time)) is not None
-        and len(np.unique(times)) >= _FEWEST_TIMES
+        and len(np.unique(times)) >= 10
         and times.min() >= 0
         for event in columns
         if event is not time
@@ -88,7 +86,7 @@ def time_and_event(columns: Sequence[Column]) -> tuple[str, str] | None:
         and not event.n_missing
         and (events := yes_codes(event)) is not None
         for is_sure in [bool(_SURE_NAME_OF_TIME.fullmatch(time.name))]
-        if (apart := _apart(times, events)) >= _LEAST_APART or is_sure
+        if (apart := _apart(times, events)) >= 5.0 or is_sure
     ]
     return max(found)[2:] if found else None
 

@@ -24,18 +24,8 @@ _UNITS = (
 )
 _UNIT_NAME = re.compile(rf"(.*[_\W])?({_UNITS})([_\W]?(id|ids|no|nr|num|number|code|name))?", re.IGNORECASE)
 _CAPITAL_NAME = re.compile(r".*[a-z](Id|ID)")
-# fewer values are those of an ordinary discrete column
-_FEWEST_GROUPS = 10
 # rows per value
 _LEAST_SIZE = 1.5
-# intraclass correlation of a column from which on rows of a group are alike, and its standard errors above chance
-_LEAST_LIKENESS, _ERRORS = 0.1, 5.0
-# first rows that show whether values repeat in runs
-_FIRST_ROWS = 1_000
-# columns that are the same in all rows of a group, where no name says that it is one
-_FEWEST_CONSTANT = 2
-# columns that are looked at for likeness
-_MOST_COLUMNS = 50
 
 
 class Likeness(NamedTuple):
@@ -140,7 +130,8 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
     if series.dtype.kind in "fb":
         return []
     is_named = _is_name_of_unit(name)
-    if not is_named and not _stands_in_runs(series.iloc[:_FIRST_ROWS]):
+    # first rows that show whether values repeat in runs
+    if not is_named and not _stands_in_runs(series.iloc[:1_000]):
         return []
     try:
         codes = np.asarray(pd.factorize(series)[0], np.int64)
@@ -148,14 +139,17 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
         # values that cannot be compared are an error later
         return []
     n_groups = int(codes.max(initial=-1)) + 1
-    if (codes < 0).any() or n_groups < _FEWEST_GROUPS or n_groups * _LEAST_SIZE > len(codes):
+    # fewer values are those of an ordinary discrete column
+    if (codes < 0).any() or n_groups < 10 or n_groups * _LEAST_SIZE > len(codes):
         return []
-    others = [v for v in range(rows.shape[1]) if v != position][:_MOST_COLUMNS]
+    # columns that are looked at for likeness
+    others = [v for v in range(rows.shape[1]) if v != position][:50]
     if not is_named:
         if 1 + np.count_nonzero(np.diff(codes)) != n_groups:
             return []
         constant, n_varying = _constant_in(rows, others, codes)
-        if len(constant) < _FEWEST_CONSTANT or not n_varying:
+        # columns that are the same in all rows of a group, where no name says that it is one
+        if len(constant) < 2 or not n_varying:
             return []
         return [
             (
@@ -163,7 +157,8 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
                 f"{counted(n_groups, 'value')}, within each of which {listed(constant, 3)} are constant",
             )
         ]
-    least = 1 + _ERRORS * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
+    # five standard errors above chance
+    least = 1 + 5.0 * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
     best = max(
         (
             (found.correlation, str(rows.columns[v]))
@@ -173,7 +168,8 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
         ),
         default=(0.0, ""),
     )
-    if best[0] < _LEAST_LIKENESS:
+    # intraclass correlation from which on rows of a group are alike
+    if best[0] < 0.1:
         return []
     verb = "is constant" if best[0] == 1 else f"has a correlation of {best[0]:.2f}"
     return [(n_groups, f"{counted(n_groups, 'value')}, within each of which '{best[1]}' {verb}")]

@@ -14,9 +14,6 @@ from gomea_bn.data.group_columns import likeness
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import MOST_EXTREMES, extreme_rows, refuse_too_few
 
-# by how much the rows of a group that are searched may raise the variance of a product of two columns
-_MOST_INFLATION = 0.1
-
 
 def rows_to_search_in_groups(table: Table) -> Table:
     """Return the table of the rows to search in place of those of a table with groups; other tables as they are.
@@ -89,4 +86,5 @@ def _rows_of_group(table: Table, codes: NDArray[np.int64]) -> int | None:
     )
     # a column alone is compared with itself
     product = float(np.prod([*correlations[-1:], *correlations][-2:]))
-    return None if product <= 0 else 1 + floor(_MOST_INFLATION / product)
+    # by how much the rows of a group that are searched may raise the variance of a product of two columns
+    return None if product <= 0 else 1 + floor(0.1 / product)

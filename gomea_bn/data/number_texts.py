@@ -100,7 +100,6 @@ _LIMIT_WORDS = re.compile(
 )
 # in accounts, and in files of programs that put the sign last
 _NEGATIVE = re.compile(r"\((?!0\d)([^()+-]*\d[^()+-]*)\)|(?!0\d)([^()+-]*\d)-")
-_FEWEST_PLAIN = 0.5
 
 
 class NumberTexts(NamedTuple):
@@ -157,7 +156,7 @@ def number_texts(
             matches.append(None)
         else:
             return None
-    if not is_given and (not units or n_limits > (1 - _FEWEST_PLAIN) * len(texts)):
+    if not is_given and (not units or n_limits > 0.5 * len(texts)):
         return None
     found = units.most_common(1)[0][0] if units else _short(unit or "")
     if unit is not None and not all(_alike(other, _short(unit)) for other in units or [found]):

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
 
-# most values of a piece of a table in memory
-_VALUES_OF_PIECE = 2**22
 
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 # name of the folder of rows without a value, as Hive and pandas write it
@@ -300,8 +298,8 @@ def pieces_of(source: Any) -> list[Piece]:
     if hasattr(source, "to_delayed"):
         return [PartitionPiece(partition, position) for position, partition in enumerate(source.to_delayed())]
     if isinstance(source, Table):
-        # a wide table has several pieces, which threads share
-        size = min(BATCH_ROWS, max(_VALUES_OF_PIECE // len(source.columns), 1))
+        # a wide table has several pieces, of at most four million values, which threads share
+        size = min(BATCH_ROWS, max(2**22 // len(source.columns), 1))
         starts = range(0, source.n_rows, size)
         return [TablePiece(source, start, min(start + size, source.n_rows)) for start in starts]
     pieces = [FramePiece(frame, position) for position, frame in enumerate(source)]

@@ -44,8 +44,6 @@ IDENTIFIER = rf"(.*[_\W])?(id|ids|nr|no|{_ALONE}|({_OWNERS})[_\W]?({_ENDINGS}))|
 
 _IDENTIFIER_NAME = re.compile(IDENTIFIER, re.IGNORECASE)
 _CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index|Nr|No)")
-# free text has at least so many different values per row, or words per value
-_FREE_SHARE, _FREE_WORDS = 0.5, 4
 
 
 def check_column_count(n_columns: int) -> None:
@@ -180,6 +178,7 @@ def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:
     if len(distinct) <= max_levels or numbers_in(list(distinct)):
         return None
     n_words = sum(len(str(text).split()) for text in distinct) / len(distinct)
-    if len(distinct) < _FREE_SHARE * len(values) and n_words < _FREE_WORDS:
+    # free text has at least so many different values per row, or words per value
+    if len(distinct) < 0.5 * len(values) and n_words < 4:
         return None
     return f"{len(distinct):,} different texts in {len(values):,} rows"

@@ -16,10 +16,6 @@ from gomea_bn.data.pieces import Piece, rows_of_pieces
 FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them
 FEW_VALUES = 300
-# most rows that a message names
-_NAMED_ROWS = 8
-# largest share of texts that are no numbers in a column that may be declared continuous
-_MOST_TEXTS = 0.5
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,8 @@ class Sample:
 
     def named(self, rows: NDArray[np.int64]) -> str:
         """Return where rows of the sample are, given their positions in it; the first of them if there are many."""
-        places = [(self.pieces[self.piece_of[row]], int(self.position_in[row])) for row in rows[:_NAMED_ROWS]]
+        # most rows that a message names
+        places = [(self.pieces[self.piece_of[row]], int(self.position_in[row])) for row in rows[:8]]
         return rows_of_pieces(places, len(rows))
 
 
@@ -134,7 +131,8 @@ def _extremes(column: pd.Series[Any], is_known: NDArray[np.bool_]) -> NDArray[np
         values = column.to_numpy(object)[known]
         first = pd.Series(values[:FIRST_ROWS], dtype=object)
         if first.map(lambda value: isinstance(value, str)).any():
-            if pd.to_numeric(first, errors="coerce").isna().mean() > _MOST_TEXTS:
+            # largest share of texts that are no numbers in a column that may be declared continuous
+            if pd.to_numeric(first, errors="coerce").isna().mean() > 0.5:
                 return np.empty(0, np.int64)
             values = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce").to_numpy(np.float64)
             known, values = known[~np.isnan(values)], values[~np.isnan(values)]

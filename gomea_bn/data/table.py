@@ -649,14 +649,8 @@ def table_digest(table: Table) -> str:
     return digest.hexdigest()
 
 
-# duplicates of rows of measurements are rare
-_MOST_DUPLICATES = 0.01
-# that number of different rows does not occur equally often by chance
-_LEAST_REPEATED = 20
 # a column with repeated values mostly repeats one among this number of rows
 _FEW_ROWS = 1_000
-# odd, so that no bit of a hash is lost
-_FACTOR = 1_000_003
 
 
 def doubts_about(table: Table) -> list[Note]:
@@ -688,15 +682,18 @@ def _duplicate_rows(table: Table) -> Note | None:
         return None
     n_rows, hashes = len(values), hash_array(values)
     for column in others:
-        hashes *= np.uint64(_FACTOR)
+        # odd, so that no bit of a hash is lost
+        hashes *= np.uint64(1_000_003)
         hashes += hash_array(column.values[is_complete])
         if column.is_continuous and _all_differ(hashes):
             return None
     counts = np.unique(hashes, return_counts=True)[1]
     n_duplicates = n_rows - counts.size
     has_numbers = any(column.is_continuous for column in table.columns)
-    are_copies = counts.size >= _LEAST_REPEATED and gcd(*counts.tolist()) > 1
-    if not are_copies and not (has_numbers and n_duplicates > _MOST_DUPLICATES * n_rows):
+    # that number of different rows does not occur equally often by chance
+    are_copies = counts.size >= 20 and gcd(*counts.tolist()) > 1
+    # duplicates of rows of measurements are rare
+    if not are_copies and not (has_numbers and n_duplicates > 0.01 * n_rows):
         return None
     complete = "" if n_rows == table.n_rows else " without missing values"
     whole = f" Every row occurs {gcd(*counts.tolist())} times or a multiple of it." if are_copies else ""

@@ -87,8 +87,6 @@ if TYPE_CHECKING:
 
 # rows whose densities are computed together in a tall table
 _ROWS_OF_PART = 1 << 16
-# drawn rows from which cells are placed
-_DRAWS_OF_CELLS = 4_000
 
 
 class DiscretizedBayesNet(Immutable):
@@ -377,7 +375,8 @@ class DiscretizedBayesNet(Immutable):
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them, which are kept."""
         if self._grids is None:
-            self._set_parts({"_grids": CellGrids(self, lambda: draws_by_name(self, _DRAWS_OF_CELLS))})
+            # drawn rows from which cells are placed
+            self._set_parts({"_grids": CellGrids(self, lambda: draws_by_name(self, 4_000))})
         assert self._grids is not None
         return self._grids
 

@@ -24,9 +24,6 @@ from gomea_bn.texts import listed, percent, shown_name
 RESOLUTIONS = ("points", "steps")
 """Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
 
-# width of the bins of a column without a measuring step, as a share of its range: the default least width of a bin
-_SHARE_OF_RANGE = 1e-3
-
 
 def curve_inside(network: NetworkLike, name: str) -> Curve:
     """Return the density whose parts are the densities inside the bins: the shape of a variable, or uniform."""
@@ -156,7 +153,8 @@ def width_of_points(network: NetworkLike, name: str) -> float:
     shape, (low, high) = network.shapes[name], network.support[name]
     if shape.has_few_values and len(shape.point_values) > 1:
         return float(np.diff(shape.point_values).min())
-    return _SHARE_OF_RANGE * (high - low)
+    # as a share of its range: the default least width of a bin
+    return 1e-3 * (high - low)
 
 
 def log_widths_of_points(

@@ -21,15 +21,10 @@ from gomea_bn.network.rows import drawn_values, rows_for
 
 Values = dict[str, NDArray[Any]]
 
-# rows drawn from the network: what it expects
-_N_DRAWS = 5_000
 # cells of a continuous column, and the fewest expected rows of a cell
 _N_CELLS = 8
-_FEWEST_EXPECTED = 5.0
 # values of a parent, of other rows, that stand for not knowing it
 _N_OTHERS = 16
-# a broken edge has lost at least this share of its gain
-_LOST_SHARE = 0.5
 
 
 def drift(
@@ -45,7 +40,8 @@ def drift(
     table = rows_for(network, data)
     values: Values = {column.name: column.values for column in table.columns}
     is_missing = {column.name: column.is_missing for column in table.columns}
-    drawn = drawn_values(network, _N_DRAWS, generator)
+    # rows drawn from the network: what it expects
+    drawn = drawn_values(network, 5_000, generator)
     n_edges = max(len(network.edges), 1)
     records = []
     for name in network.names:
@@ -132,7 +128,7 @@ class _Column:
         masses = network.families[name].masses(cuts, Columns(rows))
         n_rows = len(codes)
         masses = np.broadcast_to(masses, (n_rows, masses.shape[-1]))
-        is_rare = masses.sum(axis=0) < _FEWEST_EXPECTED
+        is_rare = masses.sum(axis=0) < 5.0
         if (~is_rare).sum() < 2:
             return 1.0
         # rare cells are one
@@ -158,7 +154,8 @@ class _Column:
         difference = of_rows.mean() - of_draws.mean()
         error = np.sqrt(of_rows.var() / len(of_rows) + of_draws.var() / len(of_draws))
         is_sure = bool(difference < scipy.special.ndtri(level) * error)
-        return is_sure and bool(of_rows.mean() < _LOST_SHARE * of_draws.mean())
+        # a broken edge has lost at least this share of its gain
+        return is_sure and bool(of_rows.mean() < 0.5 * of_draws.mean())
 
     def _gains(self, parent: str, rows: Values, generator: np.random.Generator) -> NDArray[np.float64]:
         """Return by how many nats each row is likelier given a parent than given values of the parent in other rows."""

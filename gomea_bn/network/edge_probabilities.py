@@ -26,8 +26,6 @@ LARGEST_DIFFERENCE = 0.1
 
 # metadata of a network that a search has found
 _OF_SEARCH = ("score", FAMILY_SCORES, "seed", "n_eval", "curves")
-# pairs with a smaller probability of an edge are left out of a network's record
-_LEAST_RECORDED = 0.005
 # pairs without an edge that a text names
 _LIKELY = 0.25
 
@@ -119,6 +117,7 @@ class EdgeProbabilities:
 
     def _record(self) -> dict[str, Any]:
         n = len(self.names)
+        # pairs with a smaller probability of an edge are left out of a network's record
         return {
             "method": self.method,
             "max_indegree": self.max_indegree,
@@ -138,7 +137,7 @@ class EdgeProbabilities:
                 ]
                 for i in range(n)
                 for j in range(i + 1, n)
-                if self.adjacent[i, j] >= _LEAST_RECORDED
+                if self.adjacent[i, j] >= 0.005
             ],
         }
 

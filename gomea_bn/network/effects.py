@@ -36,13 +36,8 @@ _N_DRAWS = 8
 # shares at which a continuous parent has values, and further ones at equal distances
 _SHARES = (0.01, 0.05, *np.arange(1, 10) / 10, 0.95, 0.99)
 _N_EQUAL = 6
-_MOST_VALUES = 17
-# share of all movement of an effect in one direction from which on it rises or falls
-_LEAST_RISE = 0.8
 # share of what all parents explain below which the sum of their effects is said to explain less
 _LEAST_SUM = 0.9
-# width of the band of a normal distribution, in standard deviations
-_BAND_WIDTH = 2.563
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -103,7 +98,8 @@ class ParentEffect:
             return "differs"
         steps = np.diff(self.means[:, -1])
         moved, rise = np.abs(steps).sum(), steps.sum()
-        if abs(rise) < _LEAST_RISE * moved or not moved:
+        # share of all movement of an effect in one direction from which on it rises or falls
+        if abs(rise) < 0.8 * moved or not moved:
             return "bends"
         return "up" if rise > 0 else "down"
 
@@ -363,7 +359,8 @@ class EffectsOfNetwork:
         if name not in network.levels:
             # the band of a normal distribution
             width = float(np.average((highs - lows)[:, 0], weights=shares))
-            variance = max(width / _BAND_WIDTH, np.finfo(np.float64).tiny ** 0.25) ** 2
+            # 2.563 standard deviations: the width of the band of a normal distribution
+            variance = max(width / 2.563, np.finfo(np.float64).tiny ** 0.25) ** 2
         counts = self._n_rows * shares / shares.sum()
         found = level_groups(means, counts, variance)
         if len(found) == 1:
@@ -380,7 +377,7 @@ class EffectsOfNetwork:
             return np.arange(len(self._network.levels[parent]), dtype=np.float64)
         drawn = self._rows[parent]
         distinct = np.unique(drawn)
-        if len(distinct) <= _MOST_VALUES:
+        if len(distinct) <= 17:
             return distinct
         quantiles = np.quantile(drawn, _SHARES)
         equal = np.linspace(quantiles[0], quantiles[-1], _N_EQUAL)[1:-1]

@@ -32,13 +32,8 @@ LEAST_ROWS = 20
 
 # probability that chance alone moves one figure further: that of three standard errors
 _CHANCE = 2 * NormalDist().cdf(-3.0)
-# numbers of a record, and rows that are counted for it: a second or two, but some sets of columns in any case
+# numbers of a record
 _MOST_CELLS = 2**17
-_MOST_COUNTED = 2 * 10**8
-_LEAST_SETS = 10
-# near columns of which each two are counted together with a column
-_NEAREST = 8
-_N_SCALINGS = 20
 
 Counts: TypeAlias = NDArray[np.float64]
 
@@ -311,10 +306,12 @@ def counted_sets(
     triples = set()
     for v in varying:
         others = [w for w in varying if w != v]
-        nearest = [others[k] for k in np.argsort(-nearness[v, others], kind="stable")[:_NEAREST].tolist()]
+        # near columns of which each two are counted together with a column
+        nearest = [others[k] for k in np.argsort(-nearness[v, others], kind="stable")[:8].tolist()]
         triples |= {tuple(sorted((v, *pair))) for pair in combinations(nearest, 2)}
     room = min(_MOST_CELLS, n_rows * len(cards), _MOST_CELLS if most_cells is None else most_cells)
-    most = max(_MOST_COUNTED // max(n_rows, 1), _LEAST_SETS * len(cards))
+    # rows that are counted for the record: a second or two, but some sets of columns in any case
+    most = max(2 * 10**8 // max(n_rows, 1), 10 * len(cards))
     first, second = (np.array(varying, np.int64)[of] for of in np.triu_indices(len(varying), 1))
     by_distance = np.argsort(-nearness[first, second], kind="stable")
     pairs = ((int(first[k]), int(second[k])) for k in by_distance)
@@ -361,7 +358,7 @@ def standard_errors_apart(
 
 def with_margins(joint: Counts, like: Counts) -> Counts:
     """Return a joint distribution scaled to the margins of another one (iterative proportional fitting)."""
-    for _ in range(_N_SCALINGS):
+    for _ in range(20):
         for axis in range(joint.ndim):
             others = tuple(a for a in range(joint.ndim) if a != axis)
             margin, wanted = (of.sum(axis=others, keepdims=True) for of in (joint, like))

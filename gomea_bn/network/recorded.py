@@ -19,11 +19,6 @@ from gomea_bn.network.tables import bin_texts
 from gomea_bn.runtime.fit_clock import SEARCH
 from gomea_bn.texts import counted, listed, percent, shown_name
 
-# share of what all parents add
-_MOST_OF_IT = 0.9
-# pairs that a sentence names
-_MOST_PAIRS = 3
-
 
 class NetworkLike(WithDensities, Protocol):
     """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
@@ -111,8 +106,6 @@ def recorded_target(network: NetworkLike) -> str | None:
 
 FAMILY_SCORES = "families"
 """Entry of a network's metadata, which a fit writes: the part of every column in the score."""
-# nats by which a sum of scores may differ from that of the search
-_ROUNDING = 1e-6
 
 
 def family_scores(network: NetworkLike) -> dict[str, float]:
@@ -121,7 +114,8 @@ def family_scores(network: NetworkLike) -> dict[str, float]:
     score: Any = network.metadata.get("score")
     if not isinstance(record, Mapping) or set(record) != set(network.names):
         return {}
-    if not all(map(is_real, (score, *record.values()))) or abs(sum(record.values()) - score) > _ROUNDING:
+    # nats by which a sum of scores may differ from that of the search
+    if not all(map(is_real, (score, *record.values()))) or abs(sum(record.values()) - score) > 1e-6:
         return {}
     return {name: float(record[name]) for name in network.names}
 
@@ -141,7 +135,8 @@ def known_text(network: NetworkLike, name: str) -> str:
     n_parents, total = len(network.parents(name)), sum(gains)
     if len(gains) < n_parents or not total:
         return ""
-    n_needed = next(n for n in range(1, n_parents + 1) if sum(gains[:n]) >= _MOST_OF_IT * total)
+    # share of what all parents add
+    n_needed = next(n for n in range(1, n_parents + 1) if sum(gains[:n]) >= 0.9 * total)
     if n_needed == n_parents:
         return ""
     share = percent(sum(gains[:n_needed]) / total)
@@ -334,5 +329,6 @@ def checks_text(network: NetworkLike) -> str:
         subject = f"All {pairs} of columns" if checks.n_pairs > 1 else "The two columns"
         return f"{subject} agree with {within}."
     verb = "does" if checks.n_off == 1 else "do"
-    worst = "; ".join(pair_text(network, pair) for pair in checks.worst[:_MOST_PAIRS])
+    # pairs that a sentence names
+    worst = "; ".join(pair_text(network, pair) for pair in checks.worst[:3])
     return f"{checks.n_off:,} of {pairs} of columns {verb} not agree with {within}. Farthest off: {worst}."

@@ -23,8 +23,6 @@ N_DRAWS = 20_000
 
 # largest table that is computed without a choice of parents
 _MOST_CELLS = 2**22
-# rows over which other parents are averaged in a cell without rows, and most numbers of all these cells
-_MOST_OTHERS, _MOST_NUMBERS = 20, 2_000_000
 
 
 class ShownTables(Mapping[str, NDArray[np.float64]]):
@@ -99,7 +97,8 @@ def table_over_cells(
         shape.append(len(values))
         middles.append(values)
     n_cells = prod(shape)
-    n_others = int(np.clip(_MOST_NUMBERS // (n_cells * card), 1, min(_MOST_OTHERS, n_rows)))
+    # rows over which other parents are averaged in a cell without rows, within a number of numbers of all these cells
+    n_others = int(np.clip(2_000_000 // (n_cells * card), 1, min(20, n_rows)))
     grid = {
         parent: values.reshape([-1 if k == axis else 1 for k in range(len(parents))] + [1])
         for axis, (parent, values) in enumerate(zip(parents, middles, strict=True))

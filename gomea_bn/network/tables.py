@@ -36,8 +36,6 @@ _POWER = 0.25
 
 # one gigabyte of float64
 _MOST_CELLS = 2**27
-# rows whose int64 positions stay in the cache of a core
-_ROWS_IN_CACHE = 1 << 16
 MOST_AXES = 63
 """NumPy allows 64 axes."""
 
@@ -378,7 +376,7 @@ def _rows_of_cells(
     last = len(members) - 1
     counts = np.zeros(n_cells, np.int64)
     # blocks of rows stay in the cache of a core; a large table is not filled more often than needed
-    n_block = max(_ROWS_IN_CACHE, n_cells)
+    n_block = max(1 << 16, n_cells)
     for start in range(0, len(members[last]), n_block):
         block = [member[start : start + n_block] for member in members]
         index = family_index(block, range(last), last, of_members)

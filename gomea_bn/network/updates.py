@@ -32,27 +32,15 @@ from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
 from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
-# by how much the distribution of a column with a line may differ from that of rows with copies, and where it counts
-_MOST_DIFFERENCE = 0.03
-_LEAST_DIFFERENCE = 0.01
 _SHARES = np.linspace(0.02, 0.98, 49)
-_N_WEIGHTS = 101
-# seconds that the fit of a logit to all rows takes for a row, as a clock expects them
-_SECONDS_OF_FIT = 1e-4
 # drawn rows that stand for all rows in the tables over the shown bins
 _MOST_DRAWS = 20_000
-# those that stand for the former rows in logits
-_DRAWS_OF_FORMER = 5_000
 # entries of the metadata that are of the former rows
 _OF_FORMER_ROWS = ("score", "data_sha256", *OF_ROWS)
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
-# number of rows below which sums underflow
-_LEAST_ROWS = 1e-300
 # a piece never loses all of its probability
 _LEAST_FACTOR = 1e-12
-# nor do all values between point masses
-_LEAST_BETWEEN = 1e-9
 
 
 def updated_network(
@@ -88,7 +76,8 @@ def updated_network(
         rows, weights = rows.take(np.flatnonzero(has_values)), weights[has_values]
     update = _Update(network, rows, weights, np.inf if forget is None else forget)
     n_left = min(update.n_rows().values())
-    if forget is not None and n_left < _LEAST_ROWS:
+    # number of rows below which sums underflow
+    if forget is not None and n_left < 1e-300:
         raise GomeaBnError(
             [
                 Option("forget"),
@@ -129,7 +118,8 @@ def with_copies(
     A column without tables takes those over its shown bins, unless it follows the copies without them. Where the clock
     leaves no time to fit effects and logits to all rows, this weight alone says how far they follow the copies.
     """
-    is_late = clock.before(_SECONDS_OF_FIT * table.n_rows).late(COPIES)
+    # seconds that the fit of a logit to all rows takes for a row, as a clock expects them
+    is_late = clock.before(1e-4 * table.n_rows).late(COPIES)
     counted = network_of_all_rows(network, table, np.ones(table.n_rows), is_late)
     known = counted.conditionals
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
@@ -165,9 +155,10 @@ def with_copies(
                 ),
             )
         ]
-        weights = np.linspace(0.0, most[name], _N_WEIGHTS)
+        weights = np.linspace(0.0, most[name], 101)
         differences = np.abs(below[1] - below[0] + weights[:, None] * (below[2] - below[1])).max(axis=1)
-        is_near = differences <= max(_MOST_DIFFERENCE, differences.min() + _LEAST_DIFFERENCE)
+        # by how much the distribution of a column with a line may differ from that of rows with copies
+        is_near = differences <= max(0.03, differences.min() + 0.01)
         stacks[name] = stack.with_smooth_weight(float(weights[is_near][-1]))
     return counted.changed(conditionals=known.changed(stacks=stacks))
 
@@ -307,7 +298,8 @@ class _Update:
     @cached_property
     def _drawn(self) -> Columns:
         """Rows like the former ones."""
-        return Columns(drawn_values(self._network, _DRAWS_OF_FORMER, np.random.default_rng(FIXED_SEED)))
+        # those that stand for the former rows in logits
+        return Columns(drawn_values(self._network, 5_000, np.random.default_rng(FIXED_SEED)))
 
     def _log_losses(self, known: Conditionals) -> dict[str, tuple[float, float, float]]:
         """Return the moments of the losses with those of the rows under the network that does not know them."""
@@ -355,7 +347,8 @@ def shape_with_rows(
     points = of_points / total
     between = 1 - float(points.sum())
     # so do the values between points of which no row has one
-    least_between = min(float(masses.sum()), _LEAST_BETWEEN)
+    # nor do all values between point masses
+    least_between = min(float(masses.sum()), 1e-9)
     if between < least_between:
         points *= (1 - least_between) / points.sum()
         between = least_between

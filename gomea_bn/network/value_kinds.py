@@ -20,11 +20,7 @@ LEFT_OUT_COLUMNS = "left_out_columns"
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 
-# first values that show whether a column has a measuring step
-_SAMPLE = 1000
 MOST_DECIMALS = 6
-# relative error of decimal fractions as float64
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -81,14 +77,16 @@ class ValueKind:
 
 def _is_whole(scaled: NDArray[np.float64]) -> bool:
     """Return whether all values are integers but for rounding."""
-    return bool((np.abs(scaled - np.rint(scaled)) <= _ROUNDING * np.maximum(np.abs(scaled), 1)).all())
+    # relative error of decimal fractions as float64
+    return bool((np.abs(scaled - np.rint(scaled)) <= 1e-12 * np.maximum(np.abs(scaled), 1)).all())
 
 
 def measuring_step(values: NDArray[np.float64]) -> float | None:
     """Return the largest decimal step between all values, or None if they need more than six decimals."""
     # of most columns of real numbers the first values tell, without sorting them all
     with np.errstate(over="ignore", invalid="ignore"):
-        may_have_step = any(_is_whole(values[:_SAMPLE] * 10.0**d) for d in range(MOST_DECIMALS + 1))
+        # first values that show whether a column has a measuring step
+        may_have_step = any(_is_whole(values[:1000] * 10.0**d) for d in range(MOST_DECIMALS + 1))
     if not may_have_step:
         return None
     distinct = np.unique(values)

@@ -98,22 +98,15 @@ def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
     ax.set_ylim(0, highest / (1 - share))
 
 
-# levels, and characters in all their names, that fit next to each other
-_MANY_LEVELS, _LONG_LEVELS = 8, 40
-# points between tilted names, height of a line in sizes of its font, and the smallest size in points
-_TILTED_LINE, _LINE, _SMALLEST = 19.0, 1.2, 6.0
-# characters
-_LONGEST_LEVEL = 24
-# intervals between dates that fit below an axis
-_MOST_DATES = 4
-# Matplotlib takes numbers below about 1e-287 for 0
-_LARGEST_POWER = 250
+# height of a line in sizes of its font
+_LINE = 1.2
 
 
 def unit_of_axis(support: tuple[float, float]) -> float:
     """Return the power of ten in which a range is drawn: 1, unless Matplotlib cannot draw its numbers or densities."""
     power = floor(log10(support[1] - support[0]))
-    return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)
+    # Matplotlib takes numbers below about 1e-287 for 0
+    return 1.0 if abs(power) <= 250 else 10.0 ** max(power, -300)
 
 
 def density_label(name: str, unit: float) -> str:
@@ -134,7 +127,8 @@ def label_values(ax: Axes, name: str, support: tuple[float, float]) -> None:
         return (date_texts(np.array([value]), name, span) or [""])[0]
 
     ax.xaxis.set_major_formatter(text)
-    ax.locator_params(axis="x", nbins=_MOST_DATES)
+    # intervals between dates that fit below an axis
+    ax.locator_params(axis="x", nbins=4)
 
 
 def apart(ax: Axes, values: NDArray[np.float64], size: float) -> NDArray[np.float64]:
@@ -183,15 +177,17 @@ def draw_levels(
         )
         for k, (positions, heights, style) in enumerate(groups)
     ]
-    texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
+    texts = [plain_text(str(level), 24) for level in levels]
     room = size_in_points(ax)[0] / len(texts)
     shown = range(len(texts))
     style: dict[str, Any] = {}
-    if room < _TILTED_LINE:
-        size = max(room / _LINE, _SMALLEST)
+    # points between tilted names
+    if room < 19.0:
+        size = max(room / _LINE, 6.0)
         shown = range(0, len(texts), ceil(_LINE * size / room))
         style = {"rotation": 90, "size": size}
-    elif len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS:
+    elif len(levels) > 8 or sum(map(len, texts)) > 40:
+        # levels, and characters in all their names, that fit next to each other
         style = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(shown, [texts[at] for at in shown], **style, **LITERAL)
     ax.set_ylabel("Probability")

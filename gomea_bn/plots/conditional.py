@@ -39,11 +39,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-# characters
-_LONGEST_PARENT, _LONGEST_VALUE = 24, 24
-# levels of a discrete parent that are drawn
-_MOST_LEVELS = 6
-
 
 @dataclass(frozen=True, slots=True)
 class ConditionalDensity:
@@ -204,7 +199,7 @@ def _steps(
     if name in network.cut_points:
         values = rows[name].to_numpy(np.float64)
         return [({name: float(np.quantile(values, quantile))}, float(quantile)) for quantile in quantiles]
-    frequent = _levels_by_frequency(network, name, rows)[:_MOST_LEVELS]
+    frequent = _levels_by_frequency(network, name, rows)[:6]
     return [({name: level}, None) for level in network.levels[name] if level in frequent]
 
 
@@ -220,9 +215,9 @@ def _said(parent: str, value: Any, quantile: float | None) -> str:
     if isinstance(value, float):
         text = (date_texts(np.array([value]), parent, 1.0) or [f"{value:.4g}"])[0]
     else:
-        text = plain_text(str(value), _LONGEST_VALUE)
+        text = plain_text(str(value), 24)
     share = "" if quantile is None else f" ({percent(quantile)})"
-    return f"{plain_text(name_in_words(parent), _LONGEST_PARENT)} = {text}{share}"
+    return f"{plain_text(name_in_words(parent), 24)} = {text}{share}"
 
 
 def _draw_curves(

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 # panels next to each other, and all of them
 MOST_ABREAST, MOST_PANELS = 4, 12
 # inches
-_PANEL, _NARROWEST = (2.5, 2.3), 1.5
+_PANEL = (2.5, 2.3)
 # share of the height that the bars of rows take, and room above the band
 _ROWS, _ROOM = 0.16, 0.04
 # characters
-_LONGEST_TITLE, _LONGEST_LEVEL, _LONGEST_OUTCOME = 26, 12, 24
-# characters in the names of levels that fit below a panel, and lines of levels in one
-_LONG_LEVELS, _MOST_OUTCOMES = 20, 8
+_LONGEST_TITLE, _LONGEST_OUTCOME = 26, 24
+# lines of levels in a panel
+_MOST_OUTCOMES = 8
 # half the width of a level
 _HALF = 0.38
 _BAND = "#cfe2f3"
@@ -64,7 +64,8 @@ def plot_effects(network: DiscretizedBayesNet, variable: str, *, figure: Figure 
     """
     effects = network.column_effects(variable)
     n_panels = min(len(effects.effects), MOST_PANELS)
-    room = MOST_ABREAST if figure is None else int(figure.get_figwidth() / _NARROWEST)
+    # a panel is at least 1.5 inches wide
+    room = MOST_ABREAST if figure is None else int(figure.get_figwidth() / 1.5)
     n_lines = ceil(n_panels / min(max(room, 1), MOST_ABREAST))
     n_abreast = ceil(n_panels / n_lines)
     if figure is None:
@@ -153,11 +154,12 @@ def _draw(network: DiscretizedBayesNet, effects: ColumnEffects, effect: ParentEf
         ax.locator_params(axis="x", nbins=4)
     else:
         levels = network.levels[effect.parent]
-        is_crowded = sum(len(str(level)) + 2 for level in levels) > _LONG_LEVELS
+        # characters that fit below a panel
+        is_crowded = sum(len(str(level)) + 2 for level in levels) > 20
         tilt: dict[str, Any] = (
             {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_crowded else {}
         )
-        texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
+        texts = [plain_text(str(level), 12) for level in levels]
         ax.set_xticks(range(len(levels)), texts, fontsize="small", **tilt, **LITERAL)
     name = plain_text(name_in_words(effects.name), _LONGEST_TITLE)
     what = f"mean of {name}" if not effects.levels else f"probability of {name}"

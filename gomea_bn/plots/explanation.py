@@ -24,9 +24,6 @@ _TITLES = {
     "measure_next": "if one more column were known",
     "parameters": "over the 90 % interval of one probability",
 }
-_MOST_BARS = 12
-# characters
-_LONGEST_LABEL = 48
 
 
 def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes | None = None) -> Axes:
@@ -51,7 +48,7 @@ def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes
     if part is None:
         part = "pushes" if len(explanation.pushes) else "drivers"
     check_choice("part", part, _PARTS)
-    frame = getattr(explanation, part).head(_MOST_BARS)
+    frame = getattr(explanation, part).head(12)
     if not len(frame):
         raise GomeaBnError(f"The explanation of '{explanation.target}' has no rows in part '{part}'.")
     at = explanation.baseline if part == "drivers" else explanation.answer
@@ -74,7 +71,7 @@ def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes
     widths = [end - start for start, end in zip(starts, ends, strict=True)]
     ax.barh(range(len(frame)), widths, left=starts, height=0.6, color=colours)
     ax.axvline(at, color=INK, linewidth=1)
-    ax.set_yticks(range(len(frame)), [plain_text(label, _LONGEST_LABEL) for label in labels], **LITERAL)
+    ax.set_yticks(range(len(frame)), [plain_text(label, 48) for label in labels], **LITERAL)
     ax.invert_yaxis()
     if explanation.support is not None:
         label_values(ax, explanation.target, explanation.support)

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 FrontLike: TypeAlias = Any
 ObjectiveLike: TypeAlias = Any
 
-# characters of a label
-_LONGEST = 60
-# points; labels of two lines need more room than three-dimensional axes leave
-_LABEL_ROOM = 64.0
 _LARGEST = {"random_state": 2**128, "n_samples": 1 << 20}
 
 
@@ -271,11 +267,12 @@ def _draw_labels(ax: Any, objectives: list[ObjectiveLike]) -> None:
     solid = len(objectives) == 3
     size = size_in_points(ax)
     if solid:
-        ax.set_box_aspect(None, zoom=max(1 - _LABEL_ROOM / min(size), 0.5))
+        # points; labels of two lines need more room than three-dimensional axes leave
+        ax.set_box_aspect(None, zoom=max(1 - 64.0 / min(size), 0.5))
     lengths = [0.0] * 3 if solid else size
     for axis, objective, length in zip("xyz", objectives, lengths, strict=False):
         label, unit, better = (
-            plain_text(text, _LONGEST) for text in (objective.label, objective.unit, objective.better)
+            plain_text(text, 60) for text in (objective.label, objective.unit, objective.better)
         )
         parts = [f"{label} [{unit}]", f"{'lower: ' if solid else '← '}{better}"]
         fits = drawn_width("   ".join(parts), float(rcParams["font.size"])) <= length

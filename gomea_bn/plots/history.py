@@ -32,10 +32,6 @@ _LABELS = {
     "objective": "Best objective, lower is better",
     "archive size": "Archive size [solutions that no other dominates]",
 }
-# characters
-_LONGEST_LABEL = 40
-# largest ratio of the largest to the smallest value for ticks at 1, 2 and 5
-_DECADES = 300.0
 
 
 def history_steps(history: History) -> pd.DataFrame:
@@ -123,7 +119,7 @@ def plot_history(history: History, *, x: str = "evaluations", ax: Axes | None = 
     ax.set_ylabel(_LABELS[str(steps["quantity"].iloc[0])])
     ax.spines[["top", "right"]].set_visible(False)
     if isinstance(history, Mapping) or 1 < len(runs) <= len(_COLOURS):
-        plain_legend(ax, lines, [plain_text(name, _LONGEST_LABEL) for name, _ in runs], frameon=False)
+        plain_legend(ax, lines, [plain_text(name, 40) for name, _ in runs], frameon=False)
     return ax
 
 
@@ -134,7 +130,8 @@ def _scale(ax: Axes, values: pd.Series[float]) -> None:
     if not (values > 0).all():
         return
     ax.set_xscale("log")
-    subs = (1.0, 2.0, 5.0) if values.max() < _DECADES * values.min() else (1.0,)
+    # largest ratio of the largest to the smallest value for ticks at 1, 2 and 5
+    subs = (1.0, 2.0, 5.0) if values.max() < 300.0 * values.min() else (1.0,)
     ax.xaxis.set_major_locator(LogLocator(subs=subs))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())

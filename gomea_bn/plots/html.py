@@ -27,9 +27,6 @@ MOST_NODES = 60
 _MOST_ROWS = 60
 _MOST_LABELS = 8
 _MOST_LETTERS = 40
-# columns with figures of the rows
-_MOST_NEAR = 10
-_MOST_OUTCOMES = 6
 # pixels of a panel of an effect: its width, the height of its drawing, and the room above, below and at its left
 _PANEL, _TALL, _ABOVE, _BELOW, _LEFT = 150, 92, 18, 20, 44
 # pixels of the bars of rows below a drawing
@@ -151,7 +148,8 @@ def _rows_next_to_target(network: DiscretizedBayesNet) -> str:
     target = recorded_target(network)
     if target is None or network.row_source is None:
         return ""
-    near = [*ordered_parents(network, target), *network.children(target)][:_MOST_NEAR]
+    # columns with figures of the rows
+    near = [*ordered_parents(network, target), *network.children(target)][:10]
     state = 1 if len(network.levels.get(target, ())) == 2 else None
     figures = farthest_figures(network, target, near, state)
     if not figures:
@@ -172,7 +170,7 @@ def effects_html(network: DiscretizedBayesNet) -> str:
 
 def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
     """Return the effects of parents as an SVG element, one panel per parent; see `gomea_bn.plots.plot_effect`."""
-    shown, outcomes = effects.effects[:MOST_PANELS], effects.shown_outcomes[:_MOST_OUTCOMES]
+    shown, outcomes = effects.effects[:MOST_PANELS], effects.shown_outcomes[:6]
     has_band = len(outcomes) == 1
     ends = [(one.lows, one.highs) if has_band else (one.means, one.means) for one in shown]
     low = min(float(lows[:, list(outcomes)].min()) for lows, _ in ends)

@@ -10,10 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.plots.kernels import LayeredGraph, Workspace, reduce_crossings
 
-# sweeps without a better order before the search ends
-_PATIENCE = 32
-_MOST_SWEEPS = 160
-
 
 def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Return every edge as a path with one vertex per layer, and append the layers of new vertices to `layers`.
@@ -46,7 +42,8 @@ def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) ->
     """
     graph = _graph(rows, pieces)
     order = np.arange(graph.rows_at[-1])
-    reduce_crossings(graph, order, _workspace(graph), _PATIENCE, _MOST_SWEEPS)
+    # the search ends after 32 sweeps without a better order
+    reduce_crossings(graph, order, _workspace(graph), 32, 160)
     vertices = [vertex for row in rows for vertex in row]
     bounds = pairwise(graph.rows_at.tolist())
     return [[vertices[number] for number in order[start:end].tolist()] for start, end in bounds]

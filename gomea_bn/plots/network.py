@@ -43,17 +43,13 @@ _STYLES: dict[str, Style] = {
     "missing": (GREY, (0, (1.2, 2)), 1.3),
 }
 _PLAIN: Style = (INK, (0, ()), 1.3)
-# characters
-_LONGEST_NAME, _LINE = 48, 16
 # points
-_PADDING, _SIDE_GAP = 6.0, 16.0
+_PADDING = 6.0
 # inches
 _LARGEST_FIGURE = 20.0
-# largest factors by which distances grow if the axes have room
-_WIDEST, _HIGHEST = 1.4, 1.6
 # points
 _MARGIN = 5.0
-_LEGEND_SIZE, _LEGEND_LINE, _LEGEND_ENTRY = 9.0, 18.0, 105.0
+_LEGEND_ENTRY = 105.0
 _NUMBER_SIZE = 7.5
 
 
@@ -145,11 +141,11 @@ def plot_network(
         network.names,
         edges,
         widths={name: box.width for name, box in boxes.items()},
-        gap=_SIDE_GAP,
+        gap=16.0,
         slices=[members for _, members in slices],
     )
     sketch = NetworkSketch(layout, {name: (box.width, box.height) for name, box in boxes.items()})
-    room = _LEGEND_LINE if has_legend else 0.0
+    room = 18.0 if has_legend else 0.0
     if ax is None:
         ax = _fitting_axes(sketch, room)
     ax.set_axis_off()
@@ -190,7 +186,7 @@ def _box(network: NetworkLike, name: str) -> _Box:
 
     size = float(rcParams["font.size"])
     count = counted(network.cardinality(name), "bin" if name in network.cut_points else "level")
-    lines = _lines(plain_text(name, _LONGEST_NAME))
+    lines = _lines(plain_text(name, 48))
     texts = [(line, size) for line in lines] + [(count, 0.8 * size)]
     width = max(drawn_width(text, points) for text, points in texts) + 2 * _PADDING
     height = 1.2 * size * (len(lines) + 0.8) + _PADDING
@@ -201,7 +197,7 @@ def _lines(text: str) -> list[str]:
     """Return a text in lines of similar length, at most 20 characters, that end after punctuation if it is near."""
     lines = []
     for rest in text.split("\n"):
-        for left in range(ceil(len(rest) / _LINE), 1, -1):
+        for left in range(ceil(len(rest) / 16), 1, -1):
             aim = ceil(len(rest) / left)
             near = range(max(aim - 6, 1), aim + 5)
             ends = [position for position in near if not rest[position - 1 : position].isalnum()]
@@ -227,7 +223,8 @@ def _fit(ax: Axes, sketch: NetworkSketch, width: float, height: float, room: flo
     width, height = max(width - 2 * _MARGIN, 1.0), max(height - 2 * _MARGIN - room, 1.0)
     scale = min(width / sketch.width, height / sketch.height, 1.0)
     width, height, room, margin = (size / scale for size in (width, height, room, _MARGIN))
-    sketch.stretch(min(width / sketch.width, _WIDEST), min(height / sketch.height, _HIGHEST))
+    # distances grow if the axes have room
+    sketch.stretch(min(width / sketch.width, 1.4), min(height / sketch.height, 1.6))
     left = (sketch.width * sketch.wider - width) / 2 - margin
     top = (sketch.height * sketch.higher - height) / 2 - margin
     ax.set_xlim(left, left + width + 2 * margin)
@@ -326,19 +323,13 @@ def _draw_legend(ax: Axes, styles: dict[str, Style], marks: Sequence[str], colum
         labels,
         loc="lower center",
         ncols=columns,
-        fontsize=_LEGEND_SIZE,
+        fontsize=9.0,
         frameon=False,
         borderaxespad=0.2,
         borderpad=0.2,
         handlelength=3.2,
         columnspacing=1.4,
     )
-
-
-# distance between the ends of edges at a box
-_PORT_GAP = 9.0
-# height between two layers, per width of the widest edge between them
-_FLATTEST = 0.14
 
 
 class NetworkSketch:
@@ -383,7 +374,8 @@ class NetworkSketch:
         least, most = self.row_gaps
         tops = [0.0]
         for width in widest[:-1]:
-            tops.append(tops[-1] + self.row_height + min(max(_FLATTEST * width, least), most))
+            # height between two layers, per width of the widest edge between them
+            tops.append(tops[-1] + self.row_height + min(max(0.14 * width, least), most))
         return tops
 
     def _ports(self) -> dict[tuple[tuple[str, str], bool], float]:
@@ -395,7 +387,8 @@ class NetworkSketch:
             meeting.setdefault((lower, False), []).append((chain[-2][0], edge))
         ports = {}
         for (name, is_upper), links in meeting.items():
-            step = min(_PORT_GAP, 0.8 * self.sizes[name][0] / len(links))
+            # distance between the ends of edges at a box
+            step = min(9.0, 0.8 * self.sizes[name][0] / len(links))
             for position, (_, edge) in enumerate(sorted(links)):
                 ports[edge, is_upper] = step * (position - (len(links) - 1) / 2)
         return ports

@@ -20,15 +20,9 @@ from gomea_bn.plots.layers import chains, ordered
 _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
 # weight of nodes midway above their children (more than two pieces of edges) and midway below their parents
 _CENTRING = {True: 3.0, False: 0.5}
-# small, so that it decides only between equal layouts
-_COMPACTNESS = 1e-3
-# pixels of boxes in other programs
-_NARROWEST_BOX, _WIDEST_BOX, _BOX_HEIGHT = 76.0, 220.0, 46.0
 _BOX_GAP, _ROW_HEIGHT = 24.0, 96.0
 MOST_IN_LAYERS = 500
 """Number of nodes above which the layers take more than a few seconds."""
-# each division lengthens edges, whose bends may make a layer too wide again
-_MOST_DIVISIONS = 3
 
 
 class NetworkLayout(TypedDict):
@@ -131,7 +125,7 @@ def node_boxes(
     Widths grow with the names. More than 500 nodes are placed in rows regardless of edges, since their layout would
     take more than a few seconds. Parameters and errors are those of `network_layout`.
     """
-    widths = {name: min(max(_NARROWEST_BOX, 7.0 * len(name) + 20), _WIDEST_BOX) for name in names}
+    widths = {name: min(max(76.0, 7.0 * len(name) + 20), 220.0) for name in names}
     drawn = edges if len(names) <= MOST_IN_LAYERS else []
     nodes = network_layout(names, drawn, widths=widths, gap=_BOX_GAP)["nodes"]
     left = min(nodes[name][0] - widths[name] / 2 for name in names) - _BOX_GAP
@@ -140,7 +134,7 @@ def node_boxes(
             x - widths[name] / 2 - left,
             _BOX_GAP + _ROW_HEIGHT * y,
             x + widths[name] / 2 - left,
-            _BOX_GAP + _ROW_HEIGHT * y + _BOX_HEIGHT,
+            _BOX_GAP + _ROW_HEIGHT * y + 46.0,
         )
         for name, (x, y) in nodes.items()
     }
@@ -225,7 +219,8 @@ def _divided(
     for parent, child in edges:
         rank[parent] += 1
         rank[child] -= 1
-    for _ in range(_MOST_DIVISIONS):
+    # each division lengthens edges, whose bends may make a layer too wide again
+    for _ in range(3):
         crossing = list(layers)
         chains(crossing, edges)
         rows = _by_layer(crossing)
@@ -276,7 +271,8 @@ def _x_positions(
     if not n_vertices:
         return np.zeros(0)
     program = _Program(n_vertices)
-    cost = [_COMPACTNESS] * n_vertices
+    # small, so that it decides only between equal layouts
+    cost = [1e-3] * n_vertices
     widths = [2 * half[row].sum() + gap * (len(row) - 1) for row in rows]
     end = np.inf if room is None else max(room, *widths)
     for row in rows:

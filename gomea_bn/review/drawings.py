@@ -22,19 +22,13 @@ _GAP = 10.0
 _ROW_GAPS = (18.0, 44.0)
 # of the page around a drawing, on both sides together
 _MARGIN = 20.0
-# scale below which names are hard to read, so that narrower drawings are tried
-_READABLE = 0.9
 # shares of the width of the frame at which rows are divided
 _NARROWER = (1.0, 0.8, 0.65)
-# scale of communities, as a share of that of common layers, below which these are drawn
-_LEAST_GROUPED = 0.85
 # between communities, and widths of shelves in widths of the frame
 _GROUP_GAP = 30.0
 _SHELVES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.5)
 # widths of a community, as shares of the frame, from which on its rows are divided
 _GROUP_SHARES = (0.35, 0.5, 0.7)
-# share of the weight inside communities below which the edges between them would hide the drawing
-_LEAST_INSIDE = 0.7
 # limit of the time for drawings, in variables and edges; later graphs have none of their own
 _MOST_LAID_OUT = 12_000
 
@@ -81,7 +75,8 @@ class Drawings:
     def _entry(self, edges: list[tuple[str, str]]) -> dict[str, Any]:
         sketch = self._sketch(edges, None)
         for share in _NARROWER:
-            if self._scale(sketch.width, sketch.height) >= _READABLE:
+            # scale below which names are hard to read, so that narrower drawings are tried
+            if self._scale(sketch.width, sketch.height) >= 0.9:
                 break
             other = self._sketch(edges, share * self._frame[0])
             sketch = max(sketch, other, key=lambda one: self._scale(one.width, one.height))
@@ -93,7 +88,8 @@ class Drawings:
             return layered
         grouped = self._grouped_entry(groups, edges)
         scales = [self._scale(entry["w"], entry["h"]) for entry in (grouped, layered)]
-        return grouped if scales[0] >= _LEAST_GROUPED * min(scales[1], 1.0) else layered
+        # scale of communities, as a share of that of common layers, below which these are drawn
+        return grouped if scales[0] >= 0.85 * min(scales[1], 1.0) else layered
 
     def _grouped_entry(self, groups: list[list[int]], edges: list[tuple[str, str]]) -> dict[str, Any]:
         """Return the drawing whose communities stand in the shelves that fit the frame at the largest scale."""
@@ -210,4 +206,5 @@ def communities(strength: NDArray[np.float64]) -> list[list[int]]:
         members[kept] += members[merged]
         members[merged] = []
     found = sorted((sorted(group) for group in members if len(group) > 1), key=lambda group: -len(group))
-    return found if between.trace() >= _LEAST_INSIDE and len(found) > 1 else []
+    # share of the weight inside communities below which the edges between them would hide the drawing
+    return found if between.trace() >= 0.7 and len(found) > 1 else []

@@ -12,26 +12,11 @@ from gomea_bn.plots.network_layout import MOST_IN_LAYERS, network_layout
 from gomea_bn.review.routes import points_on, routes
 from gomea_bn.texts import text_width
 
-# between boxes of a row
-_GAP = 34.0
-# between the centres of rows, in addition to the height of a box
-_ROW_GAP = 46.0
 _MARGIN = 14.0
-# width of the bin count and the padding
-_BADGE = 22.0
-_NARROWEST, _WIDEST = 50.0, 172.0
-# height of a line of a name, and of the padding
-_LINE, _PADDING = 13.0, 11.0
-# characters of a name that stand in one line
-_ONE_LINE = 12
 # after these a name may continue on a second line
 _BREAKS = " _-./,:;|"
-# width at which rows are divided
-_ROOM = 1000.0
 # an arc of a smaller share of the networks shapes the layout only if it alone connects a variable to the others
 _OFTEN = 0.3
-# the expert's arcs count as if half of the networks had them
-_EXPERT_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +41,17 @@ def layout(
     sizes = box_sizes(names)
     labels = [str(number) for number in range(len(names))]
     arcs = consensus_arcs(shares, expert) if len(names) <= MOST_IN_LAYERS else {}
+    # the gap is that between boxes of a row, which is divided where it is wider than the room
     placed = network_layout(
         labels,
         [(labels[tail], labels[head]) for tail, head in arcs],
         widths=dict(zip(labels, sizes[:, 0].tolist())),
-        gap=_GAP,
-        room=_ROOM,
+        gap=34.0,
+        room=1000.0,
     )
     centres = np.array([placed["nodes"][label] for label in labels])
-    centres[:, 1] *= sizes[0, 1] + _ROW_GAP
+    # between the centres of rows, in addition to the height of a box
+    centres[:, 1] *= sizes[0, 1] + 46.0
     boxes = np.hstack([centres, sizes])
     weight = _weights(shares, expert)
     strength = np.minimum(weight + weight.T, 1.0)
@@ -78,7 +65,8 @@ def line_break(name: str) -> int | None:
     A longer name is broken near its middle.
     """
     breaks = [at for at in range(3, len(name) - 2) if name[at - 1] in _BREAKS]
-    if len(name) <= _ONE_LINE or not breaks:
+    # characters of a name that stand in one line
+    if len(name) <= 12 or not breaks:
         return None
     return min(breaks, key=lambda at: abs(at - len(name) / 2))
 
@@ -87,9 +75,11 @@ def box_sizes(names: Sequence[str]) -> NDArray[np.float64]:
     """Return width and height of the box of every variable in pixels, (n, 2); the page shortens longer names."""
     breaks = [line_break(name) for name in names]
     lines = [[name] if at is None else [name[:at], name[at:]] for name, at in zip(names, breaks)]
-    widths = [max(map(text_width, texts)) + _BADGE for texts in lines]
-    height = _LINE * max(map(len, lines)) + _PADDING
-    return np.array([[min(max(width, _NARROWEST), _WIDEST), height] for width in widths])
+    # width of the bin count and the padding
+    widths = [max(map(text_width, texts)) + 22.0 for texts in lines]
+    # 13 pixels for every line of a name, and padding
+    height = 13.0 * max(map(len, lines)) + 11.0
+    return np.array([[min(max(width, 50.0), 172.0), height] for width in widths])
 
 
 def consensus_arcs(
@@ -125,7 +115,8 @@ def consensus_arcs(
 
 
 def _weights(shares: NDArray[np.float64], expert: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    return shares + (_EXPERT_WEIGHT * expert if expert is not None else 0.0)
+    # the expert's arcs count as if half of the networks had them
+    return shares + (0.5 * expert if expert is not None else 0.0)
 
 
 def _framed(boxes: NDArray[np.float64], curves: dict[tuple[int, int], NDArray[np.float64]]) -> Layout:

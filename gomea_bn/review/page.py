@@ -54,8 +54,6 @@ _SCRIPTS = (
 _WORKER_SCRIPTS = ("junction_tree.js", "sampling.js", "insight.js", "inference_worker.js")
 _LARGEST_PLAIN = 1_000_000
 """Number of characters above which the data are compressed."""
-# the greatest level takes three times as long for 2 % less
-_COMPRESSION = 6
 
 
 def review_page(
@@ -213,7 +211,8 @@ def _data_element(data: dict[str, Any]) -> str:
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     if len(text) <= _LARGEST_PLAIN:
         return f'<script type="application/json" id="data">{text}</script>'
-    packed = base64.b64encode(gzip.compress(text.encode(), _COMPRESSION, mtime=0)).decode()
+    # the greatest level takes three times as long for 2 % less
+    packed = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
     return f'<script type="application/gzip" id="data">{packed}</script>'
 
 

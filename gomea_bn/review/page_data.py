@@ -47,14 +47,8 @@ from gomea_bn.texts import counted, listed
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
 _SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, *OF_ROWS)
-# longer lists in the record are shown by their number of values
-_LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
 _FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
-# number of columns from which on a drawing shows communities
-_MANY_COLUMNS = 25
-# questions that compare the answers of a page with those of the network
-_MOST_QUESTIONS = 12
 
 
 def front_data(
@@ -208,7 +202,8 @@ def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
     if network.conditionals is None or not network.edges:
         return None
     generator = np.random.default_rng(0)
-    order = generator.permutation(len(network.edges))[:_MOST_QUESTIONS]
+    # questions that compare the answers of a page with those of the network
+    order = generator.permutation(len(network.edges))[:12]
     differences = []
     for parent, child in (network.edges[k] for k in order.tolist()):
         states = states_of(network, [parent])
@@ -295,7 +290,8 @@ def _own_drawings(
     Landmarks come first, since the time for drawings is limited.
     """
     shares = _arc_shares(networks)
-    groups = communities(shares + shares.T) if len(names) >= _MANY_COLUMNS else []
+    # number of columns from which on a drawing shows communities
+    groups = communities(shares + shares.T) if len(names) >= 25 else []
     drawings = Drawings(names, _FRAME_ALONE if len(networks) == 1 else _FRAME, groups)
     first = [ids.index(landmark["id"]) for landmark in landmarks if landmark["id"] in ids]
     for position in first:
@@ -527,7 +523,8 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
                     visit(f"{prefix} · {key}" if prefix else str(key), inner)
         elif isinstance(value, (list, tuple)):
             plain = all(item is None or isinstance(item, (str, int, float, bool)) for item in value)
-            short = plain and len(value) <= _LONGEST_LIST
+            # longer lists in the record are shown by their number of values
+            short = plain and len(value) <= 12
             shown = ", ".join(map(str, value)) or "none"
             facts.append([prefix, shown if short else f"{len(value):,} values"])
         elif value is not None:

@@ -13,12 +13,6 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.matched_rows import LEAST_ROWS, RowSource, TableRows, counted_sets, limit_of_chance
 from gomea_bn.network.rows import rows_for
 
-# numbers of figures with a limit, as powers of 2
-_POWERS = 18
-# networks of a front whose rows are counted, apart from those with a button, and numbers that all of them have
-_FEW_NETWORKS = 8
-_NUMBERS_OF_FRONT = 2**16
-
 
 def rows_of_front(
     networks: Sequence[DiscretizedBayesNet], table: Table | None, landmarks: Collection[int]
@@ -30,8 +24,10 @@ def rows_of_front(
     """
     if table is None:
         return None
-    counted = range(len(networks)) if len(networks) <= _FEW_NETWORKS else landmarks
-    most = _NUMBERS_OF_FRONT // max(len(counted), 1)
+    # rows of a longer front are counted for networks with a button alone
+    counted = range(len(networks)) if len(networks) <= 8 else landmarks
+    # numbers that all of them have
+    most = 2**16 // max(len(counted), 1)
     return [
         page_rows(network, network, table, most) if position in counted else None
         for position, network in enumerate(networks)
@@ -69,12 +65,13 @@ def page_rows(
         whole = bool((rounded == rounded.round()).all())
         counts[",".join(map(str, members))] = rounded.astype(np.int64).tolist() if whole else rounded.tolist()
     noise = 1.0 if source.is_own else 1.0 + source.n_rows / max(network.metadata.get("n_rows", 0), 1)
+    # numbers of figures with a limit, as powers of 2
     return {
         "n": source.n_rows,
         "evidence": source.evidence_of_row / noise,
         "least": LEAST_ROWS,
         "gaps": [v for v, name in enumerate(names) if source.has_gaps([name])],
-        "limits": [round(limit_of_chance(2**power), 3) for power in range(_POWERS)],
+        "limits": [round(limit_of_chance(2**power), 3) for power in range(18)],
         "counts": counts,
     }
 

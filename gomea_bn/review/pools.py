@@ -34,7 +34,6 @@ _MOST_STORED = 2**22
 _MOST_COUNTING = 50_000_000
 # limits of the time for marginal probabilities: cells of a table, and number of computations
 _MOST_CELLS = 2**14
-_MOST_MARGINALS = 20_000
 # rows of the sample that stands in for larger tables, and limit of all samples in values
 _SAMPLE = 10_000
 _MOST_SAMPLED = 100_000_000
@@ -195,7 +194,7 @@ class Pools:
 
     def _ratios(self, sample: _Sample, position: int) -> int | None:
         """Return the position of the factors, None if their computation takes too long."""
-        if len(self._density_positions) >= _MOST_MARGINALS:
+        if len(self._density_positions) >= 20_000:
             return None
         network, name = sample.network, self._names[position]
         probabilities = exact_marginal(network, name, max_cells=_MOST_CELLS)

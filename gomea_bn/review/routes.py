@@ -13,8 +13,6 @@ Points = NDArray[np.float64]
 
 # least distance between an edge and a box that it does not join
 _CLEARANCE = 6.0
-# between the end of an edge and the box that it joins
-_TIP_GAP = 2.0
 _BENDS = (0.0, *np.arange(14.0, 160.0, 14.0).tolist(), 180.0, 220.0, 270.0, 330.0)
 # position of the bend along the edge, as a share of its length
 _LEANS = (0.5, 0.3, 0.7)
@@ -33,17 +31,10 @@ _SHAPES = np.array(
     )
 )
 _SAMPLES = 97
-_AT_ONCE = 12
 _HIT = 10_000.0
-# cost of leaving the area of the boxes, per pixel
-_ASTRAY = 3.0
-# cost above which a route through the gaps between boxes is preferred to a wide bend
-_AROUND = 150.0
 # offsets within a gap, so that edges do not merge
 _LANES = (0.0, 6.0, -6.0, 12.0, -12.0, 18.0, -18.0, 24.0, -24.0)
 _LANE_WIDTH = 5.0
-# cost of a lane that another edge uses, in squared pixels times that edge's weight
-_CROWDED = 8000.0
 
 
 Traffic = dict[float, list[tuple[float, float]]]
@@ -119,10 +110,11 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
     others = boxes[np.delete(np.arange(len(boxes)), [first, second])]
     low = (boxes[:, :2] - boxes[:, 2:] / 2).min(axis=0)
     high = (boxes[:, :2] + boxes[:, 2:] / 2).max(axis=0)
-    limit = np.inf if start[1] == end[1] else _AROUND
+    # cost above which a route through the gaps between boxes is preferred to a wide bend
+    limit = np.inf if start[1] == end[1] else 150.0
     best, least = pieces[0], np.inf
     # the first piece alone, as it is often free
-    for start_at, end_at in pairwise([0, *range(1, len(pieces), _AT_ONCE), len(pieces)]):
+    for start_at, end_at in pairwise([0, *range(1, len(pieces), 12), len(pieces)]):
         if costs[start_at] > min(least, limit):
             # pieces are sorted by cost, to which the following steps only add
             break
@@ -130,7 +122,8 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
         points = _along(pieces[some], _SAMPLES)
         near = others[_may_hit(pieces[some], others, _CLEARANCE)]
         astray = np.maximum(low - points, points - high).max(axis=(1, 2)).clip(min=0.0)
-        cost = costs[some] + _ASTRAY * astray + _HIT * box_hits(points, near, _CLEARANCE).sum(axis=1)
+        # per pixel outside the area of the boxes
+        cost = costs[some] + 3.0 * astray + _HIT * box_hits(points, near, _CLEARANCE).sum(axis=1)
         if cost.min() < least:
             best, least = pieces[some][int(np.argmin(cost))], float(cost.min())
     if least > limit:
@@ -198,7 +191,8 @@ def _crossings(
         lanes.append(_gap_lanes(boxes[boxes[:, 1] == level], straight))
         others = np.array(traffic[level]).reshape(-1, 2)
         crowd = (np.abs(lanes[-1][:, None] - others[:, 0]) < _LANE_WIDTH) @ others[:, 1]
-        steps = costs[:, None] + (lanes[-1][None, :] - lanes[-2][:, None]) ** 2 + _CROWDED * crowd
+        # cost of a lane that another edge uses, in squared pixels times that edge's weight
+        steps = costs[:, None] + (lanes[-1][None, :] - lanes[-2][:, None]) ** 2 + 8000.0 * crowd
         before.append(steps.argmin(axis=0))
         costs = steps.min(axis=0)
     at = int(np.argmin(costs + (lanes[-1] - end) ** 2))
@@ -224,7 +218,8 @@ def _gap_lanes(row: Points, target: float) -> NDArray[np.float64]:
 def _split(piece: Points, box: Points, *, leaving: bool) -> Points:
     """Return the part of a piece (4, 2) after it leaves a box, or before it enters one."""
     points = _along(piece[None], 301)[0]
-    inside = (np.abs(points - box[:2]) <= box[2:] / 2 + _TIP_GAP).all(axis=1)
+    # between the end of an edge and the box that it joins
+    inside = (np.abs(points - box[:2]) <= box[2:] / 2 + 2.0).all(axis=1)
     if inside.all() or not inside.any():
         return piece
     at = np.flatnonzero(inside)

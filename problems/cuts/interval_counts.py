@@ -20,7 +20,6 @@ from gomea_bn.problems.scores import family_score
 
 # of the grid's measure; the rest follows the axis, so that wide gaps get candidates too
 _RANK_SHARE = 0.75
-_MAX_ZOOMS = 40
 NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
 """A stop flag that is never raised."""
 
@@ -249,7 +248,7 @@ def search_by_zooming(
     if incumbent is not None:
         candidates = np.union1d(candidates, column.gaps(incumbent))
     best, chosen = solve(candidates)
-    for _ in range(_MAX_ZOOMS):
+    for _ in range(40):
         if best is None or not len(chosen):
             break
         candidates, is_raw = _zoomed(candidates, chosen, len(column.cuts), n_cells)

@@ -817,17 +817,14 @@ def _first_best(optima: Iterable[PricedCuts | None]) -> PricedCuts | None:
     return max((o for o in optima if o is not None), key=lambda o: o.value, default=None)
 
 
-# pairs of cells times counters of a dynamic programme, to which its time is proportional
-_MOST_WORK = 30_000_000
-
-
 def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the boundaries of a column that may become cuts as indices, int64 (n,), ascending.
 
     All of them take part unless the dynamic programme would have too much to do, with tables of `n_counters` cells per
     cell of the column; then a part that is spread evenly, all `present` cuts and their neighbours do.
     """
-    most = int((2 * _MOST_WORK / max(n_counters, 1)) ** 0.5)
+    # 30 million pairs of cells times counters of a dynamic programme, to which its time is proportional
+    most = int((60_000_000 / max(n_counters, 1)) ** 0.5)
     if n_boundaries <= max(most, 2 * len(present) + 8):
         return np.arange(n_boundaries)
     spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)

@@ -35,8 +35,6 @@ from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
 
 _MOST_ROWS = 2_000
-_N_ROUNDS = 3
-_N_PARTNERS = 3
 _STARTING_BINS = 5
 _N_CELLS = 100
 # the density on both sides of a gap is higher by this factor somewhere
@@ -45,12 +43,10 @@ _DEPTH = 1.5
 _LEAST_SIDE = 0.05
 
 _CAPACITY = 64
-_LIBRARY_BYTES = 1 << 28
 _LEAST_CAPACITY = 24
 # pricing one variable takes about as long as this number of evaluations
 _EVALUATIONS_PER_PRICE = 200
 _FREE_ROUNDS = 5
-_FEW_BINS = 15
 _MOST_REMEMBERED = 1 << 16
 
 
@@ -108,7 +104,7 @@ def first_cuts(
             if jumps is not None and len(jumps.cut_points):
                 proposed[v].append(jumps.cut_points)
     solved: dict[int, tuple[Any, ...]] = {}
-    for _ in range(_N_ROUNDS):
+    for _ in range(3):
         if is_late():
             break
         coded = [_coded(variable, rows, cuts.get(v)) for v, variable in enumerate(variables)]
@@ -211,14 +207,14 @@ def _partners(
         others = np.delete(np.arange(n), v)
         views = np.column_stack([np.full(n - 1, v), others]).ravel()
         gains = scorer.score_encoded(ends, views, use_cache=False) - alone[others]
-        order = np.argsort(-gains, kind="stable")[:_N_PARTNERS]
+        order = np.argsort(-gains, kind="stable")[:3]
         partners[v] = [int(others[k]) for i, k in enumerate(order.tolist()) if i == 0 or gains[k] > 0]
     return partners
 
 
 def library_capacity(n_columns: int, n_rows: int) -> int:
     """Return the number of policies per column, from 24 to 64, whose codes fit into a quarter of a gigabyte."""
-    return max(_LEAST_CAPACITY, min(_CAPACITY, _LIBRARY_BYTES // max(n_columns * n_rows, 1)))
+    return max(_LEAST_CAPACITY, min(_CAPACITY, 2**28 // max(n_columns * n_rows, 1)))
 
 
 @dataclass(frozen=True)
@@ -458,7 +454,7 @@ class CutPricer(Refiner):
         """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
         limits = self.pricing.limits
         # the time of a dynamic programme grows with the number of bins: many are tried only where they may pay
-        few_bins = min(most_bins, _FEW_BINS)
+        few_bins = min(most_bins, 15)
         steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]
         for n_bins in steps:
             allowed = replace(limits, max_bins=n_bins)

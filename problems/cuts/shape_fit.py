@@ -37,20 +37,8 @@ PARAMETER_PRICE = 1.5
 # smallest weight of the uniform density: a share, and a number of rows, since a share of many rows would reach far into
 # the tails of a column
 _LEAST_UNIFORM = 0.01
-_UNIFORM_ROWS = 10
-# smallest quartile range, as a share of the range, by which values are divided without overflow
-_LEAST_SPREAD = 1e-150
-_N_ITERATIONS = 100
 _SQUARES = 16
-# largest numbers of centres of a kernel density, of values that choose its bandwidth, and that choose weights
-_MOST_CENTRES = 512
-_MOST_JUDGED = 256
-_MOST_WEIGHED = 2_000
-# shapes that are kept, by the content of their columns
-_MOST_FITS = 2_048
 _fits: dict[bytes, ColumnShape] = {}
-# a component of a smaller weight has no parameters
-_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +54,7 @@ class _Component:
 
 def least_uniform(n_rows: int) -> float:
     """Return the smallest weight of the uniform density: 1/100, or less where that is more than ten rows."""
-    return min(_LEAST_UNIFORM, _UNIFORM_ROWS / n_rows)
+    return min(_LEAST_UNIFORM, 10 / n_rows)
 
 
 def mixture(
@@ -89,7 +77,8 @@ def mixture(
         _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
     ]
     centre, spread = _quartiles(scaled, counts)
-    if spread > _LEAST_SPREAD:
+    # smallest quartile range, as a share of the range, by which values are divided without overflow
+    if spread > 1e-150:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
     costs = np.array([component.cost for component in components])
     # all components, or those that cost nothing
@@ -118,13 +107,14 @@ def _mixed(
     charged = densities * np.exp(-charges / n_rows)[:, None]
     weights = takes_part / takes_part.sum()
     # some of very many values are enough for the weights
-    step = -(-len(counts) // _MOST_WEIGHED)
+    step = -(-len(counts) // 2_000)
     some, rows = charged[:, ::step], counts[::step]
-    for _ in range(_N_ITERATIONS):
+    for _ in range(100):
         shares = some * weights[:, None]
         shares /= shares.sum(axis=0)
         weights = shares @ rows / rows.sum()
-    is_used = weights > _LEAST_WEIGHT
+    # a component of a smaller weight has no parameters
+    is_used = weights > 1e-3
     least = least_uniform(int(n_rows))
     weights *= 1 - least
     weights[0] += least
@@ -172,12 +162,12 @@ def _kernel(
         at_knots, slope_at_knots = _stretched(knots, scale)
         least /= scale[1]
     low, high = at_knots[0], at_knots[-1]
-    sources, rows, group = _groups(places, counts, _MOST_CENTRES)
+    sources, rows, group = _groups(places, counts, 512)
     n_rows, n_sources = rows.sum(), len(sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
-    # actual values, not the means of groups: several rows at one place would look like a peak
-    judged = np.arange(0, len(places), -(-len(places) // _MOST_JUDGED))
+    # a few actual values, not the means of groups: several rows at one place would look like a peak
+    judged = np.arange(0, len(places), -(-len(places) // 256))
     judged_rows = np.add.reduceat(counts, judged)
     itself, own_group = np.arange(len(judged)), group[judged]
     largest = max((high - low) / 2, least)
@@ -258,29 +248,17 @@ def _groups(
     return means, rows.astype(np.int64), group
 
 
-LEAST_WIDTH = 0.02
-"""Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
-LEAST_WIDTH_UNTIED = 0.005
-"""The same for a column with few repeated values."""
 POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
-MOST_VALUES = 64
-"""Largest number of point masses of a column of few values."""
-FEW_VALUES = 10
-"""A value of at most this many is a point mass from two rows on, and a value of more from five rows on."""
 
 FEW_TIES = 1.1
 """Most rows per distinct value of a column with few repeated values."""
-# smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
-_LEAST_SHARE = 1e-100
-_MOST_HISTOGRAM_ROWS = 5_000
 _MOST_HISTOGRAM_BINS = 24
 # differences of this share of a range are rounding
 _ROUNDING = 1e-12
 _ROUNDING_OF_DISTANCES = 1e-9
-_MOST_TAIL_KNOTS = 6
 # probability of the values between point masses, if no row has one: a new row with such a value has a finite density
 _RESERVE = 1e-9
 
@@ -296,8 +274,8 @@ def repeated_values(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]
     frequent as every value that is not a point mass.
     """
     n_distinct = len(counts)
-    is_point = counts >= (2 if n_distinct <= FEW_VALUES else 5)
-    if is_point.sum() <= MOST_VALUES and counts[is_point].sum() >= POINTS_SHARE * counts.sum():
+    is_point = counts >= (2 if n_distinct <= 10 else 5)
+    if is_point.sum() <= 64 and counts[is_point].sum() >= POINTS_SHARE * counts.sum():
         return is_point if n_distinct - int(is_point.sum()) > 1 else np.ones(n_distinct, np.bool_)
     is_point = np.zeros(n_distinct, np.bool_)
     if counts.max() < POINT_SHARE * counts.sum():
@@ -324,7 +302,8 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     middle = distinct[tenths[1]] - distinct[tenths[0]]
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
-    share = LEAST_WIDTH if cumulated[-1] > FEW_TIES * len(distinct) else LEAST_WIDTH_UNTIED
+    # resolution as a share of the extent; repeated values need a wider one
+    share = 0.02 if cumulated[-1] > FEW_TIES * len(distinct) else 0.005
     # Python's floats overflow without a warning
     return max(float(share * extent), 2 * float(np.median(np.diff(distinct))))
 
@@ -376,7 +355,8 @@ def fit_shape(
     shape = _fits.get(key)
     if shape is None:
         shape = _fits[key] = _fitted(distinct, counts, is_point, is_quick=is_quick)
-        while len(_fits) > _MOST_FITS:
+        # shapes that are kept, by the content of their columns
+        while len(_fits) > 2_048:
             _fits.pop(next(iter(_fits)), None)
     return shape
 
@@ -407,7 +387,8 @@ def _fitted(
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     span = high - low
     # on [0, 1]
-    scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
+    # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
+    scaled, width = (distinct - low) / span, min(max(least / span, 1e-100), 0.5)
     histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_quick else _histogram(scaled, counts, width)
     edges = _edges(_knots(scaled, counts, histogram_cuts, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
@@ -512,7 +493,7 @@ def _histogram(
     """Return the inner cuts of the best histogram of at most 5,000 ranks, and what choosing them costs."""
     method = scoring_method("density-bd")
     up_to = np.cumsum(counts)
-    ranks = np.linspace(0, up_to[-1] - 1, min(up_to[-1], _MOST_HISTOGRAM_ROWS)).astype(np.int64)
+    ranks = np.linspace(0, up_to[-1] - 1, min(up_to[-1], 5_000)).astype(np.int64)
     values = scaled[np.searchsorted(up_to, ranks, side="right")]
     n_rows = len(values)
     column = SortedColumn(values)
@@ -536,7 +517,7 @@ def _knots(
     n_even = most // 2
     n_quantiles = most - n_even
     cumulated = np.cumsum(counts)
-    n_tail = min(_MOST_TAIL_KNOTS, int(np.log2(max(cumulated[-1] / n_quantiles, 1))))
+    n_tail = min(6, int(np.log2(max(cumulated[-1] / n_quantiles, 1))))
     n_middle = n_quantiles - 2 * n_tail
     middle = np.arange(1, n_middle + 1) / (n_middle + 1)
     tail = middle[0] / 2 ** np.arange(1, n_tail + 1)
@@ -554,8 +535,6 @@ def _knots(
     return np.sort(knots)
 
 
-# share of the seconds left of a preparation after which shapes are quick ones
-_SHARE_OF_SHAPES = 0.4
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
@@ -567,7 +546,8 @@ def table_shapes(table: Table, clock: FitClock = NO_LIMIT) -> dict[str, ColumnSh
         has_time = 0 < clock.left < np.inf
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
         # what follows says more about edges than fine shapes do
-        is_late = clock.part(_SHARE_OF_SHAPES).late(SHAPES)
+        # share of the seconds left of a preparation after which shapes are quick ones
+        is_late = clock.part(0.4).late(SHAPES)
 
         def fitted(column: Column) -> ColumnShape:
             return fit_shape(column.observed, column.points, is_quick=is_late())

@@ -23,10 +23,6 @@ LANES = 4
 """Sums by cell that are formed in turn, as rows in the same cell may follow each other."""
 FAR = 10.0
 """Nats that a step promises which is too far for all parameters at once."""
-# rows per combination of cells from which combinations are counted
-_ROWS_PER_COMBINATION = 4
-# a share of the rows that keeps moments of levels regular
-_RIDGE = 1e-6
 
 
 class CellData(NamedTuple):
@@ -113,7 +109,8 @@ def list_parents(data: CellData, work: CellScratch, functions: NDArray[np.int64]
             # combinations of finer cells than those of the information are many
             number = min(number * data.n_fine[column], m) if data.n_fine[column] <= COARSE else m
     parents[n_parents, 1] = functions.shape[0]
-    if not may_combine or _ROWS_PER_COMBINATION * number > m:
+    # rows per combination of cells from which combinations are counted
+    if not may_combine or 4 * number > m:
         return Items(m, n_parents, False)
     joint = work.joint
     for r in range(m):
@@ -289,7 +286,8 @@ def newton_step(
         if j < n_all:
             system[j, n_parameters] -= precision * present[j]
         if is_whole:
-            least[j] = max(precision, _RIDGE * system[j, j])
+            # a share of the rows that keeps moments of levels regular
+            least[j] = max(precision, 1e-6 * system[j, j])
             system[j, j] += least[j]
     if is_whole:
         eliminate(system, n_parameters, n_parameters + 1, least)

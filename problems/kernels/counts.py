@@ -29,19 +29,11 @@ MOST_CURVES = 5
 WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
 """A count is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 
-# a part of the rows is enough for the information, of a fewest number of rows per parameter
-_PART = 8
 _FEWEST_ROWS = 40
 _MOST_STEPS, _STEPS_OF_SOME = 20, 5
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0
 _MOST_HALVINGS = 4
-# limits of the factor of the prior precisions
-_LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 100.0
-# a smaller change of the factor changes nothing else
-_LEAST_CHANGE = 1.5
-# logarithms of means beyond these count as these
-_LEAST_LOG, _MOST_LOG = -30.0, 20.0
 
 
 class CountData(NamedTuple):
@@ -97,7 +89,8 @@ def _log_likelihood(
         f, derivatives = scratch.block[0, :n_block], scratch.block[1, :n_block]
         set_sums(data, work, items, start, f)
         for r in range(n_block):
-            of_row = min(max(f[r], _LEAST_LOG), _MOST_LOG)
+            # logarithms of means beyond these count as these
+            of_row = min(max(f[r], -30.0), 20.0)
             count, mean, share = values[start + r], exp(of_row), 1.0
             if number == 0:
                 value += count * of_row - mean
@@ -149,7 +142,7 @@ def _likeliest_size(
 @kernel
 def _n_of_estimate(m: int, n_all: int) -> int:
     """Return the number of rows, of `m`, that give the information on `n_all` coefficients, and an estimate."""
-    n_some = max(m // _PART, _FEWEST_ROWS * n_all)
+    n_some = max(m // 8, _FEWEST_ROWS * n_all)
     return m if 2 * n_some > m else n_some
 
 
@@ -229,10 +222,12 @@ def count_gain(
             continue
         if not is_settled:
             is_settled = True
-            wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
+            # limits of the factor of the prior precisions
+            wanted = min(max(effective / max(squares, 1e-300), 1.0 / 64.0), 100.0)
             # parents leave a column less dispersed than it is
             likeliest = _likeliest_size(counts, scratch, child, n_rows, 0, counts.first_size[child])
-            if likeliest != number or max(factor, wanted) > _LEAST_CHANGE * min(factor, wanted):
+            # a smaller change of the factor changes nothing else
+            if likeliest != number or max(factor, wanted) > 1.5 * min(factor, wanted):
                 number, factor, known = likeliest, wanted, -np.inf
                 is_whole = True
                 continue

@@ -16,8 +16,6 @@ CODED_ROWS = 65_536
 
 # cells that `count_dense` can number
 MOST_NARROW = 65_536
-# cells of which four tables fit into the first cache
-_MOST_IN_FOUR = 1024
 
 
 @kernel
@@ -151,7 +149,8 @@ def add_counts(
             first = first_cell[family]
             n_cells = first_cell[family + 1] - first
             if n_cells <= MOST_NARROW:
-                n_tables = 4 if n_cells <= _MOST_IN_FOUR else 1
+                # cells of which four tables fit into the first cache
+                n_tables = 4 if n_cells <= 1024 else 1
                 count_dense(coded, views, cardinality, views.shape[0], n_cells, n_tables, work.scratch)
                 counts = work.scratch.counts
                 for cell in range(n_cells):

@@ -16,7 +16,6 @@ CELLS = 512
 """Cells of the range of a column, within which curves are constant for residuals."""
 FREEDOMS = (3.0, 8.0)
 """Degrees of freedom of heavy tails."""
-_STEPS, _STEPS_OF_REFIT = 5, 2
 # products of eight such numbers are numbers of 32 bits
 _LARGEST, _TIMES_HALVED = np.float32(3e4), 3
 # standard errors of the kurtosis of normal residuals
@@ -216,7 +215,7 @@ def fit_tails(scratch: TailScratch, least: float) -> tuple[float, float]:
     if kurtosis > least_kurtosis(m):
         for freedom in FREEDOMS:
             start = variance * (freedom - 2.0) / freedom
-            scale = scale_of_tails(scratch, freedom, start, least, _STEPS)
+            scale = scale_of_tails(scratch, freedom, start, least, 5)
             gain = log_tail_density(scratch, freedom, scale) - scratch.state[1]
             if gain > best:
                 best, chosen = gain, freedom
@@ -247,5 +246,5 @@ def refitted_gain(scratch: TailScratch, freedom: float, least: float) -> float:
     residuals, squares = scratch.residuals, scratch.squares
     for i in range(residuals.shape[0]):
         squares[i] = residuals[i] * residuals[i]
-    scale = scale_of_tails(scratch, freedom, scratch.state[0], least, _STEPS_OF_REFIT)
+    scale = scale_of_tails(scratch, freedom, scratch.state[0], least, 2)
     return log_tail_density(scratch, freedom, scale) - scratch.state[1]

@@ -30,10 +30,6 @@ from gomea_bn.runtime.jit import kernel
 
 # smaller products of probabilities are replaced by their logarithm, and smaller probabilities by it
 _SMALL = 1e-100
-# a cut costs more than in the misfit: the loss of one column hides what cuts were chosen for
-_TIMES_CUT_COST = 2.0
-# families after which probabilities are scaled, so that their products stay far from the smallest numbers
-_FAMILIES_PER_SCALE = 16
 
 
 class TargetRows(NamedTuple):
@@ -300,7 +296,8 @@ def _charge(data: StructureData, solution: Solution, target: TargetRows) -> floa
             total += data.score.edge_cost * (family_views(data, solution, child) - 1)
     for variable in range(n):
         if (members[variable >> 6] >> np.uint64(variable & 63)) & np.uint64(1):
-            total += _TIMES_CUT_COST * data.rows.own_cost[view_of(data.rules, solution.genotype, variable)]
+            # a cut costs more than in the misfit: the loss of one column hides what cuts were chosen for
+            total += 2.0 * data.rows.own_cost[view_of(data.rules, solution.genotype, variable)]
     return total
 
 
@@ -322,7 +319,8 @@ def _loss(data: StructureData, solution: Solution, target: TargetRows) -> float:
                 place += 1
             _multiply_by_family(data, target, n_views, place, n_values, n_left_out)
             n_families += 1
-            if n_families % _FAMILIES_PER_SCALE == 0:
+            # families after which probabilities are scaled, so that their products stay far from the smallest numbers
+            if n_families % 16 == 0:
                 _scale(target, n_values)
     _scale(target, n_values)
     share = _charge(data, solution, target) / codes.shape[0]

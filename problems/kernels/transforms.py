@@ -14,10 +14,6 @@ from gomea_bn.runtime.kernels import eliminate, solve_back
 MOST_OF_TRANSFORM = 7
 """Most functions of a column that its transformation is a sum of."""
 
-_MOST_STEPS, _MOST_HALVINGS = 20, 20
-# a step that promises fewer nats is the last one
-_LEAST_PROMISE = 0.1
-
 
 class TransformData(NamedTuple):
     """Transformations of N continuous columns, each a sum of K functions of the column.
@@ -114,14 +110,15 @@ def transform_gain(
         c[0, a] = 0.0
     c[0, 0] = sqrt(n_rows / scratch.moments[0, 0])
     value = _log_density(data, scratch, child, 0)
-    for _ in range(_MOST_STEPS):
+    for _ in range(20):
         _set_system(data, scratch, child)
         eliminate(scratch.system, size, size + 1, c[2])
         promise = solve_back(scratch.system, size)
-        if promise < 2.0 * _LEAST_PROMISE:
+        # twice a tenth of a nat: a step that promises less is the last one
+        if promise < 0.2:
             break
         length = 1.0
-        for _halving in range(_MOST_HALVINGS):
+        for _halving in range(20):
             for a in range(size):
                 c[1, a] = c[0, a] + length * step[a, size]
             other = _log_density(data, scratch, child, 1)

@@ -26,10 +26,7 @@ MOST_OF_WIDTHS = 48
 """Most functions of all parents that widths may follow; those of further parents are left out."""
 MOST_FORMS = 2 * MOST_OF_WIDTHS
 """Most forms in which all parents may move widths."""
-_MOST_PER_PARENT, _MOST_CURVES = 12, 3
-_MOST_STEPS, _SCALE_STEPS = 8, 5
-# a step that promises fewer nats is the last one
-_LEAST_PROMISE = 0.5
+_MOST_STEPS = 8
 # widths in one cell differ at most by this factor's log from the mean
 _MOST_LOG_WIDTH = 6.0
 
@@ -70,10 +67,10 @@ def list_forms(
     end = first[parent + 1]
     while start + n_lines < end and of_lines[start + n_lines] < inf:
         n_lines += 1
-    while n_curves < _MOST_CURVES and start + n_curves < end and of_curves[start + n_curves] < inf:
+    while n_curves < 3 and start + n_curves < end and of_curves[start + n_curves] < inf:
         n_curves += 1
     size = max(n_lines, n_curves)
-    if n_lines == 0 or n_lines > _MOST_PER_PARENT or n_listed + size > MOST_OF_WIDTHS:
+    if n_lines == 0 or n_lines > 12 or n_listed + size > MOST_OF_WIDTHS:
         return n_listed
     for k in range(size):
         work.functions[n_listed + k] = start + k
@@ -202,7 +199,7 @@ def _fit_scale(scratch: TailScratch, freedom: float) -> float:
     if freedom == inf:
         return -0.5 * (log(2.0 * pi * variance) + 1.0)
     start = variance * (freedom - 2.0) / freedom
-    scratch.state[0] = scale_of_tails(scratch, freedom, start, 1e-12, _SCALE_STEPS)
+    scratch.state[0] = scale_of_tails(scratch, freedom, start, 1e-12, 5)
     return log_tail_density(scratch, freedom, scratch.state[0])
 
 
@@ -265,7 +262,8 @@ def _climb(
         promise = 0.0
         for k in range(size):
             promise += 0.5 * factor * step[k] * step[k]
-        if promise < _LEAST_PROMISE:
+        # a step that promises fewer nats is the last one
+        if promise < 0.5:
             break
         divide_back(work.system, size, step)
         for k in range(size):

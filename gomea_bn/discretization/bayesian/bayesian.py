@@ -51,11 +51,7 @@ from gomea_bn.problems.kernels.score import LEAST_GAIN
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = Integer(10, none="")
 
-# number of candidates from which bounds by a thinned programme pay
-_LARGE = 400
 _THINNING = 8
-# of refining a thinned programme; two are the rule
-_MAX_ROUNDS = 5
 
 
 @cache
@@ -248,7 +244,8 @@ class BayesianCuts:
             added = self.column.gaps(incumbent)
         raw = self._programme(np.arange(n_gaps), stop)
         best, best_cost = added, np.inf
-        for _ in range(_MAX_ROUNDS):
+        # of refining a thinned programme; two are the rule
+        for _ in range(5):
             chosen, _cost = self._best(np.union1d(grid, added), stop)
             if stop[0]:
                 break
@@ -285,7 +282,8 @@ class BayesianCuts:
         The costs of a thinned programme are bounds that let a large one end most of its sweeps early.
         """
         cells, rule, work = self._programme(candidates, stop)
-        if len(candidates) > _LARGE:
+        # number of candidates from which bounds by a thinned programme pay
+        if len(candidates) > 400:
             few = np.arange(_THINNING // 2, len(candidates), _THINNING)
             work.bounds[few + 1] = self._partitions(candidates[few], stop)[0][1:-1]
         best_partition(cells, rule, work)

@@ -13,10 +13,6 @@ from gomea_bn.runtime.jit import kernel
 # slots of `MixtureWork.reached`
 LOG_LIKELIHOOD, OBJECTIVE, CONVERGED = 0, 1, 2
 
-_ROWS_PER_CHECK = 4096
-# relative: smaller differences of entropies are rounding
-_TIE = 1e-12
-
 
 class MixtureRows(NamedTuple):
     """The rows of a table for a mixture."""
@@ -157,7 +153,7 @@ def expect(rows: MixtureRows, state: MixtureState, work: MixtureWork) -> float:
     _clear(work)
     log_likelihood = 0.0
     for i in range(rows.values.shape[0]):
-        if i % _ROWS_PER_CHECK == 0 and work.stop[0] != 0:
+        if i % 4096 == 0 and work.stop[0] != 0:
             return nan
         log_likelihood += _row_memberships(rows, i, state.means, work)
         _count(rows, i, state.means, work)
@@ -270,6 +266,7 @@ def best_class_cut(
                 total -= left * log(left)
             if right > 0.0:
                 total -= right * log(right)
-        if cut == low or total < best - _TIE * (n_left + n_right):
+        # relative: smaller differences of entropies are rounding
+        if cut == low or total < best - 1e-12 * (n_left + n_right):
             best, cut = total, i
     return cut, best

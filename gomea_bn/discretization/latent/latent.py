@@ -38,12 +38,6 @@ from gomea_bn.problems.scores import is_gain
 if TYPE_CHECKING:
     import pandas as pd
 
-# of the time; sorting and cutting the columns takes less than EM
-_MIXTURE_SHARE = 0.6
-# EM steps from every start, before the best one goes on
-_SHORT_STEPS = 30
-# nats per row
-_SHORT_TOLERANCE = 1e-4
 # rows of the sample on which starts are compared, for larger tables
 _START_ROWS = 2000
 # the best start goes on until a step gains at most this, in nats per row
@@ -51,12 +45,8 @@ _TOLERANCE = 1e-5
 _MAX_ITERATIONS = 500
 # smallest standard deviation within a class, as a share of the column's: repeated values have a finite likelihood
 _SD_FLOOR = 0.01
-# rows added to every class, spread evenly over the levels of a discrete column
-_PSEUDO_COUNT = 1.0
 # classes with fewer expected rows are dropped
 _MIN_CLASS_ROWS = 1.0
-# rows times classes times columns of one compiled call, which takes a fraction of a second
-_ENTRIES_PER_CALL = 10_000_000
 # standard deviations; the squares of larger numbers overflow
 _FARTHEST = 1e100
 
@@ -215,7 +205,8 @@ class LatentDiscretizer(Discretizer):
 
     def _out_of_time(self, task: DiscretizationTask) -> bool:
         """Return whether the time for the mixture is up."""
-        over = self.max_seconds is not None and task.stop.seconds > _MIXTURE_SHARE * self.max_seconds
+        # sorting and cutting the columns takes less of the time than EM
+        over = self.max_seconds is not None and task.stop.seconds > 0.6 * self.max_seconds
         return over or task.expired
 
 
@@ -471,7 +462,8 @@ class MixtureSearch:
             else:
                 labels = generator.integers(0, n_classes, len(rows.values))
             run = self._from_labels(rows, labels)
-            run.advance(_SHORT_STEPS, _SHORT_TOLERANCE)
+            # steps of EM, and nats per row below which they end, before the best start goes on
+            run.advance(30, 1e-4)
             if short is None or run.log_likelihood > short.log_likelihood:
                 short = run
         assert short is not None
@@ -540,7 +532,8 @@ class MixtureSearch:
 
     def rule(self, tolerance: float) -> MixtureRule:
         """Return the rules of a step, with a tolerance in nats."""
-        pseudo_count = _PSEUDO_COUNT if self.table.n_levels else 0.0
+        # rows added to every class, spread evenly over the levels of a discrete column
+        pseudo_count = 1.0 if self.table.n_levels else 0.0
         sizes = self.table.level_counts
         return MixtureRule(
             least_variance=_SD_FLOOR**2,
@@ -566,7 +559,8 @@ class _Run:
         """Take up to `max_steps` more steps, until one gains at most `tol` nats per row."""
         n_rows, n_classes = len(self.rows.values), len(self.state.weights)
         per_step = n_rows * n_classes * (1 + self.rows.values.shape[1] + self.rows.codes.shape[1])
-        per_call = max(_ENTRIES_PER_CALL // per_step, 1)
+        # rows times classes times columns of one compiled call, which takes a fraction of a second
+        per_call = max(10_000_000 // per_step, 1)
         rule = self.search.rule(tol * n_rows)
         self.work.reached[CONVERGED] = 0.0
         left = max_steps

@@ -34,10 +34,6 @@ from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalRule, IntervalWork, best_intervals
 
 SEARCHES = ("exact", "merge", "split", "single-threshold")
-# up to this number of distinct values, all are candidates at once
-EXACT_CELLS = 1000
-# cells of a grid for more distinct values
-GRID_CELLS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +146,15 @@ class ThresholdProblem:
     ) -> PricedCuts | None:
         """Return the best thresholds: exact for at most `n_cells` distinct values, else on finer and finer grids."""
         column = self.column
-        if len(column.cuts) < (options.n_cells or EXACT_CELLS):
+        # up to this number of distinct values, all are candidates at once
+        if len(column.cuts) < (options.n_cells or 1000):
             return self._programme(self._candidates, options.max_bins, stop)[0]
+        # cells of a grid for more distinct values
         return search_by_zooming(
             column,
             lambda candidates: self._programme(candidates, options.max_bins, stop),
             gt,
-            options.n_cells or GRID_CELLS,
+            options.n_cells or 400,
             incumbent,
         )
 

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
 from gomea_bn.runtime.jit import kernel
 
-# density relative to the highest below which sums are formed from logarithms
-_SMALL = 1e-280
-
 
 class CountedCells(NamedTuple):
     """Rows of one column, counted by cell of its values and by configuration of its blanket."""
@@ -78,7 +75,8 @@ def _shares(mixture: SharedGaussians, work: EMWork, j: int, c: int) -> tuple[flo
     for k in range(n_components):
         shares[k] = weights[j, k] * work.ratios[c, k]
         total += shares[k]
-    if total > _SMALL:
+    # density relative to the highest below which sums are formed from logarithms
+    if total > 1e-280:
         return total, log(total) + work.highest[c]
     # the component that is likely at the cell has no weight here: its density hides those of the others
     top = -inf

@@ -38,25 +38,15 @@ from gomea_bn.problems.scores import score_rule, scoring_method
 
 # of a column: deviations of a small share of it must not underflow
 _LEAST_RANGE = 1e-303
-# alternations of search and discretization
-_MAX_ROUNDS = 10
 # passes over the columns for one graph
 _MAX_CYCLES = 3
 # iterations of EM from every start; only the best goes on
 _SHORT_RUN = 10
-# components with fewer rows are dropped
-_LEAST_ROWS = 2.0
-# numbers of components in a row without a better score that end the search
-_PATIENCE = 2
-# starts of EM for a number of components: one from quantiles, the others from rows drawn far apart
-_N_STARTS = 6
 _MAX_ITERATIONS = 200
 # nats per row
 _TOLERANCE = 1e-5
 # cells of near values that represent a column with more distinct values
 _N_CELLS = 300
-# smallest standard deviation of a component, relative to the column's
-_MIN_DEVIATION = 1e-3
 
 
 @cache
@@ -191,7 +181,8 @@ class MGCDiscretizer(Discretizer):
         self.round_scores_: list[float] = []
         visited = {state.key()}
         self.stopped_by_ = "max_rounds"
-        for _ in range(_MAX_ROUNDS):
+        # alternations of search and discretization
+        for _ in range(10):
             found = tabu_search(scorer, rules, state.graph.parents, task.stop).parents
             if self.round_scores_ and found == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
@@ -476,7 +467,8 @@ class ColumnCells:
         self.rows = rows
         self.cell_of_row = np.empty(column.n_rows, np.int32)
         self.cell_of_row[column.order] = np.repeat(cell, counts)
-        self.floor = max(_MIN_DEVIATION, float(np.median(np.diff(values))) / sqrt(12))
+        # smallest standard deviation of a component, relative to the column's
+        self.floor = max(1e-3, float(np.median(np.diff(values))) / sqrt(12))
 
     def counted(self, configurations: Configurations) -> CountedCells:
         """Return the rows by configuration and cell."""
@@ -558,7 +550,8 @@ class SharedMixtureSearch:
             worse += 1
             if best is None or mixture.score > best.score:
                 best, worse = mixture, 0
-            if worse >= _PATIENCE:
+            # numbers of components in a row without a better score that end the search
+            if worse >= 2:
                 break
         return best
 
@@ -594,7 +587,8 @@ class SharedMixtureSearch:
             mixture, likelihood, rows = self._climb(mixture, _MAX_ITERATIONS)
             if self._stop[0]:
                 return None
-            living = rows >= min(_LEAST_ROWS, rows.max())
+            # components with fewer rows are dropped
+            living = rows >= min(2.0, rows.max())
             if living.all():
                 return self._described(mixture, likelihood, rows)
             # a configuration may have had dropped components alone
@@ -608,7 +602,8 @@ class SharedMixtureSearch:
     def _further_starts(self, n_components: int, near: SharedMixture | None) -> Iterator[SharedGaussians]:
         """Yield the starts of EM other than quantiles."""
         if near is None and n_components > 1:
-            for _ in range(_N_STARTS - 1):
+            # one start of EM is from quantiles, the others from rows drawn far apart
+            for _ in range(5):
                 yield self._started(self._far_apart(n_components))
         elif near is not None and len(near.means) == n_components:
             deviations = near.deviations / self.cells.unit

@@ -47,8 +47,6 @@ SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 _FIRST_LEVEL = SIZES.index(24)
 # cells end at equally spaced positions of the normal scale of a column between these ends
 _FARTHEST = 3.0
-# width of the cell of a point mass, as a share of the range
-_POINT_WIDTH = 1e-9
 # weight of the middles of cells against rows of data, in rows
 _WEIGHT_OF_MIDDLES = 1.0
 
@@ -613,7 +611,8 @@ def _cuts_by_level(
     shape, shown = network.shapes.get(name), network.cut_points[name]
     least = 4 * ulp(max(abs(low), abs(high)))
     # halves first, since the range may overflow
-    width = max(_POINT_WIDTH * (high / 2 - low / 2), least)
+    # width of the cell of a point mass, as a share of the range
+    width = max(1e-9 * (high / 2 - low / 2), least)
     shares = scipy.special.ndtr(np.linspace(-_FARTHEST, _FARTHEST, SIZES[0] + 1)[1:-1])
     fine = _quantiles(network, name, shares, draws)
     points = [] if shape is None else shape.point_values.tolist()

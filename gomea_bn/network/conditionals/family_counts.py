@@ -26,12 +26,8 @@ from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.counts import log_probabilities_of_counts
 
-# logarithms of means beyond these count as these
-_LEAST_LOG, _MOST_LOG = -30.0, 20.0
 # share of the probability that is spread over the range: numbers that are no counts are possible
 _RESERVE = 1e-9
-# by how much the logarithm of a mean may change in a step
-_MOST_MOVED = 5.0
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
@@ -217,7 +213,8 @@ def fitted_count(
         step = scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
         if gradient @ step < LEAST_GAIN:
             break
-        step *= min(1.0, _MOST_MOVED / max(float(np.abs(design @ step).max()), LEAST_GAIN))
+        # by how much the logarithm of a mean may change in a step
+        step *= min(1.0, 5.0 / max(float(np.abs(design @ step).max()), LEAST_GAIN))
         for _ in range(MOST_HALVINGS):
             moved, moved_logs = objective(coefficients + step)
             if moved > present:
@@ -231,7 +228,8 @@ def fitted_count(
 
 def _inside(logs: Any) -> NDArray[np.float64]:
     """Return logarithms of means in the range that counts."""
-    return np.clip(np.asarray(logs, np.float64), _LEAST_LOG, _MOST_LOG)
+    # logarithms of means beyond these count as these
+    return np.clip(np.asarray(logs, np.float64), -30.0, 20.0)
 
 
 class _OfCounts(ScaledDensity):

@@ -42,13 +42,6 @@ from gomea_bn.texts import listed, shown_name
 _LEAST_MASS = 1e-12
 # the probability of a point mass far from its centre
 _LEAST_PROBABILITY = 1e-300
-# share of the mean information that keeps the sums of rows regular: splines of a parent add up to a constant
-_RIDGE = 1e-9
-# rows that a group has of all others where its scale takes further rows
-_LEAST_ROWS = 1e-9
-# steps of expectation and maximisation, and change in scales of the noise below which there are no more: what rows
-# leave open is more
-_MOST_STEPS, _STEP_TOLERANCE = 50, 0.1
 # logs of relative widths are not beyond this bound, so that scales stay numbers
 _MOST_LOG_WIDTH = 30.0
 _NO_TERMS = Terms(())
@@ -289,11 +282,12 @@ class FamilyEffects(Fitted):
         # forgotten rows still keep the coefficients finite
         n_former = max(rows.old * rows.n_former, float(len(self.coefficients)))
         weights = np.full(len(of_former), n_former / len(of_former))
-        old = np.bincount(of_groups, weights, minlength=n_groups) + _LEAST_ROWS
+        # rows that a group has of all others where its scale takes further rows
+        old = np.bincount(of_groups, weights, minlength=n_groups) + 1e-9
         n_rows = old + np.bincount(groups, rows.weights, minlength=n_groups)
         coefficients, scales = self.coefficients, self.scales
         residuals, moved = z - design @ coefficients, np.zeros(len(of_former))
-        for _ in range(_MOST_STEPS):
+        for _ in range(50):
             before = scales
             of_noise = residuals / (scales[groups] * relative)
             counts = rows.weights * (freedom + 1) / (freedom + of_noise**2)
@@ -302,7 +296,8 @@ class FamilyEffects(Fitted):
             of_old = weights * precisions[of_groups] / of_former_rows**2
             of_rows = counts * precisions[groups] / relative**2
             information = of_former.T @ (of_former * of_old[:, None]) + design.T @ (design * of_rows[:, None])
-            ridge = _RIDGE * np.trace(information) / len(information) * np.eye(len(information))
+            # a share of the mean information keeps the sums of rows regular: splines of a parent add up to a constant
+            ridge = 1e-9 * np.trace(information) / len(information) * np.eye(len(information))
             gradient = design.T @ (of_rows * residuals) - of_former.T @ (of_old * moved)
             step = scipy.linalg.solve(information + ridge, gradient, assume_a="pos")
             coefficients = coefficients + step
@@ -317,7 +312,8 @@ class FamilyEffects(Fitted):
                 float(np.sqrt(np.mean((of_former @ step) ** 2)) / scales.min()),
                 float(np.abs(np.log(scales / before)).max()),
             )
-            if change < _STEP_TOLERANCE:
+            # what rows leave open in scales of the noise is more
+            if change < 0.1:
                 break
         return replace(self, coefficients=coefficients, scales=scales)
 

@@ -28,10 +28,8 @@ MOST_STEPS = 100
 # by how much log odds of a row may change in a step
 _MOST_MOVED = 10.0
 MOST_HALVINGS = 40
-# tenfold increases of the ridge, which keep steps short where rows say little
-_MOST_DAMPINGS = 14
-# expected gain of a step, in nats of all rows, and of a single one, below which there are no more
-_LEAST_NATS, LEAST_GAIN = 0.01, 1e-9
+# expected gain of a step, in nats of a row, below which there are no more
+LEAST_GAIN = 1e-9
 # share of the mean information that keeps the sums of rows regular: constants of all levels may move together
 RIDGE = 1e-9
 # more than rounding takes from the information of sure rows
@@ -171,10 +169,12 @@ class FamilyLogit(Fitted):
             gradient, information = derivatives(design, logs, self.positions, targets, shares)
             ridge = RIDGE * np.trace(information) / len(parameters) + LEAST_RIDGE
             step = _solved(information, gradient, ridge)
-            if gradient @ step < max(_LEAST_NATS / counts.sum(), LEAST_GAIN):
+            # a hundredth of a nat over all rows
+            if gradient @ step < max(0.01 / counts.sum(), LEAST_GAIN):
                 break
             # what sure rows leave open would move by any amount, and keep all else where it is
-            for _ in range(_MOST_DAMPINGS):
+            # tenfold increases of the ridge, which keep steps short where rows say little
+            for _ in range(14):
                 moved = step[:n_levels] + self._indices(design, step).T @ self.positions
                 most = float(np.ptp(moved, axis=1).max())
                 if most <= _MOST_MOVED:

@@ -30,15 +30,11 @@ from gomea_bn.network.conditionals.kind import (
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.runtime.jit import kernel, read_only
 
-# variance of parents in a component that is added to what rows say
-_LEAST_VARIANCE = 1e-4
 # components with a smaller probability, given the parents, have no cells
 _LEAST_SHARE = 1e-9
 _FARTHEST_EXPONENT = 25.0
 _LEAST_MASS = 1e-12
 _LEAST_PROBABILITY = 1e-300
-# probability of a component from which its line is drawn
-_LEAST_DRAWN = 0.01
 _LEAST_LOG = -700.0
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 _ROOT_HALF = sqrt(0.5)
@@ -232,7 +228,8 @@ def _fill_components(
             lower[i, i] += PRIOR_ROWS * PRIOR_VARIANCE
             for j in range(i + 1):
                 lower[i, j] /= n_rows + PRIOR_ROWS
-            lower[i, i] += _LEAST_VARIANCE
+            # variance of parents in a component that is added to what rows say
+            lower[i, i] += 1e-4
         _factorise(lower)
         log_det = 0.0
         for j in range(d):
@@ -656,7 +653,8 @@ class _OfMixture(ScaledDensity):
     def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         _, parents, groups = self._rows(values)
         shares, means = gates_and_means(self._components, parents, groups, (self.scale.low, self.scale.high))
-        is_drawn = shares > _LEAST_DRAWN
+        # probability of a component from which its line is drawn
+        is_drawn = shares > 0.01
         return means[is_drawn], np.broadcast_to(self._components.scales, means.shape)[is_drawn]
 
     def _widths(self, values: Columns) -> list[NDArray[np.float64]] | None:

@@ -21,7 +21,6 @@ from gomea_bn.problems.cuts.shape import Shape
 
 # points at which a line is drawn: over its range, and for some of its centres up to six scales away
 _N_POINTS = 129
-_N_CENTRES = 41
 _FARTHEST = 6.0
 
 _NAMES = ("parents", "groups")
@@ -527,7 +526,7 @@ class ScaledDensity(LineDensity):
         scale = self.scale
         means, scales = self.centres(values)
         order = np.argsort(means)
-        some = np.unique(order[np.linspace(0, len(order) - 1, _N_CENTRES).astype(np.int64)])
+        some = np.unique(order[np.linspace(0, len(order) - 1, 41).astype(np.int64)])
         offsets = np.linspace(-_FARTHEST, _FARTHEST, max(_N_POINTS // len(some), 5))
         around = means[some, None] + scales[some, None] * offsets
         z = np.concatenate([np.linspace(scale.low, scale.high, _N_POINTS), around.ravel()])

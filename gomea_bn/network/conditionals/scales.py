@@ -120,10 +120,6 @@ class UnitScale:
         return np.full(np.shape(values), -log(self.spread))
 
 
-# points of a transformation, which is linear between them
-_FINE_POINTS = 257
-
-
 class TransformedScale:
     """A scale of a column after an increasing transformation of its positions.
 
@@ -136,7 +132,8 @@ class TransformedScale:
         self, scale: ProbabilityScale | UnitScale, places: NDArray[np.float64], heights: NDArray[np.float64]
     ) -> None:
         self._scale = scale
-        self._places = np.linspace(places[0], places[-1], _FINE_POINTS)
+        # points of a transformation, which is linear between them
+        self._places = np.linspace(places[0], places[-1], 257)
         self._heights = monotone_curve(places, heights, self._places)
         self._slopes = np.diff(self._heights) / np.diff(self._places)
         ends = self._moved(np.array([scale.low, scale.high]))

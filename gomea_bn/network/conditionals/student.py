@@ -17,8 +17,6 @@ from gomea_bn.runtime.jit import kernel
 _LEAST_DISTANCE = 1e-6
 # step of the tables in asinh(t), with a relative error of cubic interpolation below 1e-9
 _STEP = 1 / 512
-# from this t on the tail is a power of t, up to the digits of float64
-_FARTHEST = 1e7
 # a smaller tail counts as 0
 _LEAST_TAIL = 1e-290
 
@@ -48,7 +46,8 @@ def below_student(freedom: Any, t: Any) -> NDArray[np.float64]:
 @lru_cache(maxsize=256)
 def _tail_table(freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the log of P(T <= -t) at equal steps of asinh(t), its slopes times the step, and the power of the tail."""
-    t = np.sinh(_STEP * np.arange(int(asinh(_FARTHEST) / _STEP) + 1))
+    # from this t on the tail is a power of t, up to the digits of float64
+    t = np.sinh(_STEP * np.arange(int(asinh(1e7) / _STEP) + 1))
     tails = scipy.special.stdtr(freedom, -t)
     n = len(t) if (tails > _LEAST_TAIL).all() else int(np.argmax(tails <= _LEAST_TAIL))
     t, logs = t[:n], np.log(tails[:n])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice, give_warning
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class FileFormat:
     """How files of a format of networks are read; their ending is the name of the format.
 
-    The function `{name}_variables` of `formats.discrete` returns the variables of a file; JSON has a reader of its own.
+    The function `{name}_variables` of module `{name}` returns the variables of a file; JSON has a reader of its own.
     The reader of an XML format takes bytes, whose encoding the file declares, instead of text.
     """
 
@@ -95,7 +96,7 @@ def network_from_file(
     path: str | os.PathLike[str], kind: Callable[..., Net], format: str | None = None, *, restore: bool = True
 ) -> Net:
     """Return the network of a file, which `kind` makes of its parts; see `DiscretizedBayesNet.from_file`."""
-    from gomea_bn.network.formats import discrete
+    from gomea_bn.network.formats.discrete import network_of_variables
     from gomea_bn.network.formats.json_format import from_json
 
     chosen = format or format_of(path, compressed=True) or "json"
@@ -103,12 +104,12 @@ def network_from_file(
     form = FORMATS[chosen]
     if chosen == "json":
         return from_json(path, kind)
-    variables_of: Any = getattr(discrete, f"{chosen}_variables")
+    variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{chosen}"), f"{chosen}_variables")
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")
     source = content if form.is_xml else _text_of(content, where)
     with prefixed_errors(where):
-        return discrete.network_of_variables(variables_of(source), kind, restore=restore)
+        return network_of_variables(variables_of(source), kind, restore=restore)
 
 
 def _text_of(content: bytes, where: str) -> str:

@@ -66,47 +66,35 @@ class CostLimit(NamedTuple):
 OF_ROWS = CostLimit(400, 2**19, 2**15)
 """CostLimit of a row of a frame: about .1 milliseconds."""
 
-
 OF_QUESTION = CostLimit(2**19, 2**19, 2**26)
 """CostLimit of a single question: some tenths of a second."""
-
 
 OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
 """CostLimit of a single question whose answer depends on the cells: up to about a second."""
 
-
 # numbers of cells that move with what is known of a row, densities that a row may take, and rounds
 _SIZES_OF_ROWS = (18, 14, 10, 7)
 
-
 _FINE_SIZES = _SIZES_OF_ROWS[:2]
 
-
 _MOST_OWN_DENSITIES = 2**15
-
 
 # weighted draws of a row whose rounds do not settle: more where the first ones are worth less than enough equal draws
 _DRAWS_OF_ROW = 2**12, 2**14
 
-
 # equal draws that they must be worth
 _LEAST_DRAWS = 625.0
 
-
 _MOST_ROUNDS = 8
-
 
 # numbers inside the cells of a draw, of which it takes one
 _CANDIDATES = 8
 
-
 # difference of the distributions of two rounds below which a row needs no further one
 _MOST_DIFFERENCE = 0.01
 
-
 # numbers of the tables of the rows that are answered at the same time
 _OWN_CELLS = 2**22
-
 
 # densities that are computed at the same time
 _BLOCK = 2**16

@@ -31,14 +31,11 @@ from gomea_bn.network.recorded import NetworkLike
 
 Answers = TypeVar("Answers", NDArray[np.float64], NDArray[np.int32])
 
-
 MOST_CELLS = 2**25
 """Largest work space of exact inference for one row, in float64 numbers: 256 MB."""
 
-
 MOST_MULTIPLICATIONS = 2**39
 """Largest number of multiplications of exact inference for all rows: some ten minutes."""
-
 
 # a call of a kernel cannot be interrupted, so it takes about a second at most
 _MULTIPLICATIONS_PER_CALL = 2**29

@@ -21,18 +21,14 @@ from gomea_bn.network.recorded import NetworkLike
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
-
 METHODS = ("exact", "sampling")
 """Ways to compute an answer."""
-
 
 N_DRAWS = 10_000
 """Number of draws per row of an answer by sampling."""
 
-
 # draws of questions about the same rows
 _DRAWS_OF_QUESTIONS = 2**15
-
 
 Engine: TypeAlias = ExactEngine | CellEngine | Sampler
 """Inference in one network, exact or by sampling.

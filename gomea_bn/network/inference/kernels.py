@@ -372,8 +372,6 @@ def plan_costs(model: Model, batch: Batch, keeps_tables: bool, plan: Plan, costs
     return n_refused
 
 
-# a table is multiplied by a power of two before its largest number becomes smaller
-_LEAST_TOP = 2.0**-300
 _LOG_2 = math.log(2.0)
 
 
@@ -471,7 +469,8 @@ def fill_table(model: Model, rows: RowsToAnswer, row: int, plan: Plan, step: int
             top = _multiply(model, plan, step, factor, work, base, assigns)
         if not top > 0.0:
             return -np.inf
-        if top < _LEAST_TOP:
+        # a table is multiplied by a power of two before its largest number becomes smaller
+        if top < 2.0**-300:
             exponent = math.frexp(top)[1]
             log_scale += exponent * _LOG_2
             scale = math.ldexp(1.0, -exponent)

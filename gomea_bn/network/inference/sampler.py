@@ -21,9 +21,7 @@ from gomea_bn.network.rows import drawn_values
 # difference to the answer over wider cells from which on finer ones are worth their time
 NOTED_ERROR = 0.01
 
-
 SEED = 0
-
 
 Drawn: TypeAlias = tuple[NDArray[np.int64], Columns, NDArray[np.float64]]
 """Rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""

@@ -20,7 +20,8 @@ from network_examples import (
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.formats.discrete import bif_variables, network_of_variables, safe_names
+from gomea_bn.network.formats.bif import bif_variables, safe_names
+from gomea_bn.network.formats.discrete import network_of_variables
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
