@@ -44,9 +44,9 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
 from gomea_bn.learning.reported_scores import score_record
+from gomea_bn.learning.search.rounds import SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import Found
-from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES

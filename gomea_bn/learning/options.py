@@ -45,7 +45,7 @@ from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import SCORING_METHODS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
-from gomea_bn.runtime.limits import Budget, Callback, Limits
+from gomea_bn.runtime.limits import Callback, Limits
 from gomea_bn.runtime.phases import present_table, showing
 from gomea_bn.texts import counted, listed
 
@@ -432,7 +432,7 @@ def limits_after_preparation(limits: Limits, seconds: float, after: float = 0.0)
     """
     most = limits.max_seconds or 0.0
     least = max(min(_SHARE_AFTER_PREPARATION * seconds, _MOST_AFTER_PREPARATION * most), _LEAST_SHARE * most)
-    return Budget(limits).spend(seconds + max(_SHARE_OF_TABLES * seconds, after)).share(least_seconds=least)
+    return limits.after(seconds + max(_SHARE_OF_TABLES * seconds, after), least_seconds=least)
 
 
 @contextmanager

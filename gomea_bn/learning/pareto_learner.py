@@ -36,7 +36,7 @@ from gomea_bn.learning.options import (
     with_live_table,
 )
 from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.search.staged_search import SearchSettings
+from gomea_bn.learning.search.rounds import SearchSettings
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import FitClock

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,30 +30,6 @@ def reported(result: Result, constant_score: float) -> Result:
     """Return the result of a search for the score with scores as users see them; see `reporting`."""
     history = [replace(entry, objective=entry.objective - constant_score) for entry in result.history]
     return replace(result, F=result.F - constant_score, history=history)
-
-
-def continued(callback: Callback | None, result: Result, *, keeps_best: bool = True) -> Callback | None:
-    """Return a callback that reports the counts and the objective of an ended search while another one goes on.
-
-    Without `keeps_best` the objective is that of the other search.
-    """
-    if callback is None:
-        return None
-
-    def report(progress: Progress) -> bool | None:
-        return callback(
-            replace(
-                progress,
-                seconds=result.exec_time + progress.seconds,
-                n_eval=result.n_eval + progress.n_eval,
-                done_at=progress.done_at and result.n_eval + progress.done_at,
-                n_generations=result.n_generations + progress.n_generations,
-                best=float(result.F[0]) if keeps_best else progress.best,
-                statistics=dict(Counter(result.statistics) + Counter(progress.statistics)),
-            )
-        )
-
-    return report
 
 
 SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size", "centred")

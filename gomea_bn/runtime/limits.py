@@ -15,6 +15,9 @@ from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, i
 STOPPED_BY_USER = ("interrupt", "callback")
 """Values of `Result.stopped_by` after which no other search should follow."""
 
+# the clock of a search that may not be left out
+_LEAST_SECONDS = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -92,6 +95,41 @@ class Limits:
     def evaluations(self) -> float:
         """Return the limit of evaluations, infinity if there is none."""
         return inf if self.max_evaluations is None else self.max_evaluations
+
+    def are_met(self, seconds: float, evaluations: int = 0, generations: int = 0) -> bool:
+        """Return whether one of the limits on what was spent is met."""
+        counts = (
+            (self.max_seconds, seconds),
+            (self.max_evaluations, evaluations),
+            (self.max_generations, generations),
+        )
+        return any(limit is not None and spent >= limit for limit, spent in counts)
+
+    def after(
+        self,
+        seconds: float = 0.0,
+        evaluations: int = 0,
+        generations: int = 0,
+        *,
+        share: float = 1.0,
+        least_seconds: float = _LEAST_SECONDS,
+    ) -> Self:
+        """Return the limits of a search that gets a share of what is left after something was spent.
+
+        They allow at least one evaluation, one generation and some seconds, so that there is always a result.
+        `patience`, `target` and `least_gain` stay.
+        """
+
+        def left(most: int | None, spent: int) -> int | None:
+            return None if most is None else max(int(share * (most - spent)), 1)
+
+        most = self.max_seconds
+        return replace(
+            self,
+            max_seconds=None if most is None else max(share * (most - seconds), least_seconds),
+            max_evaluations=left(self.max_evaluations, evaluations),
+            max_generations=left(self.max_generations, generations),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,60 +276,4 @@ class Result:
             f"  evaluations: {self.n_eval:,} ({self.n_eval_full:,.1f} full), generations: {self.n_generations:,}\n"
             f"  seconds: {self.exec_time:.2f}, to the last improvement: {self.time_to_best:.2f}\n"
             f"  stopped by: {self.stopped_by}"
-        )
-
-
-# the clock of a search that may not be left out
-_LEAST_SECONDS = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Limits of several searches together, and the seconds, evaluations and generations that have been spent."""
-
-    limits: Limits
-    seconds: float = 0.0
-    evaluations: int = 0
-    generations: int = 0
-
-    def spend(self, seconds: float, evaluations: int = 0, generations: int = 0) -> Self:
-        """Return the budget after something else was spent."""
-        return replace(
-            self,
-            seconds=self.seconds + seconds,
-            evaluations=self.evaluations + evaluations,
-            generations=self.generations + generations,
-        )
-
-    def after(self, result: Result) -> Self:
-        """Return the budget after a search."""
-        return self.spend(result.exec_time, result.n_eval, result.n_generations)
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether a limit is met."""
-        limits = self.limits
-        counts = (
-            (limits.max_seconds, self.seconds),
-            (limits.max_evaluations, self.evaluations),
-            (limits.max_generations, self.generations),
-        )
-        return any(limit is not None and spent >= limit for limit, spent in counts)
-
-    def share(self, share: float = 1.0, *, least_seconds: float = _LEAST_SECONDS) -> Limits:
-        """Return the limits of a search that gets a share of what is left; `patience`, `target` and `least_gain` stay.
-
-        They allow at least one evaluation, one generation and some seconds, so that there is always a result.
-        """
-        limits = self.limits
-        seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
-        return replace(
-            limits,
-            max_seconds=None if seconds is None else max(share * (seconds - self.seconds), least_seconds),
-            max_evaluations=None
-            if evaluations is None
-            else max(int(share * (evaluations - self.evaluations)), 1),
-            max_generations=None
-            if generations is None
-            else max(int(share * (generations - self.generations)), 1),
         )

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from option_examples import table_options
+from option_examples import table_options, table_problem
 
 from gomea_bn import read_table
-from gomea_bn.learning.learning_problem import learning_problem, planned_bytes
+from gomea_bn.learning.learning_problem import planned_bytes
 
 
 def table_of(n_rows: int):
@@ -18,7 +18,7 @@ def table_of(n_rows: int):
 def test_the_plan_covers_codes_and_table(discretizer):
     table = table_of(3_000)
     options = table_options(discretizer, max_bins=12)
-    rows = learning_problem(table, options).scorer.rows
+    rows = table_problem(table, discretizer=discretizer, max_bins=12).scorer.rows
     least = rows.codes.nbytes + 2 * sum(column.values.nbytes for column in table.columns)
     assert least < planned_bytes(table, options, 1, 10**9) < 3 * least + 2**26
 

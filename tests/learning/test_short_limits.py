@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from option_examples import table_options
+from option_examples import table_problem
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 
 
@@ -21,7 +20,7 @@ def table() -> Table:
 
 def bins_of(table: Table, clock: FitClock, **options: object) -> list[int]:
     """The numbers of bins of the first policies of all continuous columns."""
-    problem = learning_problem(table, table_options(curves="none", **options), clock=clock)
+    problem = table_problem(table, curves="none", **options, clock=clock)
     return [policy.n_bins for variable in problem.scorer.variables for policy in variable.policies]
 
 

@@ -1,11 +1,9 @@
 """Small tables of parent sets, and slow searches over orders of the variables."""
 
 import numpy as np
-from option_examples import table_options
+from option_examples import table_problem
 from oracles import make_problem
 
-from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer, Parents
@@ -16,8 +14,7 @@ DEPTHS = (0, 1, 1_000)
 
 def problem_of(frame, **options):
     """Return the problem of a discrete table under BDeu(1)."""
-    learning = table_options(scoring_method="bdeu", equivalent_sample_size=1.0, **options)
-    return learning_problem(read_table(frame), learning)
+    return table_problem(frame, scoring_method="bdeu", equivalent_sample_size=1.0, **options)
 
 
 def pricer_of(problem):

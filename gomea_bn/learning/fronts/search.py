@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -34,11 +33,10 @@ from gomea_bn.learning.options import (
     limits_of,
 )
 from gomea_bn.learning.parameters import FORMER_PATIENCE, FrontParameters, OptimalCuts
-from gomea_bn.learning.reported_scores import continued
-from gomea_bn.learning.search.completed_tables import total_of
+from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
-from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
+from gomea_bn.learning.search.staged_search import genotype_of
 from gomea_bn.learning.target import check_target
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
@@ -54,7 +52,7 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
 from gomea_bn.texts import listed
 
 STANDARD_OBJECTIVES = {
@@ -265,7 +263,8 @@ def with_single(
     """Return the front of a search with the single network in it, in order, and the position of that network.
 
     The network stays in the front if others dominate it. It replaces a network with the same objectives. The position
-    is None for a network that exceeds the limit on free parameters. The counts are those of both searches.
+    is None for a network that exceeds the limit on free parameters. Seconds and evaluations of the history are those of
+    both searches.
     """
     values, violations, repaired = evaluate_genotypes(problem, genotype[None])
     genotypes, objectives = front.X, front.F
@@ -285,12 +284,11 @@ def with_single(
         if isinstance(entry, FrontHistoryEntry)
     ]
     return replace(
-        total_of([front, before]),
+        front,
         X=genotypes,
         F=objectives,
         time_to_best=before.exec_time + front.time_to_best,
         history=history,
-        statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
         extra={**front.extra, "violation": np.zeros(len(genotypes))},
     ), position
 
@@ -572,30 +570,28 @@ def searched_front(
     if single is not None and interrupts:
         single = replace(single, result=replace(single.result, stopped_by="interrupt"))
     seconds = 0.0 if single is None else single.result.exec_time
-    left, callback = (
-        limits_after_preparation(limits, perf_counter() - clock.began - seconds),
-        settings.callback,
-    )
-    genotype = None
+    left = limits_after_preparation(limits, perf_counter() - clock.began - seconds)
+    rounds, genotype, position = SearchRounds(settings.within(left)), None, None
     if single is not None:
+        rounds.add(single.result)
         # its cuts enter the libraries of the front
         genotype = genotype_of(problem, single.edges, dict(single.cuts))
         # the first population has the single network, and is a front
-        left = Limits(max_generations=1) if single.was_stopped else Budget(left).after(single.result).share()
-        callback = continued(callback, single.result, keeps_best=False)
+        left = Limits(max_generations=1) if single.was_stopped else rounds.limits()
+    of_front = rounds.next("front", left)
     result = (learner.algorithm or MOGOMEA()).run(
         problem,
-        left,
-        random_state=settings.seed,
-        n_jobs=settings.n_threads,
-        callback=callback,
+        of_front.limits,
+        random_state=of_front.seed,
+        n_jobs=of_front.n_threads,
+        callback=of_front.callback,
         initial=None if genotype is None else genotype[None],
-        checkpoint=settings.section.part("front"),
+        checkpoint=of_front.section,
     )
-    position = None
+    rounds.add(result)
     if single is not None and genotype is not None:
         result, position = with_single(problem, result, single, genotype)
-    return SearchedFront(problem, completed, single, position, result, logits, clock.cut_short)
+    return SearchedFront(problem, completed, single, position, rounds.total(result), logits, clock.cut_short)
 
 
 def _logit_networks(learner: FrontParameters, problem: FrontProblem, rows: Table) -> list[LogitNetwork]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import log
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -16,7 +14,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.averaging.families import N_COPIES, average_in_time
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
-from gomea_bn.learning.reported_scores import continued
+from gomea_bn.learning.search.rounds import SearchRounds
 from gomea_bn.learning.search.shown_cuts import (
     Found,
     LearnedNetwork,
@@ -25,18 +23,19 @@ from gomea_bn.learning.search.shown_cuts import (
     learned_shapes,
     with_shown_cuts,
 )
-from gomea_bn.learning.search.staged_search import SearchSettings, searched
+from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.curves import ScoredVariable
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
 _SHARE_OF_ROWS, _SHARE_OF_TABLES = 0.25, 0.6
@@ -48,38 +47,36 @@ _MOST_COMPLETIONS = 5
 _MOST_ROWS = 50_000
 
 
-def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
-    """Return the limits of the search before `with_completions`, given those of both together."""
+def limits_before(problem: StructureProblem, rounds: SearchRounds) -> Limits:
+    """Return the limits of the first round, the search before `with_completions`."""
     if problem.first_cuts:
-        return Budget(limits).share(1 - _SHARE_OF_TABLES)
-    evaluations, most = limits.max_evaluations, 2 * _evaluations(problem)
-    before = Budget(limits).share(1 - _SHARE_OF_ROWS)
+        return rounds.limits(1 - _SHARE_OF_TABLES)
+    evaluations, most = rounds.settings.limits.max_evaluations, 2 * _evaluations(problem)
+    before = rounds.limits(1 - _SHARE_OF_ROWS)
     if evaluations is None:
         return before
     return replace(before, max_evaluations=max(evaluations - min(int(_SHARE_OF_ROWS * evaluations), most), 1))
 
 
-def on_completed_rows(
-    problem: StructureProblem, table: Table, result: Result, settings: SearchSettings
-) -> Result:
-    """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
+def _on_completed_rows(problem: StructureProblem, table: Table, rounds: SearchRounds) -> Result:
+    """Return the result of the first round with the graph that scores best on completed rows; the cuts stay.
 
-    Dependences that a graph lacks are lost when the rows are completed by draws from its network. A first search
+    Dependences that a graph lacks are lost when the rows are completed by draws from its network. The second round
     therefore looks for a graph with many edges, under the Akaike information criterion on available cases. Draws from
-    its network complete the rows. The second search scores graphs by expected counts, so that all families are compared
+    its network complete the rows. The third round scores graphs by expected counts, so that all families are compared
     on the same rows (the structural EM algorithm: Friedman 1998). What a parent costs is multiplied by the fourth root
     of the number of all rows per row in which the family was observed. The objective becomes that of the new graph on
-    available cases. Limits are those of all searches together, that under `limits_before` included.
+    available cases.
     """
-    if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
+    (result,), settings = rounds.results, rounds.settings
+    if not problem.n_edge_genes:
         return result
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
     # uint8 (n_variables, n_rows), and numbers of bins or levels
     rows, cards = problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views].tolist()
     first_edges = learned_edges(problem, result.X)
-    results = [result]
 
-    def searched(
+    def edges_of(
         step: int, codes: NDArray[np.uint8], rule: ScoreRule, completion: Completion | None = None
     ) -> list[tuple[int, int]] | None:
         """Return the edges of a search for the graph alone, None if nothing is left or the user stops it."""
@@ -92,36 +89,38 @@ def on_completed_rows(
             initial_indegree=problem.initial_indegree,
             pairs=problem.pairs,
         )
-        budget = Budget(settings.limits).after(total_of(results))
-        if budget.is_spent:
+        if rounds.is_over:
             return None
-        left = budget.share(1 / (2 - step))
-        evaluations = min(left.evaluations, _evaluations(problem))
-        of_search = settings.algorithm.run(
-            of_rows,
-            replace(left, max_evaluations=int(evaluations), patience=None),
-            random_state=np.random.SeedSequence([settings.seed, step]),
-            n_jobs=settings.n_threads,
-            callback=continued(settings.callback, total_of(results)),
-            initial=of_rows.genotype(first_edges, [0] * of_rows.n_nodes)[None],
-            checkpoint=settings.section.part(f"graph {step}"),
+        left = rounds.limits(1 / (2 - step))
+        limits = replace(
+            left, max_evaluations=int(min(left.evaluations, _evaluations(problem))), patience=None
         )
-        results.append(of_search)
+        of_round = rounds.next(f"graph {step}", limits, best=float(result.F[0]), compares=False)
+        of_search = rounds.add(
+            settings.algorithm.run(
+                of_rows,
+                limits,
+                random_state=np.random.SeedSequence([settings.seed, step]),
+                n_jobs=settings.n_threads,
+                callback=of_round.callback,
+                initial=of_rows.genotype(first_edges, [0] * of_rows.n_nodes)[None],
+                checkpoint=of_round.section,
+            )
+        )
         was_stopped = of_search.stopped_by in STOPPED_BY_USER
         return None if was_stopped and not step else of_rows.edges(of_search.X)
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
-    dense = searched(0, rows, generous)
+    dense = edges_of(0, rows, generous)
     if dense is None:
-        return total_of(results)
+        return rounds.total(result)
     network = LearnedNetwork(dense, learned_cut_points(problem, result.X)).over(table, pseudo_count="auto")
     codes, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
-    edges = searched(1, codes, problem.scorer.rule, completion)
+    edges = edges_of(1, codes, problem.scorer.rule, completion)
     if edges is None:
-        return total_of(results)
+        return rounds.total(result)
     genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
-    objective = -float(problem.scorer.score(problem.families(genotype)).sum())
-    return replace(total_of(results), X=genotype, F=np.array([objective]))
+    return rounds.total(result, X=genotype, F=_objective(problem, genotype))
 
 
 def _evaluations(problem: StructureProblem) -> int:
@@ -129,17 +128,9 @@ def _evaluations(problem: StructureProblem) -> int:
     return max(_MOST_EVALUATIONS, _MOST_PER_GENE * problem.n_edge_genes)
 
 
-def total_of(results: Sequence[Result]) -> Result:
-    """Return the first of some results with the counts of all, and the reason of a stop by the user."""
-    last = results[-1].stopped_by
-    return replace(
-        results[0],
-        stopped_by=last if last in STOPPED_BY_USER else results[0].stopped_by,
-        n_eval=sum(result.n_eval for result in results),
-        n_eval_full=sum(result.n_eval_full for result in results),
-        exec_time=sum(result.exec_time for result in results),
-        n_generations=sum(result.n_generations for result in results),
-    )
+def _objective(problem: StructureProblem, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
+    """Return the objective of a genotype on available cases, float64 (1,)."""
+    return np.array([-float(problem.scorer.score(problem.families(genotype)).sum())])
 
 
 def _completed_rows(
@@ -173,33 +164,94 @@ def with_completions(
     problem: StructureProblem,
     table: Table,
     options: LearningOptions,
-    result: Result,
-    settings: SearchSettings,
+    rounds: SearchRounds,
     clock: FitClock = NO_LIMIT,
 ) -> Found:
-    """Return what a search on rows with missing values has found after searches on completed rows.
+    """Return what a search on rows with missing values has found after further rounds on completed rows.
 
-    The search had `limits_before`. If cuts are priced, graph and cuts are searched on completed tables, and new cuts
-    enter the libraries of the problem; otherwise the graph on completed rows. Limits are those of all searches
-    together, and the clock is that of the whole fit.
+    The first round had `limits_before`, and scored available cases. If cuts are priced, further rounds search graph and
+    cuts, and otherwise the graph on completed rows. The clock is that of the whole fit.
+
+    Few rows have values in all variables of a family, so available cases show weak dependences and fine cuts badly.
+    Draws from the network therefore complete the table, the learner searches it for a graph and cuts, and the next
+    network completes the table again (the structural EM algorithm: Friedman 1998). A completed table makes the network
+    that completed it look better than it is. So the networks compete by the likelihood of the observed values, minus 1
+    for a free probability (Akaike's information criterion), and minus ln n for a cut.
+
+    Completed tables have curves like any complete table, where the options allow these. After one table without curves,
+    the first round with curves searches the complete rows, if there are enough of them: unlike draws from tables, these
+    rows show all dependences. The other rounds begin without a network on a table that the conditionals of the best
+    network complete. Networks with conditionals compete by the likelihood of the observed values, minus 1 for every
+    free probability and coefficient, weighted as in the mixture. Learning those of one network may take a share of what
+    the clock has left.
     """
     if not problem.first_cuts:
-        result = on_completed_rows(problem, table, result, settings)
-        return Found(problem, *with_shown_cuts(problem, result, clock))
+        return Found(problem, *with_shown_cuts(problem, _on_completed_rows(problem, table, rounds), clock))
+    (first,), seed, frame = rounds.results, rounds.settings.seed, table.to_frame()
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
     n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
     n_left = n_tables + _N_WITH_CURVES * has_curves
-    result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
-    found = None
-    budget = Budget(settings.limits).after(result)
+
+    def search_of(
+        rows: Table,
+        curves: str,
+        part: str,
+        further: int,
+        start: tuple[list[tuple[int, int]], Cuts] | None = None,
+    ) -> tuple[StructureProblem, Result]:
+        of_rows = learning_problem(rows, replace(options, curves=curves), pairs=problem.pairs)
+        limits = rounds.limits(1 / n_left)
+        settings = rounds.next(part, limits, further=further, best=float(first.F[0]), compares=False)
+        return of_rows, rounds.add(searched(of_rows, settings, start))
+
+    latest = best = first.X
+    time_to_best = first.time_to_best
+    network = network_of(problem, table, best)
+    criterion = _criterion(network, frame)
+    for step in range(n_tables):
+        if rounds.is_over:
+            break
+        completed = _completed(network, table, [seed, step])
+        # the first search starts without a network, since the graph of available cases may be hard to leave
+        start = (problem.edges(latest), problem.cuts(latest)) if step else None
+        of_table, of_search = search_of(completed, "none", f"table {step}", step + 1, start)
+        n_left -= 1
+        latest = _genotype(problem, of_table, of_search.X, best)
+        network = network_of(problem, table, latest)
+        if (of_network := _criterion(network, frame)) < criterion:
+            best, criterion, time_to_best = latest, of_network, rounds.stop.seconds
+    of_tables = replace(first, X=best, F=_objective(problem, best), time_to_best=time_to_best)
     # the network of the tables and one of curves have conditionals
     needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
-    is_short = budget.limits.max_seconds is not None and budget.limits.max_seconds - budget.seconds < needed
-    if has_curves and not budget.is_spent and not is_short:
-        found, result = _with_curves(problem, table, options, result, settings, clock)
+    if not has_curves or rounds.is_over or rounds.seconds_left < needed:
+        return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))
+
+    def with_conditionals(network: DiscretizedBayesNet, rows: Table) -> tuple[DiscretizedBayesNet, float]:
+        of_network = clock.part(_SHARE_OF_CONDITIONALS)
+        network = average_in_time(network, rows, N_COPIES, "auto", "simple", seed, of_network)
+        return network, _criterion_of_conditionals(network, frame)
+
+    shapes, complete = table_shapes(table), table.complete_rows()
+    network, criterion = with_conditionals(network_of(problem, table, best), table)
+    found: Found | None = None
+    if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
+        n_left -= 1
+    while n_left and not rounds.is_over:
+        completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left])
+        rows = complete if n_left == _N_WITH_CURVES else completed
+        of_rows, of_search = search_of(rows, options.curves, f"curves {n_left}", _SEED_OF_CURVES + n_left)
+        learned, _ = with_shown_cuts(of_rows, of_search, clock)
+        shown = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes})
+        by_tables = shown.over(completed, pseudo_count="auto", metadata=learned.record)
+        other, of_network = with_conditionals(by_tables, rows)
+        if of_network < criterion:
+            network, criterion = other, of_network
+            result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)
+            found = Found(of_rows, replace(learned, shapes=network.shapes), result, network.conditionals)
+        n_left -= 1
     if found is None:
-        return Found(problem, *with_shown_cuts(problem, result, clock))
-    return replace(found, result=result)
+        return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))
+    return replace(found, result=rounds.total(found.result))
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -212,124 +264,11 @@ def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int
     return learned.over(table, pseudo_count="auto")
 
 
-def _on_completed_tables(
-    problem: StructureProblem,
-    table: Table,
-    options: LearningOptions,
-    result: Result,
-    settings: SearchSettings,
-    n_tables: int,
-    n_left: int,
-) -> Result:
-    """Return the result of a search with the best graph and cuts that it or searches on completed tables have found.
-
-    Few rows have values in all variables of a family, so available cases show weak dependences and fine cuts badly.
-    Draws from the network therefore complete the table, the learner searches it for a graph and cuts, and the next
-    network completes the table again (the structural EM algorithm: Friedman 1998). A completed table makes the network
-    that completed it look better than it is. So the networks compete by the likelihood of the observed values, minus 1
-    for a free probability (Akaike's information criterion), and minus ln n for a cut. `n_tables` tables are completed;
-    the limits are shared with further searches, of which there are `n_left` in all.
-    """
-    began = perf_counter()
-    frame = table.to_frame()
-    genotype = best = result.X
-    network = network_of(problem, table, genotype)
-    criterion = _criterion(network, frame)
-    for step in range(n_tables):
-        budget = Budget(settings.limits).after(result)
-        if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
-            break
-        completed = _completed(network, table, [settings.seed, step])
-        of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
-        result = replace(result, exec_time=result.exec_time + perf_counter() - began)
-        # the first search starts without a network, since the graph of available cases may be hard to leave
-        start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
-        limits = budget.share(1 / (n_left - step))
-        of_search = searched(of_table, _next(settings, f"table {step}", limits, step + 1, result), start)
-        began = perf_counter()
-        result = total_of([result, of_search])
-        genotype = _genotype(problem, of_table, of_search.X, best)
-        network = network_of(problem, table, genotype)
-        if (of_network := _criterion(network, frame)) < criterion:
-            best, criterion = genotype, of_network
-            result = replace(result, time_to_best=result.exec_time)
-    objective = -float(problem.scorer.score(problem.families(best)).sum())
-    seconds = result.exec_time + perf_counter() - began
-    return replace(result, X=best, F=np.array([objective]), exec_time=seconds)
-
-
-def _with_curves(
-    problem: StructureProblem,
-    table: Table,
-    options: LearningOptions,
-    result: Result,
-    settings: SearchSettings,
-    clock: FitClock,
-) -> tuple[Found | None, Result]:
-    """Return the best network with curves of complete rows or completed tables, and the result of all searches.
-
-    There is no such network, None, if that of the search before is better.
-
-    Completed tables have curves like any complete table. The first search with curves is that of the complete rows, if
-    there are enough of them: unlike draws from tables, these rows show all dependences. The other searches begin
-    without a network on a table that the conditionals of the best network complete. Networks with conditionals compete
-    by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
-    mixture. Learning those of one network may take a share of what the clock has left.
-    """
-
-    def with_conditionals(network: DiscretizedBayesNet, rows: Table) -> DiscretizedBayesNet:
-        of_network = clock.part(_SHARE_OF_CONDITIONALS)
-        return average_in_time(network, rows, N_COPIES, "auto", "simple", settings.seed, of_network)
-
-    began = perf_counter()
-    frame, shapes = table.to_frame(), table_shapes(table)
-    network = with_conditionals(network_of(problem, table, result.X), table)
-    criterion = _criterion_of_conditionals(network, frame)
-    best: Found | None = None
-    n_left = _N_WITH_CURVES
-    complete = table.complete_rows()
-    if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
-        n_left -= 1
-    while n_left:
-        budget = Budget(settings.limits).after(result)
-        if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
-            break
-        completed = _completed(network, table, [settings.seed, _SEED_OF_CURVES, n_left])
-        rows = complete if n_left == _N_WITH_CURVES else completed
-        of_table = learning_problem(rows, options, pairs=problem.pairs)
-        result = replace(result, exec_time=result.exec_time + perf_counter() - began)
-        limits, further = budget.share(1 / n_left), _SEED_OF_CURVES + n_left
-        of_search = searched(of_table, _next(settings, f"curves {n_left}", limits, further, result))
-        began = perf_counter()
-        result = total_of([result, of_search])
-        learned, _ = with_shown_cuts(of_table, of_search, clock)
-        of_tables = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes}).over(
-            completed, pseudo_count="auto", metadata=learned.record
-        )
-        of_search_network = with_conditionals(of_tables, rows)
-        of_network = _criterion_of_conditionals(of_search_network, frame)
-        if of_network < criterion:
-            network, criterion = of_search_network, of_network
-            result = replace(result, F=of_search.F, time_to_best=result.exec_time)
-            learned = replace(learned, shapes=network.shapes)
-            best = Found(of_table, learned, result, network.conditionals)
-        n_left -= 1
-    return best, replace(result, exec_time=result.exec_time + perf_counter() - began)
-
-
 def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:
     """Return a table completed by draws from a network, with the shapes of its observed values."""
     completed = completed_table(network, table, np.random.default_rng(seed))
     share_shapes(completed, table)
     return completed
-
-
-def _next(
-    settings: SearchSettings, part: str, limits: Limits, further: int, before: Result
-) -> SearchSettings:
-    """Return the settings of a further search, which has a seed of its own and goes on with the counts before it."""
-    callback = continued(settings.callback, before)
-    return replace(settings.part(part), limits=limits, seed=settings.seed + further, callback=callback)
 
 
 def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:

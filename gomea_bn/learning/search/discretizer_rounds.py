@@ -16,8 +16,9 @@ from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points
-from gomea_bn.learning.search.staged_search import SearchRounds, SearchSettings, genotype_of
+from gomea_bn.learning.search.staged_search import genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
@@ -157,7 +158,7 @@ class DiscretizerSearch:
         run = GomeaRun(
             self.settings.algorithm,
             problem,
-            self.rounds.limits_left(),
+            self.rounds.limits(),
             random_state=self.rounds.random_state,
             n_jobs=self.settings.n_threads,
             callback=self.rounds.reporter(self.objective),

@@ -11,12 +11,14 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions, limits_after_preparation, worthwhile_gain
 from gomea_bn.learning.reported_scores import reported, reporting
+from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
-from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
+from gomea_bn.learning.search.staged_search import searched, start_of
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
+from gomea_bn.runtime.limits import Result
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
 _SHARE_OF_PREPARATION = 0.5
@@ -51,27 +53,32 @@ def search(
     )
     if settings.limits.least_gain is not None:
         settings = settings.within(replace(settings.limits, least_gain=worthwhile_gain(table.n_rows)))
-    first = settings.part("search")
-    fills_gaps = table.n_missing > 0 and (options.has_curves or not _is_counted_exactly(problem, table))
-    if fills_gaps:
-        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
     begin = None if start is None else start_of(start, table, problem, options.min_bin_count)
     if options.asks_discretizer:
         from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
 
-        problem, result = DiscretizerSearch(problem, table, options, first).run(begin)
+        problem, result = DiscretizerSearch(problem, table, options, settings.part("search")).run(begin)
+        found = _shown(problem, result, clock)
+    elif table.n_missing and (options.has_curves or not _is_counted_exactly(problem, table)):
+        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
+
+        rounds = SearchRounds(settings)
+        first = rounds.next("search", limits_before(problem, rounds))
+        rounds.add(searched(problem, first, begin))
+        # Ctrl-C must not lose what the search has found
+        with delayed_interrupts():
+            found = with_completions(problem, table, options, rounds, clock)
     else:
-        limits = limits_before(problem, settings.limits) if fills_gaps else settings.limits
-        result = searched(problem, first.within(limits), begin)
-    # Ctrl-C must not lose what the search has found
-    with delayed_interrupts():
-        if fills_gaps:
-            found = with_completions(problem, table, options, result, settings.part("completions"), clock)
-        else:
-            found = Found(problem, *with_shown_cuts(problem, result, clock))
+        found = _shown(problem, searched(problem, settings.part("search"), begin), clock)
     if is_cut_short:
         found.result.statistics["preparation_cut_short"] = 1
     return replace(found, result=reported(found.result, found.problem.scorer.constant_score))
+
+
+def _shown(problem: StructureProblem, result: Result, clock: FitClock) -> Found:
+    """Return what a search has found, which Ctrl-C must not lose."""
+    with delayed_interrupts():
+        return Found(problem, *with_shown_cuts(problem, result, clock))
 
 
 def _is_counted_exactly(problem: StructureProblem, table: Table) -> bool:

@@ -1,20 +1,18 @@
-"""Search in stages, over graphs with given cuts and over graphs and cuts together, and what several runs share."""
+"""Search in stages, over graphs with given cuts and over graphs and cuts together."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Option, give_warning
+from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.blanket import Cuts
@@ -24,157 +22,10 @@ from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.problems.scores import is_gain, relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import (
-    NO_CHECKPOINT,
-    Section,
-    State,
-    history_of,
-    history_state,
-    result_of,
-    result_state,
-)
-from gomea_bn.runtime.limits import Budget, Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.limits import HistoryEntry, Result
+from gomea_bn.runtime.threads import Workers
 from gomea_bn.texts import counted, listed
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """Settings of a search, and of the searches that it consists of: limits of all of them together.
-
-    The seed is that of the first part; those of the others follow from it. The callback gets the counts of the whole
-    search.
-    """
-
-    algorithm: GOMEA
-    limits: Limits
-    seed: int
-    n_threads: int
-    callback: Callback | None = None
-    section: Section = NO_CHECKPOINT
-
-    def within(self, limits: Limits) -> Self:
-        """Return the same settings with other limits."""
-        return replace(self, limits=limits)
-
-    def part(self, name: str) -> Self:
-        """Return the same settings for the part of the search with a name of its own in the checkpoint."""
-        return replace(self, section=self.section.part(name))
-
-
-class SearchRounds:
-    """The runs of one search, with the limits of all together: their results, improvements and sums of statistics.
-
-    The clock of `stop` starts with the object. `n_climbing` is the number of families that local searches before the
-    first run have scored.
-    """
-
-    def __init__(self, settings: SearchSettings) -> None:
-        self.settings = settings
-        self.stop = StopFlag(settings.limits.max_seconds)
-        self.results: list[Result] = []
-        self.history: list[HistoryEntry] = []
-        self.statistics: Counter[str] = Counter()
-        self.n_climbing = 0
-
-    def state(self) -> State:
-        """Return the results so far, the clock and the counts, for checkpoints."""
-        return {
-            "seconds": self.stop.seconds,
-            "results": [result_state(result) for result in self.results],
-            "history": history_state(self.history),
-            "statistics": dict(self.statistics),
-            "n_climbing": self.n_climbing,
-        }
-
-    def restore(self, state: State) -> None:
-        """Go on from what `state` had returned."""
-        self.stop.start_clock(state["seconds"], self.settings.limits.max_seconds)
-        self.results[:] = [result_of(saved) for saved in state["results"]]
-        self.history[:] = history_of(state["history"])
-        self.statistics.clear()
-        self.statistics.update(state["statistics"])
-        self.n_climbing = state["n_climbing"]
-
-    @property
-    def n_eval(self) -> int:
-        """Number of evaluations of the local searches, one per family, and of the runs that have ended."""
-        return self.n_climbing + sum(result.n_eval for result in self.results)
-
-    @property
-    def n_generations(self) -> int:
-        """Number of generations of the runs that have ended."""
-        return sum(result.n_generations for result in self.results)
-
-    @property
-    def random_state(self) -> int | np.random.SeedSequence:
-        """Seed of the next run."""
-        seed = self.settings.seed
-        return np.random.SeedSequence([seed, len(self.results)]) if self.results else seed
-
-    def limits_left(self) -> Limits:
-        """Return the limits minus the counts of the runs so far; `patience` is that of the whole search."""
-        return Budget(self.settings.limits, self.stop.seconds, self.n_eval, self.n_generations).share()
-
-    def reporter(self, best: float, reached: str = "", done_at: int = 0) -> Callback | None:
-        """Return a callback that passes on the progress of the next run with counts and best objective of all runs.
-
-        `reached` says what the best solution so far is, and `done_at` is that of `Progress`.
-        """
-        callback = self.settings.callback
-        if callback is None:
-            return None
-        n_eval, n_generations = self.n_eval, self.n_generations
-        statistics = Counter(self.statistics)
-
-        def report(progress: Progress) -> bool | None:
-            return callback(
-                replace(
-                    progress,
-                    seconds=self.stop.seconds,
-                    n_eval=n_eval + progress.n_eval,
-                    n_generations=n_generations + progress.n_generations,
-                    best=min(best, progress.best),
-                    reached="" if is_gain(best - progress.best, best) else reached,
-                    done_at=done_at or (progress.done_at and n_eval + progress.done_at),
-                    statistics=dict(statistics + Counter(progress.statistics)),
-                )
-            )
-
-        return report
-
-    def report_start(self, objective: float, reached: str) -> None:
-        """Report what was reached before the first run, its objective and words; the callback may end the search."""
-        progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {}, reached=reached)
-        if self.settings.callback is not None and self.settings.callback(progress):
-            self.stop.raise_for("callback")
-
-    def note(self, result: Result, began: float) -> None:
-        """Add the result of a run that began at a number of seconds on the clock of `stop`."""
-        n_eval = self.n_eval
-        self.results.append(result)
-        self.statistics.update(result.statistics)
-        for entry in result.history:
-            if not self.history or entry.objective < self.history[-1].objective:
-                total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
-                self.history.append(total)
-
-    def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
-        """Return the result of all runs, with the best genotype and its objective, and further statistics."""
-        return Result(
-            X=x,
-            F=np.array([objective]),
-            n_eval=self.n_eval,
-            n_eval_full=sum(result.n_eval_full for result in self.results),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=self.n_generations,
-            statistics={**self.statistics, **statistics},
-            extra=self.results[-1].extra,
-        )
-
 
 # evaluations per gene of the first stage over graphs and cuts; stages double
 _FIRST_PER_GENE = 20
@@ -627,7 +478,7 @@ class StagedSearch:
             self._began = self.stop.seconds
         seconds, evaluations = self._left()
         limits = replace(
-            self.rounds.limits_left(),
+            self.rounds.limits(),
             max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
             max_evaluations=int(max(min(length, evaluations), 1)),
             patience=None,

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from option_examples import problem_of_learner
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.recorded import counted_parents
 
 
@@ -102,7 +101,7 @@ def test_ctrl_c_during_the_search_still_gives_tables_with_bins() -> None:
 def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_show() -> None:
     frame = sums().drop(columns="sign")
     fitted = learned(frame)
-    problem = learning_problem(fitted.table_, LearningOptions.of(fitted, fitted.table_.n_rows))
+    problem = problem_of_learner(fitted)
     network, names = fitted.network_, fitted.table_.names
     record = network.metadata["curves"]
     # all families with parents follow curves, so the search needs no cuts

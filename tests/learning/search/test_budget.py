@@ -1,43 +1,82 @@
 """What several searches may take together."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.runtime.limits import Budget, Limits
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
+from gomea_bn.runtime.limits import Limits, Progress, Result
 
 
 def test_shares_are_of_what_is_left() -> None:
-    budget = Budget(Limits(10.0, 1000, 40, patience=3.0)).spend(2.0, 100, 10).spend(2.0, 100)
-    assert budget.share() == Limits(6.0, 800, 30, patience=3.0)
-    assert budget.share(0.5) == Limits(3.0, 400, 15, patience=3.0)
+    limits = Limits(10.0, 1000, 40, patience=3.0)
+    assert limits.after(4.0, 200, 10) == Limits(6.0, 800, 30, patience=3.0)
+    assert limits.after(4.0, 200, 10, share=0.5) == Limits(3.0, 400, 15, patience=3.0)
 
 
 @pytest.mark.parametrize("spent", [(10.0, 0, 0), (0.0, 1000, 0), (0.0, 0, 40)])
 def test_one_limit_that_is_met_spends_the_budget(spent: tuple[float, int, int]) -> None:
-    budget = Budget(Limits(10.0, 1000, 40))
-    assert not budget.is_spent
-    assert budget.spend(*spent).is_spent
+    limits = Limits(10.0, 1000, 40)
+    assert not limits.are_met(9.0, 999, 39)
+    assert limits.are_met(*spent)
 
 
 def test_there_is_always_something_left() -> None:
-    budget = Budget(Limits(10.0, 5, 5)).spend(20.0, 50, 50)
-    assert budget.share(least_seconds=0.25) == Limits(0.25, 1, 1)
+    assert Limits(10.0, 5, 5).after(20.0, 50, 50, least_seconds=0.25) == Limits(0.25, 1, 1)
 
 
 def test_limits_that_are_not_set_stay_so() -> None:
-    assert Budget(Limits(patience=2.0)).spend(5.0, 7, 9).share(0.1) == Limits(patience=2.0)
+    assert Limits(patience=2.0).after(5.0, 7, 9, share=0.1) == Limits(patience=2.0)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 12))
 def test_equal_shares_of_the_rest_never_exceed_the_whole(evaluations: int, n: int) -> None:
-    budget = Budget(Limits(max_evaluations=evaluations))
+    limits = Limits(max_evaluations=evaluations)
     total = 0
     for k in range(n):
-        if budget.is_spent:
+        if limits.are_met(0.0, total):
             break
-        share = budget.share(1 / (n - k)).max_evaluations
+        share = limits.after(0.0, total, share=1 / (n - k)).max_evaluations
         assert share is not None
         total += share
-        budget = budget.spend(0.0, share)
     assert total <= evaluations
+
+
+def of_round(n_eval: int, objective: float, stopped_by: str = "done", seconds: float = 1.0) -> Result:
+    """Return the result of a round."""
+    counts = {"stages": n_eval}
+    return Result(np.zeros(2), np.array([objective]), n_eval, 2.0, seconds, 0.5, [], stopped_by, 3, counts)
+
+
+def test_rounds_count_together_and_a_saved_one_keeps_its_seconds() -> None:
+    reported: list[Progress] = []
+    limits = Limits(100.0, 1000, 40)
+    rounds = SearchRounds(SearchSettings(GOMEA(), limits, 5, n_threads=1, callback=reported.append))
+    assert rounds.next("first", limits).seed == 5
+    # a checkpoint gives it at once
+    first = rounds.add(of_round(200, 7.0, seconds=30.0))
+    assert rounds.stop.seconds >= 30.0
+    left = rounds.limits(0.5)
+    assert left.max_seconds is not None
+    assert left.max_seconds <= 35.0
+    assert (left.max_evaluations, left.max_generations) == (400, 18)
+    second = rounds.next("second", rounds.limits(), further=2, best=7.0, compares=False)
+    assert second.seed == 7
+    assert second.callback is not None
+    second.callback(Progress(0.1, 10, 1, (), (), 3.0, {"stages": 1}, reached="4 edges"))
+    (progress,) = reported
+    assert (progress.n_eval, progress.n_generations, progress.best) == (210, 4, 7.0)
+    assert (progress.statistics, progress.reached) == ({"stages": 201}, "4 edges")
+    third = rounds.next("third", limits)
+    assert third.callback is not None
+    third.callback(Progress(0.1, 10, 1, (), (), 3.0, {}))
+    assert reported[-1].best == 3.0
+    assert not rounds.is_over
+    rounds.add(of_round(50, 3.0, "callback"))
+    assert rounds.is_over
+    total = rounds.total(first, time_to_best=31.0)
+    assert (total.n_eval, total.n_eval_full, total.n_generations) == (250, 4.0, 6)
+    assert (total.F[0], total.stopped_by, total.time_to_best) == (7.0, "callback", 31.0)
+    assert total.statistics == {"stages": 250}

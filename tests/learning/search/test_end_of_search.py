@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from option_examples import table_options
+from option_examples import table_problem
 from rich.console import Console
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import limits_of
-from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
+from gomea_bn.learning.search.rounds import SearchSettings
+from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.runtime import fit_clock, threads
 from gomea_bn.runtime.limits import Limits, Progress, Result
@@ -33,7 +32,7 @@ def rows(n_rows: int = 200) -> pd.DataFrame:
 
 
 def staged(limits: Limits, **options: Any) -> tuple[StagedSearch, Result]:
-    problem = learning_problem(read_table(rows()), table_options(**options))
+    problem = table_problem(rows(), **options)
     search = StagedSearch(problem, SearchSettings(GOMEA(), limits, seed=1, n_threads=1))
     return search, search.run()
 

@@ -6,6 +6,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
+from option_examples import problem_of_learner
 from oracles import slow_score_of_codes
 from sklearn.datasets import load_diabetes
 
@@ -22,8 +23,6 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.averaging.averaged_front import averaged_misfits
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search import completed_tables
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.metrics import histogram_baseline
@@ -312,8 +311,8 @@ def patients():
     return frame + np.random.default_rng(0).normal(scale=1e-3 * frame.std().to_numpy(), size=frame.shape)
 
 
-def without_completions(problem, table, options, result, *limits, **settings):
-    return Found(problem, *with_shown_cuts(problem, result))
+def without_completions(problem, table, options, rounds, clock):
+    return Found(problem, *with_shown_cuts(problem, rounds.results[0]))
 
 
 @pytest.mark.long
@@ -436,8 +435,7 @@ def test_both_searches_respect_limits_knowledge_and_seed():
 def test_the_score_is_that_of_the_network_on_available_cases():
     gaps = with_gaps(chain(500))
     learned = learner().fit(gaps)
-    options = LearningOptions.of(learned, learned.table_.n_rows)
-    problem = learning_problem(learned.table_, options)
+    problem = problem_of_learner(learned)
     names = learned.table_.names
     places = {name: v for v, name in enumerate(names)}
     policies = [

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from option_examples import table_options
+from option_examples import table_problem
 
 from gomea_bn import ExpertKnowledge
-from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.policies import Policy
@@ -38,7 +36,7 @@ def edges_of(frame: pd.DataFrame) -> Edges:
 
 
 def problem_of(frame: pd.DataFrame, **options: Any) -> StructureProblem:
-    return learning_problem(read_table(frame), table_options(**{"curves": "auto", **options}))
+    return table_problem(frame, **{"curves": "auto", **options})
 
 
 def result_of(problem: StructureProblem, edges: Edges) -> Result:

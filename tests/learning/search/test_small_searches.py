@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from option_examples import table_options
+from option_examples import table_options, table_problem
 from pricing_examples import all_cuts
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import learning_problem, scoring_of
-from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
+from gomea_bn.learning.learning_problem import scoring_of
+from gomea_bn.learning.search.rounds import SearchSettings
+from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
@@ -35,7 +36,7 @@ def two_lines(seed: int, n_rows: int) -> pd.DataFrame:
 def staged(
     frame: pd.DataFrame, limits: Limits, *, seed: int = 1, callback: Any = None, **options: Any
 ) -> Result:
-    problem = learning_problem(read_table(frame), table_options(**options))
+    problem = table_problem(frame, **options)
     settings = SearchSettings(GOMEA(), limits, seed, n_threads=1, callback=callback)
     return StagedSearch(problem, settings).run()
 
@@ -49,7 +50,7 @@ def test_two_columns_get_the_best_of_all_graphs_and_cuts(seed: int) -> None:
         read_table(pd.DataFrame({"x": x, "y": y}), kinds=dict.fromkeys("xy", "continuous")),
         table_options(max_bins=4),
     )
-    problem = learning_problem(table, options)
+    problem = table_problem(table, max_bins=4)
     result = StagedSearch(problem, SearchSettings(GOMEA(), Limits(max_evaluations=600), 1, 1)).run()
 
     limits = CutLimits(1, 4, options.min_width, options.min_bin_count)
@@ -125,7 +126,7 @@ def test_tables_of_few_cells_are_kept_to() -> None:
 
 
 def test_a_given_network_is_the_least_that_comes_out() -> None:
-    problem = learning_problem(read_table(two_lines(1, 60)), table_options(curves="auto"))
+    problem = table_problem(two_lines(1, 60), curves="auto")
     best = StagedSearch(problem, SearchSettings(GOMEA(), Limits(max_evaluations=1_500), 1, 1)).run()
     start = problem.edges(best.X), problem.cuts(best.X)
     short = StagedSearch(problem, SearchSettings(GOMEA(), Limits(max_evaluations=3), 1, 1)).run(start)

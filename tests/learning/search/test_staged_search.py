@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from option_examples import table_options
+from option_examples import table_problem
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.parameters import Scoring
 from gomea_bn.learning.search import staged_search
-from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
+from gomea_bn.learning.search.rounds import SearchSettings
+from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.scores import relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
@@ -35,11 +34,11 @@ def exclusive_or(n_rows: int = 400) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def problem() -> StructureProblem:
-    return learning_problem(read_table(exclusive_or()), table_options())
+    return table_problem(exclusive_or())
 
 
 def staged(frame: pd.DataFrame, limits: Limits, **options: Any) -> tuple[StagedSearch, Result]:
-    problem = learning_problem(read_table(frame), table_options(**options))
+    problem = table_problem(frame, **options)
     search = StagedSearch(problem, SearchSettings(GOMEA(), limits, seed=1, n_threads=1))
     return search, search.run()
 
@@ -145,7 +144,7 @@ def test_a_callback_follows_climbs_and_stops_the_search() -> None:
         reports.append(progress)
         return len(reports) >= 2
 
-    problem = learning_problem(read_table(random_network(12, random_state=4).sample(300, 4)), table_options())
+    problem = table_problem(random_network(12, random_state=4).sample(300, 4))
     limits = Limits(max_evaluations=100_000)
     settings = SearchSettings(GOMEA(), limits, seed=1, n_threads=1, callback=stop_at_the_second)
     search = StagedSearch(problem, settings)
@@ -169,7 +168,7 @@ def test_evaluations_repeat_a_search_that_ended_during_climbs(n_reports: int) ->
         return len(reports) >= n_reports
 
     def run(limits: Limits, callback: Any = None) -> Result:
-        problem = learning_problem(read_table(frame), table_options())
+        problem = table_problem(frame)
         return StagedSearch(problem, SearchSettings(GOMEA(), limits, 1, n_threads=1, callback=callback)).run()
 
     ended = run(Limits(max_seconds=60), stop)
@@ -237,7 +236,7 @@ def test_edges_cost_less_where_many_are_found() -> None:
 
 
 def test_problems_keep_another_cost_of_edges_with_their_state() -> None:
-    first, second = (learning_problem(read_table(exclusive_or()), table_options()) for _ in range(2))
+    first, second = (table_problem(exclusive_or()) for _ in range(2))
     families = [
         ScoredFamily((0, 0), ()),
         ScoredFamily((1, 0), ((0, 0),)),
@@ -358,7 +357,7 @@ def test_a_problem_with_given_cuts_scores_as_the_whole_problem(problem: Structur
 
 
 def test_cuts_that_enter_a_full_library_replace_the_last_policy_that_is_not_in_use() -> None:
-    problem = learning_problem(read_table(exclusive_or()), table_options())
+    problem = table_problem(exclusive_or())
     first = problem.scorer.library(0)[0]
     entered = [problem.enter_between_runs(0, np.array([0.01 * k + 0.5]), []) for k in range(70)]
     last = len(problem.scorer.library(0)) - 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from option_examples import table_options
+from option_examples import table_problem
 from oracles import evaluated, fixed
 from pricing_examples import (
     all_cuts,
@@ -23,8 +23,6 @@ from pricing_examples import (
 )
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing, library_capacity
@@ -307,7 +305,7 @@ def test_cuts_that_no_table_needs_are_not_priced(curves: str, n_priced: int) -> 
     frame = pd.DataFrame({"x": x, "wave": np.sin(2 * x) + 0.2 * rng.normal(size=400), "u": u})
     # a column of that number of levels is no logit
     frame["level"] = pd.qcut(u + 0.1 * rng.normal(size=400), 12, labels=list("abcdefghijkl")).astype(str)
-    problem = learning_problem(read_table(frame), table_options(curves=curves))
+    problem = table_problem(frame, curves=curves)
     genotype = problem.genotype([(0, 1), (2, 3)], [0] * 4)
     follows = problem.curve_gains(genotype) > 0
     assert follows.tolist() == [False, curves == "auto", False, False]

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from certainty_examples import discrete_frame, scored_graphs
-from option_examples import table_options
+from option_examples import table_problem
 from oracles import broken_rules, make_problem
 from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem_of, score_of
 
@@ -16,7 +16,6 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Scoring
 from gomea_bn.learning import learning_problem as learning_module
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parents
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.parents import (
@@ -146,10 +145,9 @@ def test_rules_hold_in_every_improved_graph(chained):
 def test_pairs_without_genes_stay_apart():
     frame = discrete_frame(2, 6, 300)
     table = read_table(frame)
-    options = table_options(scoring_method="bdeu", max_candidates=None)
     pairs = np.zeros((6, 6), np.bool_)
     pairs[0, 1] = pairs[1, 0] = pairs[2, 3] = pairs[3, 2] = True
-    problem = learning_problem(table, options, pairs=pairs)
+    problem = table_problem(table, scoring_method="bdeu", max_candidates=None, pairs=pairs)
     pricer, rng = pricer_of(problem), np.random.default_rng(0)
     improved = pricer.improved(empty(problem), rng, lambda gene: np.empty(0))
     further = pricer.from_orders(improved, rng)
@@ -308,7 +306,7 @@ def test_learner_prices_parents_of_discrete_tables_alone():
     frame = discrete_frame(4, 7, 200)
     assert problem_of(frame).prices_parents
     frame["x"] = np.random.default_rng(0).normal(size=200)
-    assert not learning_problem(read_table(frame), table_options()).prices_parents
+    assert not table_problem(frame).prices_parents
 
 
 def test_learner_without_refinement_repeats_earlier_results():
@@ -353,7 +351,7 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
     monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
     monkeypatch.setattr(parents, "_MOST_RANKED", 1)
-    problem = learning_problem(table, table_options(scoring_method="bdeu"))
+    problem = table_problem(table, scoring_method="bdeu")
     expected = parents.ranked_pairs(problem.scorer, problem.edge_rules)
     expected[6] = expected[:, 6] = False
     assert (problem.pairs >= expected).all()
@@ -363,7 +361,7 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     assert all(problem.pairs[edge] for edge in problem.start)
     # without time there is no graph to begin from
     with pytest.warns(GomeaBnWarning, match="The time limit is short for ranking"):
-        late = learning_problem(table, table_options(scoring_method="bdeu"), clock=FitClock(0.0))
+        late = table_problem(table, scoring_method="bdeu", clock=FitClock(0.0))
     assert not late.start
 
 
@@ -382,7 +380,7 @@ def test_search_of_a_large_table_is_at_least_as_good_as_its_start(monkeypatch):
 
 def test_late_ranks_name_the_columns_that_are_ranked_less_well(monkeypatch):
     table = read_table(discrete_frame(1, 6, 300))
-    problem = learning_problem(table, table_options(scoring_method="bdeu"))
+    problem = table_problem(table, scoring_method="bdeu")
     names = [variable.name for variable in problem.scorer.variables]
 
     def ranked(n_calls):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from option_examples import table_options
+from option_examples import table_options, table_problem
 from oracles import (
     Walk,
     broken_rules,
@@ -31,10 +31,8 @@ from typer.testing import CliRunner
 from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
 from gomea_bn.cli.options import value_of
-from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import EdgeSearch
-from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
@@ -337,7 +335,7 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     few = BayesNetLearner(edge_search=EdgeSearch(max_candidates=2), knowledge=rules, **limits).fit(frame)
     assert few.n_candidate_pairs_ < 30
     assert ("alone", "c0") in few.network_.edges
-    pairs = learning_problem(read_table(frame), table_options(max_candidates=2, knowledge=rules)).pairs
+    pairs = table_problem(frame, max_candidates=2, knowledge=rules).pairs
     assert pairs is not None
     assert np.count_nonzero(pairs) == 2 * few.n_candidate_pairs_
     names = list(frame.columns)
