@@ -30,9 +30,10 @@ from gomea_bn.cli.commands.study import study
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
+from gomea_bn.texts import listed
 
 __all__ = ["main", "run_as_process"]
 
@@ -111,11 +112,24 @@ def run_as_process(run: Callable[[], Any], arguments: Sequence[str], *, until_ex
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        say(f"Error: {' '.join(message().split())} (--help tells more)")
+        said = _unknown_option(error) or " ".join(message().split())
+        say(f"Error: {said} (--help tells more)")
         code = getattr(error, "exit_code", WRONG_USE)
     ignore_until_exit()
     code = code if isinstance(code, int) else 0
     sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
+
+
+def _unknown_option(error: Any) -> str | None:
+    """Return the message for an option that the command does not have, with the nearest one; None for other errors."""
+    name, command = getattr(error, "option_name", None), getattr(getattr(error, "ctx", None), "command", None)
+    if name is None or command is None or not getattr(error, "message", "").startswith("No such option"):
+        return None
+    known = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+    if name.startswith("--"):
+        return f"No such option: {name}.{nearest(name, [option for option in known if option.startswith('--')])}"
+    short = sorted(option for option in known if not option.startswith("--"))
+    return f"No such option: {name}. {'Short ones are ' + listed(short) if short else 'There are no short ones'}."
 
 
 def _open_closed_streams() -> None:

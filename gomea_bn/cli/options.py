@@ -55,7 +55,7 @@ def _named(values: Any, help: str, panel: str, *names: str, **others: Any) -> An
 TestGraph = Annotated[
     bool, opt("Test on the rows whether they reject the graph, and which edges they support, reject or miss.")
 ]
-OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out")
+OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out", "-o")
 Weight = Annotated[
     str | None,
     opt(
@@ -63,6 +63,16 @@ Weight = Annotated[
         metavar="COLUMN",
     ),
 ]
+Lags = _named(
+    int | None,
+    "Number of earlier rows of the same --group, in the order of --time, whose values are columns, too. No edge leads "
+    "back in time.",
+    COMMON,
+    min=1,
+)
+TimeOfRows = _named(
+    str | None, "Column that orders the rows, for --lags.", COMMON, "--time", metavar="COLUMN"
+)
 _LONG_RUNS = "Long runs"
 # types of values that typer reads
 _KINDS_OF_VALUES = {Choice: str, Integer: int, Number: float}

@@ -25,6 +25,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest
 from gomea_bn.runtime.interrupts import signal_exit_code
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +103,7 @@ def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
 
 def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, TextForm]:
     """Return what `loaded_rows` does, and the form of the text, for a file that is written like it."""
-    from gomea_bn.data.lags import lagged
+    from gomea_bn.data.lags import rows_with_earlier
 
     loaded = loaded_data(data, replace(reading, lags=None))
     for note in (*loaded.notes, *loaded.warnings):
@@ -110,9 +111,27 @@ def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, Te
     frame = loaded.frame
     # a file may have the columns of earlier rows itself
     if reading.lags is not None and reading.lags["time"] in map(str, frame.columns):
-        with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-            frame, _ = lagged(frame, **reading.lags)
+        n_rows = len(frame)
+        with failing(UNUSABLE_DATA, of_options=WRONG_USE), printed_warnings():
+            frame = rows_with_earlier(frame, **reading.lags)
+        say(
+            f"{counted(len(frame), 'row')} of {n_rows:,} have enough earlier ones; they stand in the order of "
+            f"{listed([repr(name) for name in key_columns(reading, frame)])}."
+        )
     return frame, loaded.form
+
+
+def key_columns(reading: ReadingOptions, frame: pd.DataFrame) -> list[str]:
+    """Return the columns that say which row is which where rows have been made of others: group and time of lags."""
+    lags = reading.lags or {}
+    return [name for name in (lags.get("group"), lags.get("time")) if name in map(str, frame.columns)]
+
+
+def lags_of(time: str | None, group: str | None, lags: int) -> dict[str, Any]:
+    """Return the lags for reading, given the columns of the time and the group of the rows."""
+    if time is None:
+        raise GomeaBnError([Option("lags"), " needs ", Option("time", "COLUMN"), ", which orders the rows."])
+    return {"time": time, **({} if group is None else {"group": group}), "lags": lags}
 
 
 def with_tiers(knowledge: ExpertKnowledge, table: Table) -> ExpertKnowledge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column, column_positions
-from gomea_bn.data.dates import as_numbers, source_name
+from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.reading import checked_lags
+from gomea_bn.data.forms import with_forms
 from gomea_bn.data.frames import frame_of
-from gomea_bn.errors import GomeaBnError, Option, RowPositions, nearest, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, RowPositions, Setting, give_warning, nearest, wrong_option
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# share by which months, quarters and years differ from one another
+_UNEVEN = 0.11
 _EARLIER = re.compile(r"(?P<name>.*) \((?P<step>[1-9]\d*) before\)", re.DOTALL)
 
 
@@ -56,8 +59,6 @@ def lagged(
     GomeaBnError
         For unknown columns, missing or equal times, missing groups, names that occur already, and if no row is left.
     """
-    import pandas as pd
-
     rows = frame_of(frame)
     names = list(column_positions(rows))
     rows = rows.set_axis(names, axis=1)
@@ -70,14 +71,32 @@ def lagged(
     values = [name for name in names if name not in keys]
     if not values:
         raise GomeaBnError("No column remains besides the time and the group.")
-    steps = checked_lags(lags)
+    lagged_rows, tiers = _with_earlier(rows, time, group, checked_lags(lags), values)
+    return lagged_rows.drop(columns=time), tiers
+
+
+def rows_with_earlier(
+    rows: pd.DataFrame, *, time: str, group: str | None = None, lags: Sequence[int]
+) -> pd.DataFrame:
+    """Return the frame of `lagged` with the time of every row in its first column."""
+    rows = rows.set_axis(list(column_positions(rows)), axis=1)
+    values = [name for name in rows.columns if name not in (time, group)]
+    return _with_earlier(rows, time, group, lags, values)[0]
+
+
+def _with_earlier(
+    rows: pd.DataFrame, time: str, group: str | None, steps: Sequence[int], values: Sequence[str]
+) -> tuple[pd.DataFrame, list[list[str]]]:
+    """Return the frame of `lagged` with times in the first column, and its tiers."""
+    import pandas as pd
+
     positions = earlier_rows(rows, time, group, steps)
-    parts = [] if group is None else [rows[[group]].iloc[positions[-1]]]
+    parts = [rows[[time] if group is None else [time, group]].iloc[positions[-1]]]
     tiers = []
     for step, chosen in zip([*reversed(steps), 0], positions, strict=True):
         tiers.append([earlier_name(name, step) for name in values])
-        parts.append(rows[values].iloc[chosen].set_axis(tiers[-1], axis=1))
-    _check_names(names, tiers)
+        parts.append(rows[list(values)].iloc[chosen].set_axis(tiers[-1], axis=1))
+    _check_names([*rows.columns], tiers)
     return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers
 
 
@@ -158,13 +177,14 @@ def earlier_rows(
             [f"Column '{time}' has the same time more than once{of_group}, in ", RowPositions(twice), "."],
             ["name the column whose rows belong together as the group", "drop copies"],
         )
-    moments = _moments(rows[time], time)
+    moments = times_of_rows(rows[time], {})[0].to_numpy()
     codes = np.zeros(len(rows), np.int64) if group is None else rows[group].factorize()[0]
     order = np.lexsort([moments, codes])
     ordered = codes[order]
     first_of_group = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
     sizes = np.diff(np.r_[first_of_group, len(ordered)])
     n_earlier = np.arange(len(ordered)) - np.repeat(first_of_group, sizes)
+    _warn_of_uneven(np.diff(np.asarray(moments, np.float64)[order])[n_earlier[1:] > 0], time)
     late = np.flatnonzero(n_earlier >= lags[-1])
     if not late.size:
         raise GomeaBnError(
@@ -174,16 +194,46 @@ def earlier_rows(
     return [np.asarray(order[late - step], np.int64) for step in [*reversed(lags), 0]]
 
 
-def _moments(series: pd.Series[Any], name: str) -> Any:
-    """Return numbers that order the times of rows, (n_rows,); texts must be dates, which their letters do not order."""
+def times_of_rows(
+    series: pd.Series[Any], forms: Mapping[str, str], decimal: str | None = None
+) -> tuple[pd.Series[Any], dict[str, str]]:
+    """Return numbers that order the times of rows, and the forms by which texts of this column must be read.
+
+    Texts must be dates or times of day, which their letters do not order.
+    """
     from pandas.api import types
 
-    if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
-        return series.to_numpy()
-    dates = as_numbers(series, name)
-    if dates is None:
+    name = str(series.name)
+    formed = with_forms(series.to_frame(), {}, forms, dates="numbers", decimal=decimal, few=0)
+    if formed.problems:
+        parts, *advice = formed.problems[0].args
+        # the times are no variable that may be left out or discrete
+        others = [
+            part
+            for of_problem in advice
+            for part in of_problem
+            if getattr(part, "name", "") not in ("kinds", "drop")
+        ]
+        raise GomeaBnError(parts, others)
+    times = formed.frame.iloc[:, 0]
+    if not types.is_numeric_dtype(times.dtype) or types.is_bool_dtype(times.dtype):
         raise GomeaBnError(
             f"Column '{name}' must hold numbers or dates to order rows, got {series.iloc[0]!r:.60}.",
-            ["write the times as numbers or as YYYY-MM-DD"],
+            ["write the times as numbers or as YYYY-MM-DD", Setting("forms", "date day-month", name)],
         )
-    return dates[0].to_numpy(np.float64)
+    return times, formed.forms
+
+
+def _warn_of_uneven(steps: NDArray[np.float64], name: str) -> None:
+    """Warn of steps between the times of rows that differ by more than months, quarters and years do."""
+    if not steps.size:
+        return
+    values, counts = np.unique(steps, return_counts=True)
+    usual = values[counts.argmax()]
+    n_odd = int(counts[np.abs(values - usual) > _UNEVEN * usual].sum())
+    if n_odd:
+        give_warning(
+            f"The times in '{name}' are not evenly spaced: {counted(n_odd, 'step')} of {len(steps):,} from row to row "
+            f"{'differs' if n_odd == 1 else 'differ'} from the usual {usual:g} ({values[0]:g} to {values[-1]:g}). "
+            "A lag counts rows, whatever the time between them."
+        )

@@ -126,11 +126,11 @@ def number_texts(
     """Return the numbers that distinct texts stand for, or None if they are not all numbers of one unit.
 
     A unit, a sign of percent or a currency stands next to every number or to none; mg and MG are one unit. A text such
-    as "<0.006" is read as half the limit, or as the limit if that is not positive, and one such as ">90" or "90+" as the limit. A word such as
-    "trace" is read as a number below `limit`, by default the smallest of the texts, and is missing without any. At
-    least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other texts have no such sign.
-    With `is_given` the texts are known to be numbers, and these two conditions do not count. With `unit` no other one
-    is taken.
+    as "<0.006" is read as half the limit, or as the limit if that is not positive, and one such as ">90" or "90+" as
+    the limit. A word such as "trace" is read as a number below `limit`, by default the smallest of the texts, and is
+    missing without any. At least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other
+    texts have no such sign. With `is_given` the texts are known to be numbers, and these two conditions do not count.
+    With `unit` no other one is taken.
     """
     negative = [match and "-" + (match[1] or match[2]).strip() for match in map(_NEGATIVE.fullmatch, texts)]
     signed = [new or typed(text) for new, text in zip(negative, texts)]

@@ -430,11 +430,17 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
+    check_form_names(options.forms, names)
     positions = None
+    of_times: dict[str, str] = {}
     if (lags := options.lags) is not None:
-        from gomea_bn.data.lags import earlier_columns, earlier_rows
+        from gomea_bn.data.lags import earlier_columns, earlier_rows, times_of_rows
 
-        positions = earlier_rows(frame.set_axis(names, axis=1), lags["time"], lags.get("group"), lags["lags"])
+        named = frame.set_axis(names, axis=1)
+        times, of_times = times_of_rows(named[lags["time"]], options.forms, loaded.form.decimal)
+        positions = earlier_rows(
+            named.assign(**{lags["time"]: times}), lags["time"], lags.get("group"), lags["lags"]
+        )
         keys = (lags["time"], lags.get("group"))
         frame = frame.iloc[:, [v for v, name in enumerate(names) if name not in keys]]
         names = list(column_positions(frame))
@@ -448,7 +454,6 @@ def table_of(
         )
         if loaded.groups not in overrides:
             frame = frame.iloc[:, [v for v, name in enumerate(names) if name != loaded.groups]]
-    check_form_names(options.forms, names)
     formed = with_forms(
         frame, overrides, options.forms, dates=options.dates, decimal=loaded.form.decimal, few=FEW_VALUES
     )
@@ -489,7 +494,7 @@ def table_of(
         notes=(*loaded.notes, *formed.notes),
         reading=replace(
             options,
-            forms={**formed.forms, **options.forms},
+            forms={**of_times, **formed.forms, **options.forms},
             decimal=options.decimal or formed.decimal,
         ),
         left_out=left_out,

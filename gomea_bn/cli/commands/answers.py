@@ -26,7 +26,7 @@ from gomea_bn.cli.output import (
     write_figure,
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
-from gomea_bn.cli.running import answering, loaded_rows, rows_and_form
+from gomea_bn.cli.running import answering, key_columns, loaded_rows, rows_and_form
 from gomea_bn.data.files.reading import ReadingOptions, TextForm
 from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
 from gomea_bn.texts import counted, listed, percent
@@ -104,7 +104,7 @@ def predict(
     if interval is not None and not 0 < interval < 1:
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
     saved, frame, form = _inputs(network, data, out, reading)
-    kept = _kept(keep, frame)
+    kept = _kept([*key_columns(reading, frame)], keep, frame)
     target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
     frame = _with_absent(saved, frame, others)
@@ -338,12 +338,12 @@ def _cells(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdecimal() else text
 
 
-def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of the data that --keep names."""
+def _kept(keys: Sequence[str], keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of the data that say which row is which, and those that --keep names."""
     from gomea_bn.data.columns import column_positions
 
     try:
-        names = [name for text in keep or () for name in fields_of("--keep", text)]
+        names = [*keys, *(name for text in keep or () for name in fields_of("--keep", text))]
         positions = column_positions(frame, names)
         return frame.iloc[:, [positions[name] for name in dict.fromkeys(names)]]
     except GomeaBnError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from math import floor
 from pathlib import Path
@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, Weight, reads_table, searches
+from gomea_bn.cli.options import (
+    KIND_OVERRIDE,
+    Data,
+    Given,
+    Lags,
+    OutFolder,
+    TimeOfRows,
+    Weight,
+    reads_table,
+    searches,
+)
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
     WRONG_USE,
     check_targets,
+    fail,
     failing,
     finishing,
     say,
@@ -26,7 +37,7 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data, with_tiers
+from gomea_bn.cli.running import announcement, compile_first, lags_of, printed_warnings, read_data, with_tiers
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
@@ -63,6 +74,8 @@ def front(
         ),
     ] = None,
     weight: Weight = None,
+    time: TimeOfRows = None,
+    lags: Lags = None,
     networks: Annotated[
         int,
         opt(
@@ -101,8 +114,13 @@ def front(
             targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
             check_targets(targets, {"DATA": [data], "--expert": [expert] if expert else [], **given.files})
+        of_learner = given.options()
+        if lags is not None:
+            reading = replace(reading, lags=lags_of(time, of_learner.pop("groups"), lags))
+        elif time is not None:
+            fail("--time orders the rows for --lags; give both.", WRONG_USE)
         options = {
-            **given.options(),
+            **of_learner,
             "objectives": _objectives(objective or [], expert),
             "expert": None if expert is None else ExpertNetwork.from_file(expert),
         }

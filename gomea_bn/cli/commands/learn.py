@@ -18,6 +18,7 @@ from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     Data,
     Given,
+    Lags,
     OutFolder,
     Weight,
     reads_table,
@@ -40,14 +41,15 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import (
     announcement,
     compile_first,
+    lags_of,
     printed_warnings,
     read_data,
     refuse_in_pieces,
     with_tiers,
 )
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option
-from gomea_bn.learning.parameters import COMMON, NetworkParameters, learner_of_options
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -71,15 +73,7 @@ def learn(
         opt("Network from which the search begins: a file, or the folder of a run.", metavar="NETWORK"),
     ] = None,
     weight: Weight = None,
-    lags: Annotated[
-        int | None,
-        opt(
-            "Number of earlier rows of the same --group, in the order of --time, whose values are columns, too. No "
-            "edge leads back in time.",
-            rich_help_panel=COMMON,
-            min=1,
-        ),
-    ] = None,
+    lags: Lags = None,
     *,
     given: Given,
     reading: ReadingOptions,
@@ -108,19 +102,11 @@ def learn(
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         options = given.options()
         if lags is not None:
-            reading = replace(reading, lags=_lags_of(options, lags))
+            reading = replace(reading, lags=lags_of(options.pop("time"), options.pop("groups"), lags))
         learner = learner_of_options(BayesNetLearner, options)
         saved_search = given.saved_search()
         first = None if start is None else named_network(start)
         _learn(learner, data, out, reading, saved_search, given, first, weight)
-
-
-def _lags_of(options: dict[str, Any], lags: int) -> dict[str, Any]:
-    """Return the lags for reading, and take the time and group of the rows out of the options of the learner."""
-    time, group = options.pop("time"), options.pop("groups")
-    if time is None:
-        raise GomeaBnError([Option("lags"), " needs ", Option("time", "COLUMN"), ", which orders the rows."])
-    return {"time": time, **({} if group is None else {"group": group}), "lags": lags}
 
 
 def _learn(

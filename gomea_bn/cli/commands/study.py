@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
+from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, TimeOfRows, reads_table
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, fail, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import compile_first, limit, read_data
+from gomea_bn.cli.running import compile_first, lags_of, limit, read_data, with_tiers
 from gomea_bn.data.files.reading import ReadingOptions
 
 
@@ -46,6 +47,8 @@ def study(
     ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
     group: Group = None,
+    time: TimeOfRows = None,
+    lags: Lags = None,
     kind: Kind = None,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
     quiet: Quiet = False,
@@ -62,6 +65,7 @@ def study(
     """
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.warm_up import compile_kernels, size_of_table
+    from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.studies import study as study_of
     from gomea_bn.studies.outcome_study import EVALUATIONS
 
@@ -70,6 +74,10 @@ def study(
     tell = silent if quiet else say
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
+        if lags is not None:
+            reading, group = replace(reading, lags=lags_of(time, group, lags)), None
+        elif time is not None:
+            fail("--time orders the rows for --lags; give both.", WRONG_USE)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
             data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
@@ -77,7 +85,12 @@ def study(
         with failing(WRONG_USE):
             cells = None if row is None else read_cells("--row", row, table.names)
         column, state = _outcome(target, table.names)
-        learner = BayesNetLearner(max_seconds=limit(max_seconds), max_evaluations=EVALUATIONS, n_jobs=-1)
+        learner = BayesNetLearner(
+            max_seconds=limit(max_seconds),
+            max_evaluations=EVALUATIONS,
+            n_jobs=-1,
+            knowledge=with_tiers(ExpertKnowledge(), table) if table.tiers else None,
+        )
         compile_first(partial(compile_kernels, **size_of_table(table)), tell)
         made = study_of(
             table,
