@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner
 from gomea_bn.certainty import test_graph
 from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.report import Sheet, sheet
 
 LEVEL = 0.05
+ROADS = ("default", "gaps", "many rows", "front")
+SHARE_OF_GAPS = 0.1
+"""Share of the cells that are missing where tables have gaps."""
 
 
 def rejections(options: Options) -> Sheet:
@@ -76,19 +79,31 @@ def independent_columns(n_rows: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def _network(table: pd.DataFrame, road: str, evaluations: int, seed: int) -> DiscretizedBayesNet:
+    """Return what one road makes of a table: the default, gaps, many rows, or the knee of a front."""
+    limits: dict[str, Any] = {"max_evaluations": evaluations, "max_seconds": None, "random_state": seed}
+    if road == "front":
+        return ParetoBayesNetLearner(**limits).fit(table).network_
+    if road == "gaps":
+        table = table.mask(np.random.default_rng([seed, len(table)]).random(table.shape) < SHARE_OF_GAPS)
+    if road == "many rows":
+        limits["sample_rows"] = max(len(table) // 2, 1_000)
+    return BayesNetLearner(**limits).fit(table).network_
+
+
 def false_edges(options: Options) -> Sheet:
-    """Return one row per number of rows."""
+    """Return one row per road and number of rows."""
     rows = []
-    for n_rows in options.rows:
-        edges = []
-        for seed in range(options.tables):
-            learner = BayesNetLearner(
-                max_evaluations=options.evaluations, max_seconds=None, random_state=seed
-            )
-            edges += learner.fit(independent_columns(n_rows, seed)).network_.edges
-        many = sum(child == "30 levels" for _, child in edges)
-        rows.append([f"{n_rows:,}", str(options.tables), str(len(edges)), str(many)])
-    return sheet("Edges between independent columns", ("rows", "tables", "edges", "into thirty levels"), rows)
+    for road in options.roads:
+        for n_rows in options.rows:
+            edges: list[tuple[str, str]] = []
+            for seed in range(options.first_seed, options.first_seed + options.tables):
+                table = independent_columns(n_rows, seed)
+                edges += _network(table, road, options.evaluations, seed).edges
+            many = sum(child == "30 levels" for _, child in edges)
+            rows.append([road, f"{n_rows:,}", str(options.tables), str(len(edges)), str(many)])
+    columns = ("road", "rows", "tables", "edges", "into thirty levels")
+    return sheet("Edges between independent columns", columns, rows)
 
 
 EXPERIMENTS = (
@@ -108,9 +123,12 @@ EXPERIMENTS = (
     tabulated(
         "independent",
         "Edges that a default fit draws between independent columns",
-        "Tables have twelve columns that depend on nothing: continuous ones of several shapes, and levels.",
+        "Tables have twelve columns that depend on nothing: continuous ones of several shapes, and levels. Of gaps a "
+        "tenth of the cells is missing, and of many rows half of them, or 1,000, are searched.",
         false_edges,
         {
+            "roads": Option(ROADS, "Ways to learn a network.", choices=ROADS),
+            "first_seed": Option(0, "Seed of the first table.", least=0),
             "tables": Option(8, "Number of tables of every size.", least=1),
             "rows": Option((150, 600, 2_500), "Numbers of rows.", least=10),
             "evaluations": Option(3_000, "Evaluations of a fit.", least=1),

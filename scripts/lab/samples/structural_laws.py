@@ -1,4 +1,4 @@
-"""Rows of random graphs: linear, smooth or post-nonlinear equations, products, hidden levels, or both kinds of columns.
+"""Rows of random graphs: linear, smooth or post-nonlinear equations, products, widths, counts, levels, or several.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
@@ -24,6 +24,10 @@ PRODUCTS = 200
 """Number of the law "products"."""
 POST_NONLINEAR = 300
 """Number of the law "post-nonlinear"."""
+COUNTS, WIDTHS, LEVELS = 400, 500, 600
+"""Numbers of the laws "counts", "widths" and "levels"."""
+N_OTHERS = 5
+"""Number of columns that are counts, or levels, of the laws of these names."""
 MAX_PARENTS = 3
 THRESHOLD_NOISE = 0.3
 """Standard deviation of the noise on a value before its level is read, in standard deviations of the value."""
@@ -145,6 +149,72 @@ def post_nonlinear(n_rows: int, seed: int) -> Sample:
     return _sample(columns, set(), edges, law)
 
 
+def counts(n_rows: int, seed: int) -> Sample:
+    """Return rows of linear equations in which five columns are Poisson counts, the logarithms of whose means are sums.
+
+    The sum of a count has a standard deviation of .6 and a mean of .3 to 1.5. Other columns are sums of standardised
+    parents, each times 1 or -1, and normal noise of 0.4 to 0.8 standard deviations.
+    """
+    law, rows = _generators(seed, COUNTS)
+    edges = random_graph(law)
+    of_counts = set(law.permutation(N_COLUMNS)[:N_OTHERS].tolist())
+    columns: list[Values] = []
+    for child in range(N_COLUMNS):
+        parents = [_standardised(columns[parent]) for parent, other in edges if other == child]
+        terms = [float(law.choice([-1.0, 1.0])) * parent for parent in parents]
+        index = _standardised(np.sum(terms, axis=0)) if terms else np.zeros(n_rows)
+        mean, noise = float(law.uniform(0.3, 1.5)), float(law.uniform(0.4, 0.8))
+        if child in of_counts:
+            columns.append(rows.poisson(np.exp(mean + 0.6 * index)).astype(np.float64))
+        else:
+            columns.append(index + (noise if terms else 1.0) * rows.normal(size=n_rows))
+    return _sample(columns, set(), edges, law)
+
+
+def widths(n_rows: int, seed: int) -> Sample:
+    """Return rows of normal noise whose logarithmic width is a sum over the parents, which move nothing else.
+
+    The sum has one curve per parent, as in `nonlinear` but monotonic, and a standard deviation of .7.
+    """
+    law, rows = _generators(seed, WIDTHS)
+    edges = random_graph(law)
+    columns: list[Values] = []
+    for child in range(N_COLUMNS):
+        terms = [
+            float(law.choice([-1.0, 1.0])) * _standardised(np.tanh(_standardised(columns[parent])))
+            for parent, other in edges
+            if other == child
+        ]
+        index = _standardised(np.sum(terms, axis=0)) if terms else np.zeros(n_rows)
+        columns.append(np.exp(0.7 * index) * rows.normal(size=n_rows))
+    return _sample(columns, set(), edges, law)
+
+
+def levels(n_rows: int, seed: int) -> Sample:
+    """Return rows of smooth equations in which five columns have 3 to 5 levels, without any order.
+
+    A level is chosen by the largest of as many sums, each with curves of its own and the noise of a multinomial logit;
+    the curves of a sum have together a standard deviation of 2. Other columns are as in `nonlinear`.
+    """
+    law, rows = _generators(seed, LEVELS)
+    edges = random_graph(law)
+    discrete = set(law.permutation(N_COLUMNS)[:N_OTHERS].tolist())
+    columns: list[Values] = []
+    for child in range(N_COLUMNS):
+        parents = [parent for parent, other in edges if other == child]
+        n_sums = int(law.integers(3, 6)) if child in discrete else 1
+        sums = np.zeros((n_rows, n_sums))
+        for k in range(n_sums if parents else 0):
+            terms = [_term(columns[parent], parent in discrete, law) for parent in parents]
+            sums[:, k] = _standardised(np.sum(terms, axis=0))
+        noise = float(law.uniform(0.4, 0.8))
+        if child in discrete:
+            columns.append(np.argmax(2 * sums + rows.gumbel(size=sums.shape), axis=1).astype(np.float64))
+        else:
+            columns.append(sums[:, 0] + (noise if parents else 1.0) * rows.normal(size=n_rows))
+    return _sample(columns, discrete, edges, law)
+
+
 def _by_equations(n_rows: int, seed: int, n_discrete: int) -> Sample:
     """Return rows of equations of which some columns are cut into levels."""
     law, rows = _generators(seed, n_discrete)
@@ -239,5 +309,8 @@ LAWS: dict[str, Callable[[int, int], Sample]] = {
     "mixed": mixed,
     "products": products,
     "post-nonlinear": post_nonlinear,
+    "counts": counts,
+    "widths": widths,
+    "levels": levels,
 }
 """Functions of the number of rows and the seed, by the name of the law."""

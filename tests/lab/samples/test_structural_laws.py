@@ -42,6 +42,8 @@ def test_a_seed_gives_the_same_rows_and_one_graph_for_all_numbers_of_rows(law):
 def test_no_value_is_drawn_for_two_seeds_or_two_laws():
     samples = [law(60, seed) for law in LAWS.values() for seed in range(4)]
     values = [sample.frame.select_dtypes("number").to_numpy().ravel() for sample in samples]
+    # counts are equal by chance
+    values = [of_sample[of_sample % 1 != 0] for of_sample in values]
     assert len(np.unique(np.concatenate(values))) == sum(map(len, values))
 
 
@@ -78,7 +80,7 @@ def test_children_depend_on_a_single_parent_and_unrelated_columns_do_not(law):
         codes = {
             str(name): column.cat.codes
             if sample.kinds[str(name)] == "discrete"
-            else pd.qcut(column, 8, labels=False)
+            else pd.qcut(column, 8, labels=False, duplicates="drop")
             for name, column in sample.frame.items()
         }
         graph = nx.DiGraph(sample.edges)
