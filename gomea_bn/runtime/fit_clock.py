@@ -20,7 +20,7 @@ SETS_OF_CUTS = "several sets of cuts"
 ROWS = "rows of effects"
 MIXTURES = "mixtures of lines"
 ODDS = "odds of cells"
-PARENTS = "rows that choose the parents of the target"
+PARENTS = "the choice of the parents of the target"
 COPIES = "effects over copies of rows"
 DRAWS = "draws of the checks"
 
