@@ -282,21 +282,9 @@ def violated_clusters(
     return list(np.unique(clusters[is_violated], axis=0)) if is_violated.any() else []
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """The best known graph, the parents of every variable, and a bound: no graph has a higher score, rounding apart.
-
-    `stopped_by` is "proof" if the best known graph reaches the bound, "max_seconds" or "interrupt".
-    """
-
-    parents: list[list[int]]
-    bound: float
-    stopped_by: str
-
-
 def bounded_optimum(
     sets: Sequence[ScoredParentSets], first: Sequence[Sequence[int]], max_seconds: float | None
-) -> Bounded:
+) -> BoundedOptimum:
     """Return the best graph of given parent sets, or the best known one and a bound after a time or Ctrl-C.
 
     The linear relaxation is tightened by cluster cuts until none is violated. Reduced costs prune parent sets that no
@@ -304,11 +292,17 @@ def bounded_optimum(
     the remaining cycles. `sets` have none that score no higher than a subset. `first` are orders of the variables from
     which the search for good graphs starts.
     """
-    return _Programme(sets, max_seconds).run(first)
+    programme = BoundedOptimum(sets, max_seconds)
+    programme.run(first)
+    return programme
 
 
-class _Programme:
-    """The state of one run."""
+class BoundedOptimum:
+    """The best known graph, and a bound: no graph has a higher score, rounding apart.
+
+    `parents` are those of every variable in the graph. `stopped_by` is "proof" if the graph reaches the bound, and
+    otherwise "max_seconds" or "interrupt".
+    """
 
     def __init__(self, sets: Sequence[ScoredParentSets], max_seconds: float | None) -> None:
         self.began = perf_counter()
@@ -320,17 +314,22 @@ class _Programme:
         self.bound = self.total
         self.best = -np.inf
         self.parents: list[list[int]] = [[] for _ in sets]
+        self.stopped_by = ""
         self.generator = np.random.default_rng(0)
 
     @property
     def seconds_left(self) -> float:
+        """Seconds of the limit that are left, infinity without one."""
         return self.max_seconds - (perf_counter() - self.began)
 
     @property
     def is_proven(self) -> bool:
+        """Whether the best known graph reaches the bound."""
         return self.best > -np.inf and self.bound - self.best <= max(_INTEGER_TOLERANCE, rounding(self.best))
 
-    def run(self, first: Sequence[Sequence[int]]) -> Bounded:
+    def run(self, first: Sequence[Sequence[int]]) -> None:
+        """Search from orders of the variables, then prove, until the bound is reached or the time is up."""
+        ended = "max_seconds"
         try:
             for order in first:
                 self._climb(order)
@@ -338,8 +337,8 @@ class _Programme:
             if not self.is_proven and self.seconds_left > 0:
                 self._solve(costs)
         except KeyboardInterrupt:
-            return Bounded(self.parents, self.bound, "proof" if self.is_proven else "interrupt")
-        return Bounded(self.parents, self.bound, "proof" if self.is_proven else "max_seconds")
+            ended = "interrupt"
+        self.stopped_by = "proof" if self.is_proven else ended
 
     def _climb(self, order: Sequence[int]) -> None:
         """Improve an order, and keep its graph if it is the best one so far."""

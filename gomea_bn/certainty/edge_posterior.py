@@ -111,13 +111,8 @@ def check_score_of_draws(method_name: str, *, is_dirichlet: bool) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One posterior of several: whose bins, which draw fills the missing cells, and how often it counts."""
-
-    bins: DiscretizedBayesNet
-    completion: int
-    weight: int = 1
+_Run = tuple[DiscretizedBayesNet, int, int]
+"""One posterior of several: whose bins, which draw fills the missing cells, and how often it counts."""
 
 
 def edge_probabilities(
@@ -240,7 +235,7 @@ def edge_probabilities(
         options = replace(options, seed=int(section.options["random_state"]))
     posteriors = _posteriors(network, table, runs, options, max_seconds, section)
     # the first runs, where Ctrl-C has ended the others
-    weights = [run.weight for run in runs[: len(posteriors)]]
+    weights = [weight for *_, weight in runs[: len(posteriors)]]
     means = np.average([each.means for each in posteriors], axis=0, weights=weights)
     is_exact = options.is_exact(len(table.names))
     result = EdgeProbabilities(
@@ -285,11 +280,11 @@ def _runs(
     sets = list(bins) or [network]
     if n_completions:
         n_runs = len(sets) * -(-n_completions // len(sets))
-        return [_Run(sets[k % len(sets)], k) for k in range(n_runs)]
+        return [(sets[k % len(sets)], k, 1) for k in range(n_runs)]
     if not network.cut_points:
         # levels are the same in all of them
-        return [_Run(sets[0], 0, len(sets))]
-    return [_Run(of_bins, 0) for of_bins in sets]
+        return [(sets[0], 0, len(sets))]
+    return [(of_bins, 0, 1) for of_bins in sets]
 
 
 def _recorded(
@@ -329,7 +324,7 @@ def _posteriors(
     seconds_before = 0.0 if section.saved is None else float(section.saved.get("seconds", 0.0))
     section.keep(lambda: {"seconds": seconds_before + perf_counter() - began})
     posteriors: list[Posterior] = []
-    for position, run in enumerate(runs):
+    for position, (bins, completion, _) in enumerate(runs):
         part = section.part(f"posterior {position}")
         if part.saved is not None and "means" in part.saved:
             posteriors.append(Posterior(**part.saved))
@@ -338,12 +333,12 @@ def _posteriors(
         left = max_seconds
         if left is not None:
             left = max(left - seconds_before - (perf_counter() - began), 0.1) / (len(runs) - position)
-        rows = completed_table(network, table, np.random.default_rng([options.seed, run.completion]))
+        rows = completed_table(network, table, np.random.default_rng([options.seed, completion]))
         with warnings.catch_warnings():
             if position:
                 # once for all of them
                 warnings.simplefilter("ignore", GomeaBnWarning)
-            posteriors.append(options.posterior(run.bins, rows, left, part))
+            posteriors.append(options.posterior(bins, rows, left, part))
         if posteriors[-1].stopped_by == "interrupt":
             return posteriors
         part.finish(dict(vars(posteriors[-1])))

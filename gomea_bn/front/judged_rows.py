@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, TypeGuard
@@ -208,7 +208,7 @@ class JudgedRows:
             _of_values(values, of_target, part, shares, middles)
             for shares, part in zip(probabilities, self.parts)
         ]
-        return {**_mean_loss(np.concatenate([one.losses for one in predicted])), **_of_parts(predicted)}
+        return {**_mean_loss(np.concatenate([one["losses"] for one in predicted])), **_of_parts(predicted)}
 
     def loss_of_naive_bayes(self, pseudo_count: PseudoCount) -> float | None:
         """Return the mean loss of a naive Bayes classifier, or None where there is none; see `prediction_summary`."""
@@ -277,23 +277,13 @@ def _counted(probabilities: Floats, is_level: NDArray[np.bool_]) -> list[list[in
     return rows
 
 
-@dataclass(frozen=True)
-class _OfValues:
-    """Predictions of a continuous target by row, each float64 (n_rows,).
-
-    `below` is the probability of smaller values, with half of that of equal ones.
-    """
-
-    values: Floats
-    means: Floats
-    below: Floats
-    losses: Floats
-
-
 def _of_values(
     values: Floats, bins: NDArray[np.int32], part: NDArray[np.int64], probabilities: Floats, middles: Floats
-) -> _OfValues:
+) -> dict[str, Floats]:
     """Return predictions of the values of a part of the rows by the probabilities of their bins, float64 (n, n_bins).
+
+    They are the "values", their "means", the probabilities "below" them, with half of that of equal values, and the
+    "losses", each float64 (n,).
 
     The values of the other parts of a bin share its probability alike; of a bin without any it has the middle. The loss
     is the CRPS as E|X - y| - E|X - X'| / 2 (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and
@@ -322,22 +312,22 @@ def _of_values(
     between = np.abs(means[:, None] - means)
     np.fill_diagonal(between, inside)
     of_own = probabilities[np.arange(len(part)), own]
-    return _OfValues(
-        values=asked,
-        means=probabilities @ means,
-        below=probabilities.cumsum(axis=1)[np.arange(len(part)), own] - of_own * (1 - below),
-        losses=(probabilities * distances).sum(axis=1)
+    return {
+        "values": asked,
+        "means": probabilities @ means,
+        "below": probabilities.cumsum(axis=1)[np.arange(len(part)), own] - of_own * (1 - below),
+        "losses": (probabilities * distances).sum(axis=1)
         - np.einsum("rs,st,rt->r", probabilities, between, probabilities) / 2,
-    )
+    }
 
 
-def _of_parts(predicted: Sequence[_OfValues]) -> dict[str, Any]:
+def _of_parts(predicted: Sequence[Mapping[str, Floats]]) -> dict[str, Any]:
     """Return what `prediction_summary` holds of a continuous target, of the predictions by part."""
     values, means, below = (
-        np.concatenate([getattr(one, key) for one in predicted]) for key in ("values", "means", "below")
+        np.concatenate([one[key] for one in predicted]) for key in ("values", "means", "below")
     )
     n_groups = min(_MOST_GROUPS, max(1, len(values) // 20))
-    group_of = np.concatenate([groups_of_equal_size(one.means, n_groups) for one in predicted])
+    group_of = np.concatenate([groups_of_equal_size(one["means"], n_groups) for one in predicted])
     groups = []
     for group in np.unique(group_of).tolist():
         rows = group_of == group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,6 @@ from gomea_bn.runtime.phases import COMPARISON, begin_phase
 
 SECONDS_OF_COUNT = 2e-5
 """Seconds that a count of all rows after the search takes for a value."""
-
-
-class FinalRows(NamedTuple):
-    """The rows that a network counts in the end.
-
-    Rows count by `weights`, float64 (n_rows,), or alike if these are None. They are evidence like `n_evidence` rows,
-    of which None leaves the number to the weights.
-    """
-
-    table: Table
-    weights: NDArray[np.float64] | None
-    n_evidence: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +59,16 @@ class Evidence:
         return self.given.n_rows if self.has_copies else 0
 
     @property
-    def final(self) -> FinalRows:
-        """Rows that the network counts in the end."""
+    def final(self) -> tuple[Table, NDArray[np.float64] | None, int | None]:
+        """Rows that the network counts in the end, their weights, and the number of rows that they are evidence like.
+
+        Rows without weights, float64 (n_rows,), count alike. Without a number it is that of the weights.
+        """
         given = self.given
         if given.all_rows is not None:
             n_evidence = None if given.groups is None else given.n_rows
-            return FinalRows(given.all_rows.table, given.all_rows.weights, n_evidence)
-        return FinalRows(given, None, self.searched.n_rows if self.has_copies else None)
+            return given.all_rows.table, given.all_rows.weights, n_evidence
+        return given, None, self.searched.n_rows if self.has_copies else None
 
     def network(self, network: DiscretizedBayesNet, clock: FitClock = NO_LIMIT) -> DiscretizedBayesNet:
         """Return the network of a search with every row counted, and with a record of how rows count.

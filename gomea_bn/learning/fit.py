@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
@@ -26,7 +26,7 @@ from gomea_bn.learning.averaging.families import (
     with_target,
 )
 from gomea_bn.learning.checks import checked_network, seconds_of_checks
-from gomea_bn.learning.evidence import SECONDS_OF_COUNT, Evidence, FinalRows
+from gomea_bn.learning.evidence import SECONDS_OF_COUNT, Evidence
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearningOptions,
@@ -131,7 +131,7 @@ class _Fit:
             if value is not None:
                 raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
         self.search_sample(source)
-        self.compare(FinalRows(learner.table_, None, None), clock=NO_LIMIT, of_sample=True)
+        self.compare(learner.table_, clock=NO_LIMIT, of_sample=True)
 
     def of_table(self, source: Any, sample_weight: ArrayLike | None) -> None:
         """Learn from a table in memory."""
@@ -147,7 +147,7 @@ class _Fit:
             evidence = Evidence.of(table, without_copies=is_smooth)
             self.search_table(evidence, may_simplify=is_smooth and not table.n_missing)
         learner.network_ = evidence.network(learner.network_, self.clock)
-        self.compare(evidence.final, clock=self.clock)
+        self.compare(*evidence.final, clock=self.clock)
 
     def read(self, source: Any, sample_weight: ArrayLike | None) -> Table:
         """Return the table to learn from; one that the options do not fit is an error."""
@@ -324,17 +324,25 @@ class _Fit:
         except KeyboardInterrupt:
             give_warning(interrupted_averaging("network_"))
 
-    def compare(self, rows: FinalRows, *, clock: FitClock, of_sample: bool = False) -> None:
+    def compare(
+        self,
+        rows: Table,
+        weights: NDArray[np.float64] | None = None,
+        n_evidence: int | None = None,
+        *,
+        clock: FitClock,
+        of_sample: bool = False,
+    ) -> None:
         """Compare the network with rows, and keep them and the differences; see `checked_network`."""
         learner = self.learner
         begin_phase("Comparing the network with the rows")
         with delayed_interrupts():
             learner.network_ = checked_network(
                 learner.network_,
-                rows.table,
+                rows,
                 learner.seed_,
-                rows.weights,
-                rows.n_evidence,
+                weights,
+                n_evidence,
                 of_sample=of_sample,
                 clock=clock,
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -48,19 +48,11 @@ _log = logging.getLogger("gomea_bn").warning
 _done: set[str] = set()
 
 
-class TableSize(TypedDict, total=False):
-    """What of a table decides which kernels it needs; see `compile_kernels`."""
-
-    n_columns: int
-    has_gaps: bool
-    followers: frozenset[str]
-
-
 SUM, LOGIT, COUNT = "sum", "logit", "count"
 """What a column may be that follows curves of its parents: each kind has kernels of its own."""
 
 
-def size_of_table(table: Table, *, has_curves: bool = True) -> TableSize:
+def size_of_table(table: Table, *, has_curves: bool = True) -> dict[str, Any]:
     """Return the options of `compile_kernels` for a table, whose columns follow curves unless `has_curves` is False."""
     followers = set()
     for column in table.columns if has_curves and not table.n_missing else ():
@@ -70,7 +62,11 @@ def size_of_table(table: Table, *, has_curves: bool = True) -> TableSize:
             followers |= {SUM, COUNT}
         else:
             followers.add(SUM)
-    return TableSize(n_columns=len(table.names), has_gaps=table.n_missing > 0, followers=frozenset(followers))
+    return {
+        "n_columns": len(table.names),
+        "has_gaps": table.n_missing > 0,
+        "followers": frozenset(followers),
+    }
 
 
 def compile_kernels(

@@ -123,7 +123,7 @@ def _learn(
     from gomea_bn.data.table import Table
     from gomea_bn.learning.options import LearningOptions, limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record
-    from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
+    from gomea_bn.learning.warm_up import compile_kernels, size_of_table
     from gomea_bn.problems.scores import scoring_method
 
     options = LearningOptions.of(learner)
@@ -135,7 +135,7 @@ def _learn(
     tell = silent if given.values["quiet"] else say
     rows, source_sha256 = _read_source(learner, data, reading, tell, weight)
     has_curves = options.has_curves
-    size = size_of_table(rows, has_curves=has_curves) if isinstance(rows, Table) else TableSize()
+    size = size_of_table(rows, has_curves=has_curves) if isinstance(rows, Table) else {}
     seconds = compile_first(partial(compile_kernels, **size), tell)
     tell(announcement(learner, out))
     with printed_warnings({"network_": "The network of the whole search is kept: it"}):

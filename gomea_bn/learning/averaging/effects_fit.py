@@ -255,32 +255,54 @@ def design_of_terms(
     return Design(terms.functions, terms.factors, terms.products, of_rows - means, means, precisions)
 
 
-@dataclass(frozen=True)
 class OwnScale:
-    """A scale of a column around its effects, and its transformation as of `FamilyEffects`."""
+    """A scale of a column around its effects, its transformation as of `FamilyEffects`, and the rows on it.
 
-    scale: LineScale
-    in_units: bool = False
-    transform: NDArray[np.float64] | None = None
+    `z`, float64 (n_rows,), are the places of the rows, and `least` is the least scale of noise around them.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        scale: LineScale,
+        *,
+        in_units: bool = False,
+        transform: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.in_units, self.transform = in_units, transform
+        self.z = scale.of_values(values)
+        self.least = least_scale(log_steps(values, scale))
+        self._scale = scale
+        self._slopes = scale.log_slope(values, self.z)
+        self._ends = scale.ends_of_points(values)
 
     @property
     def n_parameters(self) -> int:
         """Number of points of a transformation."""
         return 0 if self.transform is None else self.transform.shape[1]
 
+    def log_density(
+        self, residuals: NDArray[np.float64], noise: NDArray[np.float64], freedom: float
+    ) -> NDArray[np.float64]:
+        """Return the log density of all rows in units of the column, given distances to sums and scales of noise."""
+        freedom = min(freedom, len(self.z) - 1 + PRIOR_ROWS)
+        means = self.z - residuals
+        return log_density_around(self.z, means, noise, freedom, self._scale, self._ends) + self._slopes
+
 
 def own_scales(
     model: CurveModel, values: NDArray[np.float64], scale: ProbabilityScale, in_units: UnitScale
 ) -> list[OwnScale]:
     """Return scales that a column may have: that of the model first, that of probabilities, and its own units."""
-    plain, units = OwnScale(scale), OwnScale(in_units, in_units=True)
+    plain = OwnScale(values, scale)
     if scale.shape.points:
         return [plain]
+    units = OwnScale(values, in_units, in_units=True)
     if model.in_units:
         return [units, plain]
     if model.transform is None:
         return [plain, units]
-    z = scale.of_values(values)
+    z = plain.z
     functions = SmoothFunctions(z, len(model.transform))
     places = np.linspace(z.min(), z.max(), _POINTS_OF_TRANSFORM)
     heights = functions.of_scores(places)[:, : len(model.transform)] @ model.transform
@@ -288,7 +310,8 @@ def own_scales(
         return [plain, units]
     moved = np.interp(z, places, heights)
     transform = np.array([places, (heights - moved.mean()) / moved.std()])
-    return [OwnScale(TransformedScale(scale, *transform), transform=transform), plain, units]
+    moved_scale = TransformedScale(scale, *transform)
+    return [OwnScale(values, moved_scale, transform=transform), plain, units]
 
 
 def left_out_residuals(
@@ -316,7 +339,6 @@ def left_out_residuals(
 
 def fitted_effects(
     design: Design,
-    name: str,
     parents: tuple[str, ...],
     groups: tuple[str, ...],
     columns: Columns,
@@ -336,8 +358,7 @@ def fitted_effects(
     rows gain by them, less one nat for each of their coefficients, they take the place of variances of groups. `places`
     are those of continuous parents on their scales.
     """
-    values = columns[name]
-    n_rows = len(values)
+    n_rows = columns.n_rows
     n_groups = prod(n_levels[group] for group in groups)
     if n_groups * _ROWS_PER_GROUP > n_rows:
         n_groups = 1
@@ -348,8 +369,7 @@ def fitted_effects(
         )
     full = np.column_stack([np.ones(n_rows), design.columns])
     precisions = np.concatenate([[_INTERCEPT_PRECISION], design.precisions])
-    own = [_OwnRows(one, values) for one in scales]
-    coefficients, residuals = left_out_residuals(np.column_stack([rows.z for rows in own]), full, precisions)
+    coefficients, residuals = left_out_residuals(np.column_stack([own.z for own in scales]), full, precisions)
 
     def choice(among: Sequence[int]) -> tuple[int, float, Design | None]:
         """Return the scale, the degrees of freedom and the widths under which left-out rows are likeliest."""
@@ -362,8 +382,9 @@ def fitted_effects(
         ]
         for k, tails, of_widths in kinds:
             noise = _noise(residuals[:, k], of_rows, n_groups, tails, of_widths)
-            logs = own[k].log_density(residuals[:, k], np.maximum(noise.of_rows, own[k].least), tails)
-            value = float(logs.sum()) - scales[k].n_parameters - (tails < np.inf) - len(noise.coefficients)
+            own = scales[k]
+            logs = own.log_density(residuals[:, k], np.maximum(noise.of_rows, own.least), tails)
+            value = float(logs.sum()) - own.n_parameters - (tails < np.inf) - len(noise.coefficients)
             is_first = k == among[0] and tails == np.inf and of_widths is None
             if value > best + (0.0 if is_first else LEAST_GAIN):
                 best, chosen, freedom, widths = value, k, tails, of_widths
@@ -371,25 +392,25 @@ def fitted_effects(
 
     def fitted(chosen: int, freedom: float, widths: Design | None) -> _ScaledFit:
         """Return the fit on a scale of the column."""
-        rows, beta, left = own[chosen], coefficients[:, chosen], residuals[:, chosen]
+        own, beta, left = scales[chosen], coefficients[:, chosen], residuals[:, chosen]
         noise = _noise(left, of_rows, n_groups, freedom, widths)
         for _ in range(_STEPS if freedom < np.inf or n_groups > 1 or widths is not None else 0):
             weights = float((noise.of_rows**2).mean()) / noise.of_rows**2
             if freedom < np.inf:
                 weights = weights * (freedom + 1) / (freedom + (left / noise.of_rows) ** 2)
             root = np.sqrt(weights)
-            of_step, of_left = left_out_residuals((rows.z * root)[:, None], full * root[:, None], precisions)
+            of_step, of_left = left_out_residuals((own.z * root)[:, None], full * root[:, None], precisions)
             beta, left = of_step[:, 0], of_left[:, 0] / root
             noise = _noise(left, of_rows, n_groups, freedom, widths)
-        least, is_wider = rows.least, False
+        least, is_wider = own.least, False
         for _ in range(_MOST_WIDER):
-            left_out = rows.log_density(left, np.maximum(noise.of_rows, least), freedom)
+            left_out = own.log_density(left, np.maximum(noise.of_rows, least), freedom)
             # widths are those of all rows
             left_out -= len(noise.coefficients) / n_rows
             if not repeated.gain(left_out):
                 break
             least, is_wider = max(least, noise.least) * _WIDER, True
-        return _ScaledFit(scales[chosen], beta, noise, freedom, widths, least, left_out, is_wider)
+        return _ScaledFit(own, beta, noise, freedom, widths, least, left_out, is_wider)
 
     remaining, fits, n_plain = list(range(len(scales))), [], 0
     while remaining and n_plain < _SCALES_TO_FIT:
@@ -451,25 +472,6 @@ class _ScaledFit:
             width_terms, heights = self.widths.effects(of_widths, places, _TOLERANCE)
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, self.left_out)
-
-
-class _OwnRows:
-    """Rows of a column on one of its scales."""
-
-    def __init__(self, own: OwnScale, values: NDArray[np.float64]) -> None:
-        self._scale = own.scale
-        self.z = own.scale.of_values(values)
-        self.least = least_scale(log_steps(values, own.scale))
-        self._slopes = own.scale.log_slope(values, self.z)
-        self._ends = own.scale.ends_of_points(values)
-
-    def log_density(
-        self, residuals: NDArray[np.float64], noise: NDArray[np.float64], freedom: float
-    ) -> NDArray[np.float64]:
-        """Return the log density of all rows in units of the column, given distances to sums and scales of noise."""
-        freedom = min(freedom, len(self.z) - 1 + PRIOR_ROWS)
-        means = self.z - residuals
-        return log_density_around(self.z, means, noise, freedom, self._scale, self._ends) + self._slopes
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from gomea_bn.learning.averaging.line_scales import (
 from gomea_bn.learning.averaging.odds_fit import odds_of_families
 from gomea_bn.learning.averaging.stacks import LEAST_GAIN, Member, best_stack
 from gomea_bn.learning.averaging.target_fit import (
-    ChosenParents,
     TargetRules,
     chosen_parents,
     fitted_target,
@@ -496,7 +495,7 @@ class Averaging:
 
     def chosen_parents(
         self, target: str, known: Mapping[str, NDArray[np.bool_]], rules: TargetRules, clock: FitClock
-    ) -> ChosenParents:
+    ) -> dict[str, float]:
         """Return the parents of a target under which left-out rows lose least, as of `chosen_parents`."""
         return chosen_parents(target, self.table, known, self._on_shapes, rules, clock)
 
@@ -504,7 +503,7 @@ class Averaging:
         self,
         base: DiscretizedBayesNet,
         target: str,
-        chosen: ChosenParents,
+        chosen: Mapping[str, float],
         line: str,
         prefer: str,
         clock: FitClock,
@@ -512,7 +511,7 @@ class Averaging:
         """Return a network with conditionals whose target follows chosen parents in place of those that it had."""
         assert base.conditionals is not None
         network, known, v = self.network, base.conditionals, self.network.names.index(target)
-        parents = [name for name in network.names if name in chosen.names]
+        parents = [name for name in network.names if name in chosen]
         tables = self.tables_of(v, (), [self.session.network_cuts], [self.coded])
         stack, left_out = self.stack_of(target, parents, tables, line, prefer, clock)
         needed = stack.scaled(target)
@@ -532,7 +531,7 @@ class Averaging:
             cut_probabilities=known.cut_probabilities,
             cut_intervals=known.cut_intervals,
         )
-        metadata, gains = dict(base.metadata), [list(entry) for entry in chosen.gains]
+        metadata, gains = dict(base.metadata), [list(entry) for entry in chosen.items()]
         metadata["parents"] = {**metadata.get("parents", {}), target: gains}
         edges = [edge for edge in base.edges if edge[1] != target] + [(name, target) for name in parents]
         shown = {name: table for name, table in base.stored_tables.items() if name != target}
@@ -868,7 +867,6 @@ class Averaging:
         assert repeated is not None
         return fitted_effects(
             design,
-            name,
             continuous,
             discrete,
             columns,

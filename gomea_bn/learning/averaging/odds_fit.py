@@ -76,12 +76,8 @@ class _Parent:
     n_cells: int
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """How often cells of a column are wanted, float64 (n_parent_cells, n_cells), and how often rows count, (n,)."""
-
-    counts: NDArray[np.float64]
-    weights: NDArray[np.float64]
+_Wanted = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""How often cells of a column are wanted, float64 (n_parent_cells, n_cells), and how often rows count, (n,)."""
 
 
 class _Pairs:
@@ -161,14 +157,14 @@ class _Pairs:
 
     def _promise(self, logs: NDArray[np.float64], parent: _Parent, price: float) -> float:
         """Return about what odds of a parent gain beyond their price, in nats, by Pearson's statistic."""
-        wanted = self._wanted(parent)
-        expected = _sums(np.exp(logs) * wanted.weights[:, None], parent.codes, parent.n_cells)
-        statistic = float(((wanted.counts - expected) ** 2 / np.maximum(expected, 1.0)).sum())
+        counts, weights = self._wanted(parent)
+        expected = _sums(np.exp(logs) * weights[:, None], parent.codes, parent.n_cells)
+        statistic = float(((counts - expected) ** 2 / np.maximum(expected, 1.0)).sum())
         return statistic / 2 - (price + 1) * self._n_free(parent)
 
     def _wanted(self, parent: _Parent) -> _Wanted:
         """Return what the rows say about the cells of a column and of a parent."""
-        if parent.name not in self._all_wanted or len(self._all_wanted[parent.name].counts) != parent.n_cells:
+        if parent.name not in self._all_wanted or len(self._all_wanted[parent.name][0]) != parent.n_cells:
             self._all_wanted[parent.name] = self._counted(parent)
         return self._all_wanted[parent.name]
 
@@ -180,7 +176,7 @@ class _Pairs:
         of_drawn = parent.codes[self._n_rows :]
         weights[self._n_rows :] *= (totals[:, 0] >= _LEAST_ROWS)[of_drawn]
         n_drawn = np.bincount(of_drawn, weights[self._n_rows :], minlength=parent.n_cells)
-        return _Wanted(counts + n_drawn[:, None] * shares, weights)
+        return counts + n_drawn[:, None] * shares, weights
 
     def _counts(self, parent: _Parent) -> NDArray[np.float64]:
         """Return the number of rows of data in cells of a parent and of the column."""
@@ -253,14 +249,15 @@ def _log_odds(
     Cells of the parent have no odds in common. A normal prior draws them towards 0.
     """
     odds = start.copy()
+    counts, weights = wanted
     order = np.argsort(parent.codes, kind="stable")
     ends = np.searchsorted(parent.codes[order], np.arange(parent.n_cells + 1))
     for k in range(parent.n_cells):
         rows = order[ends[k] : ends[k + 1]]
-        rows = rows[wanted.weights[rows] > 0]
+        rows = rows[weights[rows] > 0]
         if not len(rows):
             continue
-        odds[k] = _of_cell(logs[rows], wanted.weights[rows], wanted.counts[k], odds[k])
+        odds[k] = _of_cell(logs[rows], weights[rows], counts[k], odds[k])
     return odds
 
 

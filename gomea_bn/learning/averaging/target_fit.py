@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -417,18 +416,6 @@ class TargetRules:
     most: float = np.inf
 
 
-@dataclass(frozen=True)
-class ChosenParents:
-    """Parents of a target in the order in which they were needed, each with what it adds for left-out rows, in nats."""
-
-    gains: tuple[tuple[str, float], ...]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The parents, the one that is needed most first."""
-        return [name for name, _ in self.gains]
-
-
 def chosen_parents(
     target: str,
     table: Table,
@@ -436,9 +423,10 @@ def chosen_parents(
     scales: Mapping[str, ProbabilityScale],
     rules: TargetRules,
     clock: FitClock = NO_LIMIT,
-) -> ChosenParents:
+) -> dict[str, float]:
     """Return the parents of a target under which left-out rows lose least, within some rules.
 
+    The one that is needed most stands first; each has what it adds for left-out rows, in nats.
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
     table, or one with many columns, some random rows choose, and fewer where the clock leaves little time. If 1,000
     rows are still too many, columns that tell least of the target by themselves are left out before. The choice takes
@@ -453,7 +441,7 @@ def chosen_parents(
             if of_name is not None:
                 terms[name] = of_name
     if not terms:
-        return ChosenParents(tuple((name, 0.0) for name in rules.required))
+        return dict.fromkeys(rules.required, 0.0)
     followed = _followed(target, columns, scales, n_levels)
     n_terms = sum(of.rows.shape[1] for of in terms.values())
     of_choice = clock.part(_SHARE_OF_TIME)
@@ -470,12 +458,12 @@ def chosen_parents(
     found = _Choice(followed, terms).path(required, max(rules.most, len(required)), is_late)
     sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
-    gains: list[tuple[str, float]] = [(name, 0.0) for name in sets[-1][0]]
+    gains = dict.fromkeys(sets[-1][0], 0.0)
     for (names, loss), (fewer, without) in reversed(list(zip(sets[best:], sets[best + 1 :], strict=False))):
         # those that leave together share what they add
         entering = [name for name in names if name not in fewer]
-        gains += [(name, max(without - loss, 0.0) / len(entering)) for name in entering]
-    return ChosenParents(tuple(gains))
+        gains |= dict.fromkeys(entering, max(without - loss, 0.0) / len(entering))
+    return gains
 
 
 def _telling(

@@ -98,13 +98,12 @@ def fit_of(
     parents = tuple(name for name in of_parents if name != "y")
     member = fitted_effects(
         design,
-        "y",
         parents,
         tuple(n_levels or {}),
         columns,
         {name: columns.positions(name, of_parents[name]) for name in parents},
         n_levels or {},
-        scales or [OwnScale(of_parents["y"], in_units=True)],
+        scales or [OwnScale(values["y"], of_parents["y"], in_units=True)],
         RepeatedValues(values["y"], of_parents["y"]),
     )
     return member, of_parents
@@ -232,10 +231,11 @@ def test_the_posterior_is_that_of_the_model_that_the_score_chose(law: Any, words
     np.testing.assert_allclose(design.columns.mean(axis=0), 0.0, atol=1e-12)
     assert np.isfinite(design.precisions).all()
     places = {name: columns.positions(name, scales[name]) for name in parents}
-    own, repeated = [OwnScale(scales["y"], in_units=True)], RepeatedValues(values["y"], scales["y"])
-    member = fitted_effects(
-        design, "y", tuple(parents), tuple(groups), columns, places, n_levels, own, repeated
+    own, repeated = (
+        [OwnScale(values["y"], scales["y"], in_units=True)],
+        RepeatedValues(values["y"], scales["y"]),
     )
+    member = fitted_effects(design, tuple(parents), tuple(groups), columns, places, n_levels, own, repeated)
     effects: Any = member.fitted
     assert effects.words == words
     full = np.column_stack([np.ones(500), design.columns])
@@ -469,13 +469,12 @@ def test_widths_that_follow_a_parent_are_kept_and_predict_new_rows() -> None:
         members.append(
             fitted_effects(
                 replace(design, widths=widths),
-                "y",
                 ("x", "w"),
                 (),
                 columns,
                 {name: columns.positions(name, scales[name]) for name in "xw"},
                 {},
-                [OwnScale(scales["y"], in_units=True)],
+                [OwnScale(values["y"], scales["y"], in_units=True)],
                 RepeatedValues(values["y"], scales["y"]),
             )
         )

@@ -139,13 +139,13 @@ def test_effects_of_a_family_are_fitted_once(monkeypatch: pytest.MonkeyPatch) ->
     x[:, 3] += 0.15 * x[:, 1]
     frame = pd.DataFrame(x, columns=list("abcd"))
     fits = []
-    fitted_effects = families.fitted_effects
+    fitted_effects = families.Averaging._fitted_effects
 
-    def noted(design: Any, name: str, parents: tuple[str, ...], *others: Any) -> Member:
-        fits.append((name, parents))
-        return fitted_effects(design, name, parents, *others)
+    def noted(averaging: Any, name: str, parents: tuple[str, ...], *others: Any) -> Member | None:
+        fits.append((name, tuple(parents)))
+        return fitted_effects(averaging, name, parents, *others)
 
-    monkeypatch.setattr(families, "fitted_effects", noted)
+    monkeypatch.setattr(families.Averaging, "_fitted_effects", noted)
     BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=1).fit(frame)
     assert len(fits) >= 3
     assert len(set(fits)) == len(fits)
