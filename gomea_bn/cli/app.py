@@ -127,7 +127,9 @@ def _unknown_option(error: Any) -> str | None:
         return None
     known = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
     if name.startswith("--"):
-        return f"No such option: {name}.{nearest(name, [option for option in known if option.startswith('--')])}"
+        return (
+            f"No such option: {name}.{nearest(name, [option for option in known if option.startswith('--')])}"
+        )
     short = sorted(option for option in known if not option.startswith("--"))
     return f"No such option: {name}. {'Short ones are ' + listed(short) if short else 'There are no short ones'}."
 

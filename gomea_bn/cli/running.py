@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty import GraphTest
-    from gomea_bn.data.files.reading import ReadingOptions, TextForm
+    from gomea_bn.data.files.reading import ReadingOptions
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -98,11 +98,11 @@ def loaded_data(
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
     """Return the rows of a file for a saved network, and print what was detected; exits as `loaded_data`."""
-    return rows_and_form(data, reading)[0]
+    return loaded_for_network(data, reading).frame
 
 
-def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, TextForm]:
-    """Return what `loaded_rows` does, and the form of the text, for a file that is written like it."""
+def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
+    """Return what `loaded_rows` does, with what a file needs that is written like it."""
     from gomea_bn.data.lags import rows_with_earlier
 
     loaded = loaded_data(data, replace(reading, lags=None))
@@ -114,11 +114,13 @@ def rows_and_form(data: Path, reading: ReadingOptions) -> tuple[pd.DataFrame, Te
         n_rows = len(frame)
         with failing(UNUSABLE_DATA, of_options=WRONG_USE), printed_warnings():
             frame = rows_with_earlier(frame, **reading.lags)
+        # the other rows have moved
+        loaded = replace(loaded, limited={})
         say(
             f"{counted(len(frame), 'row')} of {n_rows:,} have enough earlier ones; they stand in the order of "
             f"{listed([repr(name) for name in key_columns(reading, frame)])}."
         )
-    return frame, loaded.form
+    return replace(loaded, frame=frame)
 
 
 def key_columns(reading: ReadingOptions, frame: pd.DataFrame) -> list[str]:

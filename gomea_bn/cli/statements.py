@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.dates import number_of, value_in_words
-from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.files.reading import number_form
+from gomea_bn.data.number_texts import number_texts, numbers_in
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.value_kinds import spellings, unknown_variable
+from gomea_bn.network.value_kinds import READ_FORMS, spellings, unknown_variable
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -39,8 +40,12 @@ def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayes
     stated: dict[str, Any] = {}
     for text in texts:
         name, operator, value = _parts(option, text, network)
-        if name in stated:
-            raise GomeaBnError(f"{option} names '{name}' twice; give one statement per variable.")
+        former = stated.pop(name, None)
+        if former is not None and (operator == "=" or not isinstance(former, (tuple, set, _interval_type()))):
+            raise GomeaBnError(
+                f"{option} names '{name}' twice; give one statement per variable, or two limits such as {name}>=2 and "
+                f"{name}<=3."
+            )
         if operator == "=":
             stated[name] = _value(option, name, value, network)
         elif operator in _COMPARISONS:
@@ -53,7 +58,44 @@ def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayes
             stated[name] = {_value(option, name, field, network) for field in fields_of(option, value[1:-1])}
         else:
             stated[name] = _interval(option, name, value, network)
+        if former is not None:
+            stated[name] = _both(option, name, former, stated[name])
     return stated
+
+
+def _interval_type() -> Any:
+    import pandas as pd
+
+    return pd.Interval
+
+
+def _both(option: str, name: str, first: Any, second: Any) -> Any:
+    """Return what satisfies two statements about one variable, each an interval or a set of levels."""
+    if isinstance(first, set):
+        both = first & second
+        if not both:
+            raise GomeaBnError(f"{option}: no level of '{name}' satisfies all that is stated about it.")
+        return both
+    ends = [_ends(first), _ends(second)]
+    # of equal ends the open one is the narrower
+    low, is_low_open = max((low, is_open) for (low, is_open), _ in ends)
+    high, is_high_closed = min((high, not is_open) for _, (high, is_open) in ends)
+    if not low < high:
+        raise GomeaBnError(f"{option}: no value of '{name}' satisfies all that is stated about it.")
+    if is_high_closed and not is_low_open:
+        return (low if isfinite(low) else None, high if isfinite(high) else None)
+    closed = "right" if is_high_closed else "neither" if is_low_open else "left"
+    return _interval_type()(low, high, closed=closed)
+
+
+def _ends(interval: Any) -> tuple[tuple[float, bool], tuple[float, bool]]:
+    """Return the ends of an interval, each with whether it is open."""
+    if isinstance(interval, tuple):
+        low, high = interval
+        return (-inf if low is None else low, False), (inf if high is None else high, False)
+    # an end that is infinite belongs to no value
+    low, high = float(interval.left), float(interval.right)
+    return (low, interval.open_left and isfinite(low)), (high, interval.open_right and isfinite(high))
 
 
 def read_values(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
@@ -138,12 +180,36 @@ def _number(option: str, name: str, text: str, network: DiscretizedBayesNet) -> 
         number = float(text)
     except ValueError:
         of_time = number_of(text, name)
-        number = nan if of_time is None else of_time
+        number = _written(option, name, text, network) if of_time is None else of_time
     if isfinite(number):
         return number
     advice = " Write decimals with a point." if "," in text else ""
     raise GomeaBnError(
         f"{option}: '{name}' is continuous and needs {value_in_words(name)}, got {text!r:.80}.{advice}"
+    )
+
+
+def _written(option: str, name: str, text: str, network: DiscretizedBayesNet) -> float:
+    """Return the number of a text such as "€1,200", "12 %" or "12 mg", if the column was read so; NaN for others."""
+    form = network.metadata.get(READ_FORMS, {}).get(name, "number")
+    unit, _ = number_form(form) or (None, None)
+    found = [number_texts([text], mark, unit, is_given=True) for mark in ".,"]
+    readings = {float(read.numbers[0] or 0) for read in found if read is not None and not read.limits}
+    written = {read.unit for read in found if read is not None}
+    if not readings:
+        return nan
+    if unit is None and written != {""}:
+        raise GomeaBnError(
+            f"{option}: the numbers of '{name}' have no unit that the network knows, got {text!r:.80}; give the number "
+            "alone."
+        )
+    low, high = network.support.get(name, (-inf, inf))
+    possible = [number for number in readings if low <= number <= high] if len(readings) > 1 else [*readings]
+    if len(possible) == 1:
+        return possible[0]
+    raise GomeaBnError(
+        f"{option}: {text!r:.80} of '{name}' may be {listed([f'{number:g}' for number in sorted(readings)])}; write "
+        "the number alone, with a decimal point."
     )
 
 

@@ -155,10 +155,11 @@ def with_forms(
 
 def in_given_forms(
     frame: pd.DataFrame, forms: Mapping[str, str], decimal: str | None
-) -> tuple[pd.DataFrame, list[Note]]:
-    """Return a frame with the columns that `forms` names in these forms, and warnings about limits.
+) -> tuple[pd.DataFrame, list[Note], dict[str, pd.Series[Any]]]:
+    """Return a frame with the columns that `forms` names in these forms, warnings, and texts with limits by column.
 
-    Forms of other columns do not count. Raises `GomeaBnError` for a text that does not fit its form.
+    These texts, such as "<0.006", stand in columns of their own, missing in all other rows. Forms of other columns do
+    not count. Raises `GomeaBnError` for a text that does not fit its form.
     """
     parts = {}
     for position, label in enumerate(frame.columns):
@@ -166,11 +167,17 @@ def in_given_forms(
         if form != TEXT and not has_floats(frame.dtypes.iloc[position]):
             parts[position] = _in_form(frame.iloc[:, position], str(label), form, decimal)
     if not parts:
-        return frame, []
+        return frame, [], {}
     formed = frame.copy(deep=False)
+    limited = {}
     for position, read in parts.items():
         formed.isetitem(position, read.series.array)
-    return formed, _doubts(frame, parts, [])
+        if read.limits:
+            texts = frame.iloc[:, position].astype("string").str.strip()
+            limited[str(frame.columns[position])] = texts.where(
+                texts.map(typed, na_action="ignore").isin(read.limits)
+            )
+    return formed, _doubts(frame, parts, []), limited
 
 
 def check_form_names(forms: Mapping[str, str], names: Sequence[str]) -> None:

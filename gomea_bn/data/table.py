@@ -419,8 +419,12 @@ def table_of(
     missing: str = "error",
     max_levels: int = 50,
     min_rows: int = 10,
+    problems: list[GomeaBnError] | None = None,
 ) -> Table:
-    """Return the table of loaded rows; see `read_table`."""
+    """Return the table of loaded rows; see `read_table`.
+
+    Errors about columns are added to `problems`, if it is given, and the table then is that of the other columns.
+    """
     check_choice("missing", missing, ("error", "drop", "keep"))
     check_integer("max_levels", max_levels, 2)
     check_integer("min_rows", min_rows, 1)
@@ -468,7 +472,10 @@ def table_of(
     overrides = {formed.names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
     if not names:
-        raise_all(formed.problems)
+        if problems is None:
+            raise_all(formed.problems)
+        else:
+            problems += formed.problems
         raise GomeaBnError(
             "No column of the table is left: all hold dates, identifiers or free text.",
             ["name columns to keep"],
@@ -479,8 +486,14 @@ def table_of(
     # rows with missing values are earlier ones, too
     treatment = "keep" if positions is not None and missing == "drop" else missing
     columns, dropped = _read_columns(
-        frame, names, overrides, treatment, max_levels, min_rows, loaded.weights, formed.problems
+        frame, names, overrides, treatment, max_levels, min_rows, loaded.weights, found := [*formed.problems]
     )
+    if problems is None:
+        raise_all(found)
+    else:
+        problems += found
+    if not columns:
+        raise GomeaBnError("No column of the table can be read.")
     columns = tuple(
         replace(column, time_zone=formed.time_zones[column.name])
         if column.is_continuous and column.name in formed.time_zones
@@ -518,24 +531,22 @@ def _read_columns(
     max_levels: int,
     min_rows: int,
     weights: pd.Series[Any] | None,
-    problems: Sequence[GomeaBnError],
+    problems: list[GomeaBnError],
 ) -> tuple[tuple[Column, ...], tuple[int, ...]]:
     """Return the columns of a frame with their kinds decided, and the rows that `missing` drops.
 
-    Rows need their weight also where missing values are kept. All problems of the columns are raised together, after
-    those that were found before.
+    Rows need their weight also where missing values are kept. Errors about columns, which are left out then, are added
+    to `problems`.
     """
     series, storages, refused = [], [], []
     for position, name in enumerate(names):
         try:
             storages.append(storage(frame.iloc[:, position], name))
-            series.append(frame.iloc[:, position])
+            series.append(frame.iloc[:, position].rename(name))
         except GomeaBnError as error:
             refused.append(error)
-    if refused:
-        # no column can be looked at next to one of an unknown type
-        raise_all([*refused, *problems])
-    problems = list(problems)
+    problems[:0] = refused
+    names = [str(column.name) for column in series]
     gaps = dict(zip(names, gaps_of(series, storages)))
     empty = _empty_columns(gaps, series)
     for name in empty:
@@ -568,14 +579,14 @@ def _read_columns(
             column = decided_column(observed, name, storages[position], kinds.get(name), max_levels)
         except GomeaBnError as error:
             return error
-        if missing == "keep":
+        if missing != "drop":
             column = with_missing(column, gaps[name])
         # the first question, which counts them, is asked by this thread
         _ = column.n_missing
         return column
 
     columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > ROWS_WORTH_THREADS else 1)
-    raise_all([*problems, *(column for column in columns if isinstance(column, GomeaBnError))])
+    problems += [column for column in columns if isinstance(column, GomeaBnError)]
     return tuple(column for column in columns if isinstance(column, Column)), tuple(dropped.tolist())
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.files.reading import number_form
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_verbose, give_warning
@@ -50,7 +51,7 @@ from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
-from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
+from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_FORMS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
@@ -423,6 +424,11 @@ def _network_of_search(
     left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
     if table.groups is not None and table.groups.column not in table.names:
         left_out[table.groups.column] = "it names the groups of the rows"
+    forms = {
+        name: form
+        for name, form in table.reading.forms.items()
+        if name in table.names and number_form(form) is not None
+    }
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
     scores = learned.family_scores
@@ -439,6 +445,7 @@ def _network_of_search(
             "data_sha256": data_digest,
             "shape": learner.shape,
             **({LEFT_OUT_COLUMNS: left_out} if left_out else {}),
+            **({READ_FORMS: forms} if forms else {}),
             **learned.record,
             # rows with missing values have no score that is a sum over all rows
             **({FAMILY_SCORES: scores} if scores and not table.n_missing else {}),

@@ -17,6 +17,9 @@ from gomea_bn.texts import listed, shown_name
 LEFT_OUT_COLUMNS = "left_out_columns"
 """Key in the metadata of learned networks: reasons by the names of columns that were left out of the table."""
 
+READ_FORMS = "read_forms"
+"""Key in the metadata of learned networks: forms by the names of columns whose numbers were texts, such as 12 mg."""
+
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 

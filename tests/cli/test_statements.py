@@ -1,11 +1,14 @@
 """What is known on the command line: comparisons of counts, and decimal commas as in the table."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.cli.statements import read_statements
+from gomea_bn.network.value_kinds import READ_FORMS
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_values_and_comparisons(network, text, name, value):
     ("text", "words"),
     [
         ("both=1,250", "'1,250' may be 1.25 or 1250; write 1.250 or 1250"),
-        ("litres=1,250,000", "needs a number, got '1,250,000'. Write decimals with a point"),
+        ("litres=1,2,3", "needs a number, got '1,2,3'. Write decimals with a point"),
         ("litres=90,125", "'litres' is from .* may be 90.125 or 90125"),
         ("prior_admissions>=9", "no level of 'prior_admissions' satisfies"),
     ],
@@ -56,3 +59,63 @@ def test_values_and_comparisons(network, text, name, value):
 def test_what_is_ambiguous_or_no_number_is_named(network, text, words):
     with pytest.raises(GomeaBnError, match=words):
         read_statements("--given", [text], network)
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [
+        (["prior_admissions>=2", "prior_admissions<=3"], {2, 3}),
+        (["prior_admissions>0", "prior_admissions<3", "prior_admissions in {2,3}"], {2}),
+        (["litres>=2", "litres<=3"], (2.0, 3.0)),
+        (["litres in 1..5", "litres in 3.."], (3.0, 5.0)),
+        (["litres>2", "litres<=3"], pd.Interval(2, 3, closed="right")),
+        (["litres>=2", "litres<3"], pd.Interval(2, 3, closed="left")),
+        (["litres>2", "litres>=2"], pd.Interval(2, np.inf, closed="right")),
+        (["litres<3", "litres<=3", "litres>2"], pd.Interval(2, 3, closed="neither")),
+    ],
+)
+def test_two_limits_of_a_column_hold_together(network, texts, value):
+    name = texts[0][:6] if texts[0].startswith("litres") else "prior_admissions"
+    found = read_statements("--given", texts, network)
+    assert list(found) == [name]
+    if not isinstance(value, pd.Interval):
+        assert found[name] == value
+        return
+    inside = [number for number in np.arange(0, 9, 0.25) if number in found[name]]
+    assert inside == [number for number in np.arange(0, 9, 0.25) if number in value]
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["prior_admissions>=2", "prior_admissions<=1"], "no level of 'prior_admissions' satisfies all"),
+        (["litres>=3", "litres<=2"], "no value of 'litres' satisfies all"),
+        (["litres=3", "litres<=4"], "names 'litres' twice; give one statement per variable, or two limits"),
+        (["litres<=4", "litres=3"], "names 'litres' twice"),
+    ],
+)
+def test_statements_that_exclude_each_other_are_refused(network, texts, words):
+    with pytest.raises(GomeaBnError, match=words):
+        read_statements("--given", texts, network)
+
+
+def test_numbers_are_written_as_in_the_table(network):
+    forms = {"income": "number in €", "litres": "number in mL", "both": "number in %"}
+    content = json.loads(network.to_json())
+    content["metadata"] = {**network.metadata, READ_FORMS: forms}
+    with_forms = DiscretizedBayesNet.from_json(json.dumps(content))
+    given = ["income>=€1,200.50", "litres=3,5 mL", "both<12 %"]
+    stated = read_statements("--given", given, with_forms)
+    assert stated["income"] == (1200.5, None)
+    assert stated["litres"] == 3.5
+    assert stated["both"].right == 12
+    assert read_statements("--given", ["income=1.250,00 €"], with_forms) == {"income": 1250}
+    assert read_statements("--given", ["income=€1,250"], with_forms) == {"income": 1250}
+    assert read_statements("--given", ["income=1'250"], network) == {"income": 1250}
+    for text in ("litres=3 L", "income=$1200", "litres=few"):
+        with pytest.raises(GomeaBnError, match="needs a number"):
+            read_statements("--given", [text], with_forms)
+    with pytest.raises(GomeaBnError, match="have no unit that the network knows, got '3 mL'"):
+        read_statements("--given", ["litres=3 mL"], network)
+    with pytest.raises(GomeaBnError, match=r"'1,250%' of 'both' may be 1\.25, 1250"):
+        read_statements("--given", ["both=1,250%"], with_forms)

@@ -1,12 +1,13 @@
 """Columns of earlier times, by groups, and the tiers that forbid edges back in time."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import GomeaBnError, lagged, read_table
+from gomea_bn import GomeaBnError, GomeaBnWarning, lagged, read_table
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 N = 30
@@ -49,6 +50,30 @@ def test_dates_order_rows_by_the_calendar():
     )
     frame, _ = lagged(rows, time="day")
     assert (frame["x"] - frame["x (1 before)"]).tolist() == [1.0] * 19
+
+
+def test_ambiguous_dates_of_rows_are_asked_about_and_given():
+    days = [f"{1 + k % 11:02}/{1 + k // 11:02}/2021" for k in range(33)]
+    rows = pd.DataFrame({"day": days, "x": np.arange(33.0) ** 2})
+    with pytest.raises(
+        GomeaBnError, match=r"cannot be distinguished\. Pass forms=\{'day': 'date day-month'\}"
+    ) as error:
+        read_table(rows, lags={"time": "day"})
+    assert "drop" not in str(error.value)
+    with pytest.warns(GomeaBnWarning, match="2 steps of 32 from row to row differ from the usual 1"):
+        table = read_table(rows, lags={"time": "day"}, forms={"day": "date day-month"})
+    values = {column.name: column.values for column in table.columns}
+    assert (np.sqrt(values["x"]) - np.sqrt(values["x (1 before)"])).tolist() == [1.0] * 32
+    # the order that the whole column decides is known for new rows
+    rows["day"] = pd.date_range("2021-01-20", periods=33).strftime("%d/%m/%Y")
+    assert read_table(rows, lags={"time": "day"}).reading.forms == {"day": "date day-month"}
+
+
+@pytest.mark.parametrize("freq", ["MS", "QS", "YS", "ME"])
+def test_months_quarters_and_years_are_evenly_spaced(freq):
+    rows = pd.DataFrame({"day": pd.date_range("2001-01-01", periods=30, freq=freq), "x": np.arange(30.0)})
+    with warnings.catch_warnings(action="error"):
+        lagged(rows, time="day")
 
 
 def test_tiers_are_an_order_of_the_table():

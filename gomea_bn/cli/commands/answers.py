@@ -26,14 +26,17 @@ from gomea_bn.cli.output import (
     write_figure,
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
-from gomea_bn.cli.running import answering, key_columns, loaded_rows, rows_and_form
-from gomea_bn.data.files.reading import ReadingOptions, TextForm
+from gomea_bn.cli.running import answering, key_columns, loaded_for_network, loaded_rows
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
+    from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.explanations import Explanation
 
@@ -103,7 +106,8 @@ def predict(
         fail("Give only one of --how, --proba and --interval.", WRONG_USE)
     if interval is not None and not 0 < interval < 1:
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
-    saved, frame, form = _inputs(network, data, out, reading)
+    saved, loaded = _inputs(network, data, out, reading)
+    frame, form = loaded.frame, loaded.form
     kept = _kept([*key_columns(reading, frame)], keep, frame)
     target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
@@ -177,7 +181,8 @@ def impute(
     """
     if how not in ("draw", "mode", "mean", "joint"):
         fail(f"--how must be draw, mode, mean or joint, got {how!r}.", WRONG_USE)
-    saved, frame, form = _inputs(network, data, out, reading)
+    saved, loaded = _inputs(network, data, out, reading)
+    frame, form = loaded.frame, loaded.form
     frame = _with_absent(saved, frame, saved.names)
     if how == "draw" and seed is None:
         from gomea_bn.learning.options import seed_of
@@ -203,6 +208,11 @@ def impute(
         say(f"Missing cells of {listed(others, 10)} stay: the network does not have these columns.")
     given = np.zeros(filled.shape, np.bool_)
     given[:, : frame.shape[1]] = frame.notna().to_numpy()
+    # a value below a limit was observed, and no number may stand for it in the result
+    if not _is_parquet(out):
+        filled, given = _with_limits(filled, given, loaded)
+    elif loaded.limited:
+        say(f"Parquet holds the numbers that stand for limits in {listed(map(repr, loaded.limited), 5)}.")
     deliver_frame(filled, out, as_parquet=_is_parquet(out), form=form, given=given)
 
 
@@ -311,11 +321,41 @@ class StatementCommand(PlainCommand):
 
 def _inputs(
     network: str, data: Path, out: Path | None, reading: ReadingOptions
-) -> tuple[DiscretizedBayesNet, pd.DataFrame, TextForm]:
-    """Return the network, the rows, and the form of their text; exits if one cannot be used."""
+) -> tuple[DiscretizedBayesNet, Loaded]:
+    """Return the network and the rows; exits if one cannot be used."""
     check_output("--out", out, {**files_of("NETWORK", network), "DATA": [data]}, (".csv", ".parquet"))
     saved = loaded_network(network)
-    return saved, *rows_and_form(data, reading)
+    return saved, loaded_for_network(data, reading)
+
+
+def _with_limits(
+    filled: pd.DataFrame, given: NDArray[np.bool_], loaded: Loaded
+) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """Return filled rows with texts such as "<0.006" as the table has them, and which cells are given."""
+    import pandas as pd
+
+    from gomea_bn.cli.output import rounded_frame
+    from gomea_bn.data.files.reading import number_form
+
+    limited, decimal = loaded.limited, loaded.form.decimal or "."
+    names = [name for name in map(str, filled.columns) if name in limited]
+    if not names:
+        return filled, given
+    changed = rounded_frame(filled, given)
+    for name in names:
+        position = [*map(str, filled.columns)].index(name)
+        is_text = limited[name].notna().to_numpy()
+        unit, _ = number_form(loaded.options.forms[name]) or (None, None)
+        numbers = [f"{number:.15g}".replace(".", decimal) for number in changed.iloc[:, position]]
+        # the numbers next to them have no unit
+        texts = [
+            text.replace(unit or "\0", "").strip() if is_limit else number
+            for text, is_limit, number in zip(limited[name], is_text, numbers, strict=True)
+        ]
+        changed.isetitem(position, pd.Series(texts, changed.index, object))
+        given[:, position] |= is_text
+    say(f"Texts with limits stay as they are in {listed(map(repr, names), 5)}.")
+    return changed, given
 
 
 def _is_parquet(out: Path | None) -> bool:

@@ -19,9 +19,9 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import loaded_data, printed_warnings
+from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.errors import GomeaBnError, check_choice, raise_all
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
@@ -46,30 +46,41 @@ def check(
 ) -> None:
     """Print what the columns of DATA would be read as, and what is wrong with them, without learning.
 
-    Exit codes: 0 the table can be used, 2 wrong use, 3 data unusable.
+    Columns that cannot be read are left out, and all problems printed at the end. Exit codes: 0 the table can be used,
+    2 wrong use, 3 data unusable.
     """
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
         check_choice("missing", missing, ("keep", "error", "drop"))
         check_output("--write", write, {"DATA": [data]}, [".json"])
+    from gomea_bn.data.files.table_files import load
     from gomea_bn.data.table import table_of
 
-    loaded = loaded_data(data, reading, groups=group)
-    with failing(UNUSABLE_DATA, of_options=WRONG_USE), printed_warnings():
-        try:
-            table = table_of(loaded, kinds=kinds, missing=missing, max_levels=max_levels, min_rows=1)
-        except GomeaBnError:
-            # what was detected helps with what is wrong
-            for note in loaded.notes:
-                say(note.text(spelling()))
-            raise
-    found = _options(table, missing, max_levels)
+    problems: list[GomeaBnError] = []
+    found: dict[str, Any] = {}
+    code = UNUSABLE_DATA
+    try:
+        loaded = load(data, reading, groups=group)
+        with printed_warnings():
+            table = table_of(
+                loaded, kinds=kinds, missing=missing, max_levels=max_levels, min_rows=1, problems=problems
+            )
+        found = _options(table, missing, max_levels)
+    except GomeaBnError as error:
+        code = WRONG_USE if error.is_about_option else UNUSABLE_DATA
+        problems.append(error)
     if as_json:
-        typer.echo(
-            json.dumps({"n_rows": table.n_rows, "reading": found, "left_out": dict(table.left_out)}, indent=2)
-        )
-    else:
+        record: dict[str, Any] = {"problems": [problem.text(spelling()) for problem in problems]}
+        if found:
+            record = {"n_rows": table.n_rows, "reading": found, "left_out": dict(table.left_out), **record}
+        typer.echo(json.dumps(record, indent=2))
+    elif found:
         typer.echo(table.describe(KIND_OVERRIDE, spelling()))
+    if problems:
+        if write is not None:
+            say(f"'{write}' is not written, since there are problems.")
+        with failing(code, of_options=code):
+            raise_all(problems)
     if write is not None:
         from gomea_bn.runtime.files import write_text
 

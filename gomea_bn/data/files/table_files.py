@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -100,16 +100,16 @@ def read_frame(
         header=header,
         forms=forms,
     )
-    frame, _, _, doubts = read_file(path, options)
-    for doubt in doubts:
+    loaded = read_file(path, options)
+    for doubt in loaded.warnings:
         give_warning(doubt)
-    return frame
+    return loaded.frame
 
 
 def read_file(
     path: str | os.PathLike[str], options: ReadingOptions, apart: Mapping[str, str] | None = None
-) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
-    """Return the table in a file, the form of its text, notes on how it was read, and warnings.
+) -> Loaded:
+    """Return the table in a file.
 
     See `read_frame`. Of dates and texts in forms of numbers only those that `forms` names are converted here. The
     columns of `apart` are as of `chosen_columns`.
@@ -158,13 +158,12 @@ def read_file(
     frame, found, uncertain = without_symbols(
         chosen, options.na_values, form.decimal or ".", of_text=applicable == _OF_TEXT
     )
-    frame, limits = in_given_forms(frame, options.forms, form.decimal)
-    return frame, form, notes + found, [*doubts, *uncertain, *limits]
+    frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
+    doubts += [*uncertain, *limits]
+    return Loaded(frame, options, tuple(notes + found), tuple(doubts), form=form, limited=limited)
 
 
-def _read_database(
-    database: Database, options: ReadingOptions, apart: Mapping[str, str] | None
-) -> tuple[pd.DataFrame, TextForm, list[Note], list[Note]]:
+def _read_database(database: Database, options: ReadingOptions, apart: Mapping[str, str] | None) -> Loaded:
     """Return what `read_file` does, of the rows of a database."""
     for name in options.given:
         if name in FILE_OPTIONS:
@@ -174,8 +173,8 @@ def _read_database(
     form = USUAL_FORM._replace(decimal=options.decimal)
     chosen = chosen_columns(read_database(database), options.columns, options.drop, apart)
     frame, found, doubts = without_symbols(chosen, options.na_values, form.decimal or ".")
-    frame, limits = in_given_forms(frame, options.forms, form.decimal)
-    return frame, form, found, [*doubts, *limits]
+    frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
+    return Loaded(frame, options, tuple(found), (*doubts, *limits), form=form, limited=limited)
 
 
 def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
@@ -369,7 +368,7 @@ class Loaded:
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
     the groups of the rows, and `time` one of times until an event. `form` is that of a text file, and the usual one of
-    other sources.
+    other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
     """
 
     frame: pd.DataFrame
@@ -380,6 +379,7 @@ class Loaded:
     groups: str | None = None
     time: str | None = None
     form: TextForm = USUAL_FORM
+    limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
 
 
 def load(
@@ -407,9 +407,8 @@ def load(
         raise GomeaBnError(
             [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
         )
-    form = USUAL_FORM._replace(decimal=options.decimal)
     if isinstance(source, (str, os.PathLike)):
-        frame, form, notes, warnings = read_file(source, options, apart)
+        loaded = read_file(source, options, apart)
     else:
         frame = frame_of(source)
         for name in options.given:
@@ -417,12 +416,13 @@ def load(
                 raise GomeaBnError(
                     [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
                 )
+        form = USUAL_FORM._replace(decimal=options.decimal)
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
         frame, notes, warnings = without_symbols(chosen, options.na_values, form.decimal or ".")
-        frame, limits = in_given_forms(frame, options.forms, form.decimal)
-        warnings += limits
-    weights = None
+        frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
+        loaded = Loaded(frame, options, tuple(notes), (*warnings, *limits), form=form, limited=limited)
+    weights, frame = None, loaded.frame
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return Loaded(frame, options, tuple(notes), tuple(warnings), weights, groups, time, form)
+    return replace(loaded, frame=frame, weights=weights, groups=groups, time=time)

@@ -12,7 +12,7 @@ from command_line import invoke, ok, refused, refused_last
 from front_examples import example_front, small_frame
 from network_examples import network_with
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table, write_front
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, lagged, read_table, write_front
 from gomea_bn.cli.statements import read_statements
 
 
@@ -110,6 +110,56 @@ def test_impute_fills_missing_cells_only(files, network, gaps, how):
         assert written.loc[observed, name].tolist() == gaps.loc[observed, name].tolist()
     # integer levels stay integers
     assert ",0.0\n" not in (files / "full.csv").read_text()
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_impute_keeps_texts_with_limits(files, rows, decimal):
+    texts = [f"{value:.3f}".replace(".", decimal) for value in rows["a"]]
+    limit = f"<0{decimal}006"
+    texts[2], texts[5], texts[7] = limit, "", "trace"
+    changed = rows.assign(a=texts)
+    changed.to_csv("limits.csv", index=False, sep=";", decimal=decimal)
+    options = ("limits.csv", "--form", "a=number", "--decimal", decimal, "--how", "mean")
+    result = ok("impute", "net.json", *options, "-o", "full.csv")
+    assert "Texts with limits stay as they are in 'a'." in result.stderr
+    written = pd.read_csv("full.csv", sep=";", dtype=str)["a"]
+    assert written[[2, 7]].tolist() == [limit, "trace"]
+    assert float(written[5].replace(decimal, ".")) != 0
+    others = [k for k in range(len(rows)) if k not in (2, 5, 7)]
+    assert [float(written[k].replace(decimal, ".")) for k in others] == [
+        float(texts[k].replace(decimal, ".")) for k in others
+    ]
+
+
+def test_rows_with_lags_say_which_row_is_which(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"who": np.tile(["a", "b"], 30), "t": np.repeat(np.arange(30), 2)})
+    rows["x"] = random.normal(size=60).round(3)
+    lags = {"time": "t", "group": "who", "lags": [1]}
+    frame, _ = lagged(rows, **lags)
+    values = frame.drop(columns="who")
+    DiscretizedBayesNet.from_table(
+        values, [("x (1 before)", "x")], {"x": [0.0], "x (1 before)": [0.0]}
+    ).to_json("net.json")
+    rows.to_csv("rows.csv", index=False)
+    (tmp_path / "reading.json").write_text(json.dumps({"lags": lags}))
+    options = ("net.json", "rows.csv", "--reading", "reading.json")
+    result = ok("predict", *options, "--target", "x", "--keep", "x", "-o", "out.csv")
+    assert "58 rows of 60 have enough earlier ones" in result.stderr
+    written = pd.read_csv("out.csv")
+    assert written.columns.tolist() == ["who", "t", "x", "x predicted"]
+    known = {(row.who, row.t): row.x for row in rows.itertuples()}
+    assert [known[key] for key in zip(written["who"], written["t"], strict=True)] == written["x"].tolist()
+    filled = pd.read_csv(io.StringIO(ok("impute", *options).stdout))
+    assert filled.columns.tolist() == ["t", "who", "x (1 before)", "x"]
+    uneven = rows[rows["t"] != 7]
+    uneven.to_csv("rows.csv", index=False)
+    said = ok("predict", *options, "--target", "x").stderr
+    assert (
+        "The times in 't' are not evenly spaced: 2 steps of 56 from row to row differ from the usual 1"
+        in said
+    )
 
 
 def test_impute_names_the_seed_that_repeats_it(files):
