@@ -34,7 +34,6 @@ from gomea_bn.problems.kernels.curves import (
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
     MOST_PARAMETERS,
-    MOST_PER_PARENT,
     MOST_TERMS,
     N_OF_ITEM,
     LogitData,
@@ -88,6 +87,8 @@ _MOST_ROWS_OF_TAILS = 1 << 15
 # parts of the range of a column that is transformed
 _PARTS_OF_TRANSFORM = 48
 
+# most functions of a number as a parent of a logit
+_MOST_OF_LOGIT = 7
 # most rows by which discrete columns follow curves, and most of their functions
 _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 6_000, 1 << 25
 
@@ -740,7 +741,11 @@ def _logit_data(
     for v in np.flatnonzero(n_levels).tolist():
         shares[v, : n_levels[v]] = np.bincount(codes[v]) / m
     cells = cell_data([column.of_rows(0, n_rows)[some] for column in functions], CELLS)
-    return LogitData(cells, codes, n_levels, shares, np.zeros(n), n_rows / m), counts
+    most = [
+        _MOST_OF_LOGIT if isinstance(column, NumberFunctions) else len(column.roughness)
+        for column in functions
+    ]
+    return LogitData(cells, codes, n_levels, shares, np.array(most), np.zeros(n), n_rows / m), counts
 
 
 def cell_data(functions: Sequence[NDArray[np.float64]], n_most: int) -> CellData:
@@ -762,9 +767,9 @@ def _cells(functions: NDArray[np.float64], n_most: int) -> NDArray[np.int32]:
     if not functions.shape[1]:
         # a column of one value
         return np.zeros(len(functions), np.int32)
-    is_line = len(np.unique(functions[:, 0])) > MOST_PER_PARENT
-    # of more levels than a family has functions, the first ones alone have any
-    seen = functions if functions.shape[1] <= MOST_TERMS else functions[:, :MOST_PER_PARENT]
+    is_line = len(np.unique(functions[:, 0])) > _MOST_OF_LOGIT
+    # of more levels than a family has functions, the line alone may be one
+    seen = functions if functions.shape[1] <= MOST_TERMS else functions[:, -1:]
     keys = functions[:, 0] if is_line else np.unique(seen, axis=0, return_inverse=True)[1].ravel()
     cells = np.unique(keys, return_inverse=True)[1]
     if is_line and cells.max(initial=0) >= n_most:
@@ -854,6 +859,7 @@ def no_logits(n_variables: int) -> LogitData:
         np.zeros((n_variables, 0), np.uint8),
         np.zeros(n_variables, np.int64),
         np.zeros((n_variables, 1)),
+        np.zeros(n_variables, np.int64),
         np.zeros(n_variables),
         1.0,
     )

@@ -285,6 +285,6 @@ def _fit_logit() -> None:
     scratch = new_logit_scratch(cells, 2)
     scratch.cells.parameters[2, 1] = 1.0
     codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
-    data = LogitData(cells, codes, levels, shares, np.zeros(1), 1.0)
+    data = LogitData(cells, codes, levels, shares, np.ones(1, np.int64), np.zeros(1), 1.0)
     start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4)
     logit_gain(data, scratch, np.zeros(1, np.int64), 0, 1)

@@ -23,9 +23,6 @@ from gomea_bn.problems.kernels.cells import (
 )
 from gomea_bn.runtime.jit import kernel, separate_kernel
 
-MOST_CURVES = 5
-"""Most functions of a parent of a count next to its values in its own units, the smoothest ones."""
-
 WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
 """A count is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 

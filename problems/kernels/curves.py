@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.counts import (
     CONTINUED,
     ESTIMATED,
-    MOST_CURVES,
     WHOLE,
     CountData,
     CountScratch,
     count_gain,
 )
 from gomea_bn.problems.kernels.logits import (
-    MOST_PER_PARENT,
     MOST_TERMS,
     LogitData,
     LogitScratch,
@@ -455,7 +453,8 @@ def regress_levels(
     child = curves.variable[views[n_views - 1]]
     size = 0
     for k in range(n_views - 1):
-        parent, most = curves.variable[views[k]], size + MOST_PER_PARENT
+        parent = curves.variable[views[k]]
+        most = size + curves.logits.most_functions[parent]
         for function in range(curves.first[parent], curves.first[parent + 1]):
             if curves.precisions[prior, function] < np.inf and size < most:
                 if size == min(MOST_TERMS, functions.shape[0]):
@@ -902,15 +901,9 @@ def start_count(
     size = 0
     for k in range(n_views - 1):
         parent = curves.variable[views[k]]
-        last = curves.first[parent + 1]
-        for function in range(curves.first[parent], last):
+        for function in range(curves.first[parent], curves.first[parent + 1]):
             precision = curves.precisions[prior, function]
-            # levels all have functions; of a number the last one may be in units, which has no roughness
-            is_rough = (
-                function - curves.first[parent] >= MOST_CURVES
-                and precision > curves.precisions[UNITS, function]
-            )
-            if precision < np.inf and not is_rough:
+            if precision < np.inf:
                 if size == min(MOST_TERMS - 1, scratch.functions.shape[0]):
                     return -1
                 scratch.functions[size] = function

@@ -26,8 +26,6 @@ from gomea_bn.problems.kernels.cells import (
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import eliminate, solve_back
 
-MOST_PER_PARENT = 7
-"""Most functions of a parent of a logit, the smoothest ones."""
 MOST_TERMS = 96
 """Most functions of all parents of a logit; a family with more is scored by its table."""
 MOST_LEVELS = 8
@@ -72,6 +70,7 @@ class LogitData(NamedTuple):
     codes: NDArray[np.uint8]  # (N, m) numbers of the levels that occur
     n_levels: NDArray[np.int64]  # (N,) levels that occur, 0 for a column that follows no curves
     shares: NDArray[np.float64]  # (N, most levels) of the rows
+    most_functions: NDArray[np.int64]  # (N,) that a column has as a parent, the smoothest ones of numbers
     alone: NDArray[np.float64]  # (N,) score of the table without parents, in nats
     weight: float  # rows of the table per row here
 
@@ -387,7 +386,9 @@ def _first_positions(
     """Fill positions of levels, which make a linear regression of the position explain most of it.
 
     Positions are standard normal: what is explained, in rows, counts minus the sum of their squares. Without that a
-    rare level lay far from all others, and stayed there, since two levels at the ends keep their places.
+    rare level lay far from all others, and stayed there, since two levels at the ends keep their places. The first ones
+    are what the functions explain of each level together with the level of which they explain most, so that the order
+    of the levels has no influence.
 
     Rows of `explained` have, after the first `size` columns, what orthonormal functions explain of the indicators of
     the levels, each divided by its standard deviation.
@@ -405,6 +406,14 @@ def _first_positions(
         for k in range(n_levels):
             for m in range(n_levels):
                 between[k, m] += explained[i, size + k] * explained[i, size + m]
+    clearest, of_clearest = 0, 0.0
+    for k in range(n_levels):
+        if between[k, k] > of_clearest:
+            clearest, of_clearest = k, between[k, k]
+    if of_clearest > _LEAST_POSITION:
+        for k in range(n_levels):
+            b[k] = between[k, clearest] * deviations[k] / shares[k]
+        _standardise(b, shares, n_levels)
     for _ in range(_STEPS_OF_POSITIONS):
         most, gain = 0.0, 0.0
         for k in range(n_levels):

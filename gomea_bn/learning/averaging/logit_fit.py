@@ -88,6 +88,7 @@ class _Fit:
             codes[None].astype(np.uint8),
             np.array([len(counts)]),
             shares[None],
+            np.array([size]),
             np.zeros(1),
             1.0,
         )

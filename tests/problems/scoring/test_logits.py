@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
-from gomea_bn.problems.curve_models import best_curve_model
+from gomea_bn.problems.curve_models import CurveModel, best_curve_model
 from gomea_bn.problems.curves import (
     ScoredVariable,
     curve_data,
@@ -65,7 +65,10 @@ def log_evidence(
     chosen = [
         function
         for parent in parents
-        for function in range(curves.first[parent], min(curves.first[parent + 1], curves.first[parent] + 7))
+        for function in range(
+            curves.first[parent],
+            min(curves.first[parent + 1], curves.first[parent] + logits.most_functions[parent]),
+        )
         if precisions[function] < np.inf
     ]
     x, codes = functions_of_rows(logits.cells, chosen), logits.codes[child]
@@ -353,7 +356,7 @@ def test_levels_in_several_directions_have_an_index_each_whatever_their_names() 
         models.append(best_curve_model(family, sizes))
         scores.append(score(curves_scorer(family), 2, 0, 1))
     assert all(model is not None and model.of_levels for model in models)
-    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
     # levels along one line have one
     family = [chain(4)[v] for v in (1, 2, 3)]
     sizes, _ = sizes_and_functions(family)
@@ -361,3 +364,45 @@ def test_levels_in_several_directions_have_an_index_each_whatever_their_names() 
     model = best_curve_model(family, sizes)
     assert model is not None
     assert not model.of_levels
+
+
+def ward_and_stay(seed: int, *, is_ordered: bool) -> list[ScoredVariable]:
+    """A number, twelve levels, and four levels that follow both, in the order of the twelve or in none."""
+    rng = np.random.default_rng(seed)
+    x, ward = rng.normal(size=600), rng.integers(0, 12, 600)
+    effects = np.linspace(-2, 2, 12) if is_ordered else rng.permutation(np.linspace(-2, 2, 12))
+    stay = levels_of(x + effects[ward], 4, rng)
+    return [
+        curved_column("x", x),
+        ScoredVariable("ward", ward.astype(np.int32), 12, is_ordered=is_ordered),
+        discrete("stay", stay, 4),
+    ]
+
+
+def model_of(family: list[ScoredVariable]) -> CurveModel:
+    sizes, _ = sizes_and_functions(family)
+    assert sizes is not None
+    model = best_curve_model(family, sizes)
+    assert model is not None
+    return model
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_levels_changes_no_score(seed: int) -> None:
+    x, ward, stay = ward_and_stay(seed, is_ordered=False)
+    rng = np.random.default_rng(seed)
+    of_ward, of_stay = rng.permutation(12), rng.permutation(4)
+    model = model_of([x, ward, stay])
+    other = model_of(
+        [x, discrete("ward", of_ward[ward.values], 12), discrete("stay", of_stay[stay.values], 4)]
+    )
+    assert model.functions[1] == other.functions[1] == list(range(12))
+    assert other.score == pytest.approx(model.score, rel=1e-9)
+
+
+def test_levels_in_their_order_act_by_their_line_however_many_they_are() -> None:
+    x, ward, stay = ward_and_stay(0, is_ordered=True)
+    model = model_of([x, ward, stay])
+    assert model.functions[1] == [12]
+    backwards = ScoredVariable("ward", 11 - ward.values, 12, is_ordered=True)
+    assert model_of([x, backwards, stay]).score == pytest.approx(model.score, rel=1e-9)
