@@ -98,10 +98,11 @@ def one_table(task: Task) -> dict[str, Any]:
         error = float(received.std()) / len(new) ** 0.5
         columns[name] = [promised, float(received.mean()), error]
     generator = np.random.default_rng([_SALT, task["seed"]])
-    scores, of_networks = [], []
+    scores: list[float] = []
+    of_networks: list[NDArray[np.float64]] = []
     for _ in range(_NETWORKS):
         sizes = {name: int(generator.integers(len(of_name) + 1)) for name, of_name in gains.items()}
-        scores.append(sum(nats for name, n in sizes.items() for _, nats in gains[name][:n]))
+        scores.append(float(sum(nats for name, n in sizes.items() for _, nats in gains[name][:n])))
         of_networks.append(np.sum([logs[n][name] for name, n in sizes.items()], axis=0))
     told, alike = ranked_alike(np.array(scores), np.array(of_networks))
     return {"columns": columns, "told": told, "alike": alike}
