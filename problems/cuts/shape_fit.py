@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -251,7 +252,9 @@ def _groups(
 POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
-"""Smallest ratio of the rows of a point mass to those of any value that is not one."""
+"""Smallest ratio of the rows of a point mass to those of the values around it."""
+# values on either side of a point mass that it is compared with
+_AROUND = 3
 
 FEW_TIES = 1.1
 """Most rows per distinct value of a column with few repeated values."""
@@ -271,7 +274,8 @@ def repeated_values(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]
     In a column of few values these are all values of at least five rows, or of two rows if there are at most ten
     values: at most 64 values, which 95 % of the rows have. If only one other value is left, it is a point mass, too. In
     other columns these are at most four values, each in at least a tenth of the rows, and each at least five times as
-    frequent as every value that is not a point mass.
+    frequent as the three values on either side of it that are not point masses are on average. Counts that fall slowly
+    from the least value on have no point mass, and a heap of equal rows is one although another value is frequent, too.
     """
     n_distinct = len(counts)
     is_point = counts >= (2 if n_distinct <= 10 else 5)
@@ -283,11 +287,23 @@ def repeated_values(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]
     order = np.argsort(-counts, kind="stable")
     # two distinct values at least stay for the density
     for n_points in range(min(MOST_POINTS, n_distinct - 2), 0, -1):
-        least, next_count = counts[order[n_points - 1]], counts[order[n_points]]
-        if least >= POINT_SHARE * counts.sum() and least >= POINT_RATIO * next_count:
-            is_point[order[:n_points]] = True
-            break
+        is_point[:] = False
+        is_point[order[:n_points]] = True
+        if all(
+            counts[k] >= POINT_SHARE * counts.sum()
+            and counts[k] >= POINT_RATIO * _mean_around(counts, is_point, k)
+            for k in order[:n_points].tolist()
+        ):
+            return is_point
+    is_point[:] = False
     return is_point
+
+
+def _mean_around(counts: NDArray[Any], is_point: NDArray[np.bool_], position: int) -> float:
+    """Return the mean number of rows of the nearest values on either side that are not point masses."""
+    others = np.flatnonzero(~is_point)
+    place = int(np.searchsorted(others, position))
+    return float(counts[others[max(place - _AROUND, 0) : place + _AROUND]].mean())
 
 
 def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> float:

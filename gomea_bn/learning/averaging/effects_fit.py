@@ -31,6 +31,7 @@ from gomea_bn.problems.curves import (
     LevelFunctions,
     NumberFunctions,
     SmoothFunctions,
+    normal_scores,
 )
 
 # prior precision of the intercept, in rows
@@ -55,6 +56,10 @@ _WIDTH_STEPS, _MOST_HALVINGS, _LEAST_STEP = 30, 8, 1e-4
 _NEVER = 1e12
 # by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise
 _TOLERANCE = 0.01
+# root mean square distance of places from normal scores beyond which functions are those of the scores, and the most
+# knots of these
+_MOST_SHIFT = 0.1
+_MOST_KNOTS = 32
 _NUMBERS_OF_KNOTS = (3, 4, 6, 8, 11, 15, 20, 27, 36)
 
 
@@ -103,6 +108,8 @@ class Design:
 
 def _with_fewest_splines(curve: Functions, places: NDArray[np.float64], tolerance: float) -> Functions:
     """Return a curve with fewer B-splines, at most a tolerance away from it at some places, or the curve itself."""
+    if curve.degree == 1:
+        return _with_fewest_knots(curve, tolerance)
     wanted = curve.at(places)[:, 0]
     low, high = curve.knots[0], curve.knots[-1]
     for n_knots in (2, *_NUMBERS_OF_KNOTS):
@@ -117,6 +124,24 @@ def _with_fewest_splines(curve: Functions, places: NDArray[np.float64], toleranc
         if np.abs(of_places @ heights - wanted).max() <= tolerance:
             return replace(splines, matrix=np.asarray(heights[:, None], np.float64))
     return curve
+
+
+def _with_fewest_knots(line: Functions, tolerance: float) -> Functions:
+    """Return a broken line with fewer knots, at most a tolerance away from it.
+
+    The knot that is farthest from the line between two others enters as long as it is too far (Douglas & Peucker,
+    "Algorithms for the reduction of the number of points required to represent a digitized line", 1973).
+    """
+    knots, heights = line.knots[1:-1], line.matrix[:, 0]
+    used = [0, len(knots) - 1]
+    while True:
+        away = np.abs(np.interp(knots, knots[used], heights[used]) - heights)
+        farthest = int(away.argmax())
+        if away[farthest] <= tolerance:
+            break
+        used = sorted([*used, farthest])
+    fewer = broken_line(line.of[0], knots[used], in_units=False)
+    return fewer.combined(heights[used, None])
 
 
 def design_of_model(
@@ -152,12 +177,11 @@ def design_of_model(
                 widths.append(plain.combined(levels.matrix[:, of_width]))
                 roughness.append(levels.roughness[of_width])
             continue
-        scale = scales[False][parent]
+        places = columns.positions(parent, scales[False][parent])
         values = np.asarray(columns[parent], np.float64)
-        found = NumberFunctions(
-            values, columns.positions(parent, scale), sizes.per_column, has_units=sizes.has_units
-        )
-        smooth = Functions((parent,), found.smooth.knots, found.smooth.matrix)
+        scores = scores_of_parent(values, places)
+        found = NumberFunctions(values, scores, sizes.per_column, has_units=sizes.has_units)
+        smooth = functions_of_places(parent, found.smooth, scores, places)
         kept, used = _kept_numbers(numbers, n_curves, found)
         order += [first + k for k in kept]
         _, of_width = _kept_numbers(of_noise, n_curves, found)
@@ -190,13 +214,39 @@ def design_of_model(
     return replace(design, widths=design_of_terms(Terms(tuple(widths)), of_widths, columns, scales, n_levels))
 
 
+def scores_of_parent(values: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the places of a parent's values at which its functions are taken: the given ones, or normal scores.
+
+    Functions of places stay what they are beyond the rows. Where many rows share a value, the place at which a
+    continuous distribution has it is not that of the mean of their ranks, by which the search scores: a quarter of the
+    rows at the least value would stand where a single row does.
+    """
+    scores = normal_scores(values)[0]
+    is_near = float(np.mean((scores - places) ** 2)) <= _MOST_SHIFT**2
+    return places if is_near else scores
+
+
+def functions_of_places(
+    parent: str, smooth: SmoothFunctions, scores: NDArray[np.float64], places: NDArray[np.float64]
+) -> Functions:
+    """Return functions of the scores of a parent as functions of its places; linear between some if both differ."""
+    if scores is places:
+        return Functions((parent,), smooth.knots, smooth.matrix)
+    knots, first = np.unique(places, return_index=True)
+    of_knots = scores[first]
+    even = np.linspace(of_knots[0], of_knots[-1], _MOST_KNOTS)
+    nearest = np.unique(np.abs(of_knots[:, None] - even).argmin(axis=0))
+    heights = smooth.of_scores(of_knots[nearest])
+    return broken_line(parent, knots[nearest], in_units=False).combined(heights)
+
+
 def _curves(
     parent: str, used: Sequence[int], found: NumberFunctions, smooth: Functions, in_units: LineScale
 ) -> list[Functions]:
     """Return some functions of a continuous parent: those of its ranks, and the one of its own units."""
     functions = []
     of_ranks = [function for function in used if function < smooth.size]
-    if of_ranks == [0]:
+    if of_ranks == [0] and smooth.degree > 1:
         # a line needs no spline
         line = broken_line(parent, smooth.knots[[0, -1]], in_units=False)
         functions.append(line.combined(smooth.at(smooth.knots[[0, -1]])[:, :1]))

@@ -16,7 +16,11 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging.effects_fit import left_out_residuals
+from gomea_bn.learning.averaging.effects_fit import (
+    functions_of_places,
+    left_out_residuals,
+    scores_of_parent,
+)
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
@@ -100,8 +104,10 @@ def _terms_of(
         places = columns.positions(name, scales[name])
         if not np.ptp(places[known]):
             return None
-        smooth = SmoothFunctions(places[known], _N_FUNCTIONS)
-        functions = Functions((name,), smooth.knots, smooth.matrix)
+        of_known = places[known]
+        scores = scores_of_parent(np.asarray(columns[name], np.float64)[known], of_known)
+        smooth = SmoothFunctions(scores, _N_FUNCTIONS)
+        functions = functions_of_places(name, smooth, scores, of_known)
         kinds = np.where(smooth.roughness > 0, _CURVE, _LINE)
         roughness = np.where(smooth.roughness > 0, smooth.roughness, 1.0)
         rows = functions.at(places)
@@ -598,7 +604,7 @@ def _with_products(
 
 def _plain(functions: Functions, used: NDArray[np.int64]) -> tuple[Functions, NDArray[np.float64]]:
     """Return B-splines or indicators of a parent, and some of its functions as sums of these, float64 (n, n_used)."""
-    if not functions.of_levels and used.tolist() == [0]:
+    if not functions.of_levels and functions.degree > 1 and used.tolist() == [0]:
         ends = functions.knots[[0, -1]]
         return broken_line(functions.of[0], ends, in_units=False), functions.at(ends)[:, :1]
     return replace(functions, matrix=np.eye(len(functions.matrix))), functions.matrix[:, used]

@@ -14,22 +14,26 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pricing_examples import curved_column
 from scipy.optimize import minimize
+from scipy.special import ndtri
 from scipy.stats import norm
 from scipy.stats import t as student
+from sklearn.linear_model import LogisticRegression
 
-from gomea_bn import average_families
+from gomea_bn import DiscretizedBayesNet, average_families, read_table
 from gomea_bn.learning.averaging.effects_fit import (
     OwnScale,
     design_of_model,
     design_of_terms,
     fitted_effects,
+    functions_of_places,
     left_out_residuals,
+    scores_of_parent,
     width_coefficients,
 )
 from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.learning.averaging.line_scales import RepeatedValues
 from gomea_bn.learning.averaging.stacks import Member, best_stack, mixture_weight
-from gomea_bn.network.conditionals import FamilyEffects, FixedValue
+from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
 from gomea_bn.problems.curve_models import best_curve_model
@@ -37,6 +41,7 @@ from gomea_bn.problems.curves import (
     CurveSizes,
     NumberFunctions,
     ScoredVariable,
+    SmoothFunctions,
     normal_scores,
     sizes_and_functions,
 )
@@ -518,3 +523,41 @@ def test_scales_of_groups_are_those_of_expectation_and_maximisation(freedom: flo
                 [((shares * residuals**2)[g].sum() + 8 * of_all) / (shares[g].sum() + 8) for g in own]
             )
     np.testing.assert_allclose(scales, np.sqrt(variances), rtol=1e-12)
+
+
+def test_functions_of_a_parent_with_many_equal_rows_are_those_of_its_ranks() -> None:
+    values = np.minimum(np.random.default_rng(5).geometric(0.3, 2_000), 30).astype(np.float64)
+    # a continuous distribution has the least value at its end, and three tenths of the rows have it
+    places = ndtri((np.searchsorted(np.sort(values), values, side="left") + 0.5) / (len(values) + 1))
+    scores = scores_of_parent(values, places)
+    np.testing.assert_array_equal(scores, normal_scores(values)[0])
+    smooth = SmoothFunctions(scores, 5)
+    functions = functions_of_places("x", smooth, scores, places)
+    np.testing.assert_allclose(functions.at(places), smooth.of_rows(0, len(values)), atol=1e-9)
+
+
+def test_functions_of_a_parent_whose_places_are_near_its_ranks_are_those_of_places() -> None:
+    values = np.random.default_rng(6).normal(size=500)
+    places = normal_scores(values)[0] + 0.01
+    scores = scores_of_parent(values, places)
+    assert scores is places
+    smooth = SmoothFunctions(scores, 5)
+    functions = functions_of_places("x", smooth, scores, places)
+    assert functions.degree == 3
+    np.testing.assert_allclose(functions.at(places), smooth.of_rows(0, len(values)), atol=1e-9)
+
+
+def test_a_logit_of_a_count_is_as_likely_as_that_of_its_ranks() -> None:
+    rng = np.random.default_rng(8)
+    counts = rng.geometric(0.25, 1_000)
+    scores = normal_scores(counts.astype(np.float64))[0]
+    outcome = rng.random(1_000) < 1 / (1 + np.exp(0.3 - 0.9 * scores))
+    frame = pd.DataFrame({"x": counts, "y": np.where(outcome, "yes", "no")})
+    # copies of rows are counts of two columns
+    network = DiscretizedBayesNet.from_table(read_table(frame.sort_values("x")), [("x", "y")], {"x": [2.5]})
+    averaged = average_families(network, frame)
+    (member,) = averaged.conditionals.stacks["y"].members
+    assert isinstance(member[1], FamilyLogit)
+    of_rows = LogisticRegression(C=np.inf).fit(scores[:, None], outcome).predict_proba(scores[:, None])
+    likeliest = float(np.log(of_rows[np.arange(1_000), outcome.astype(int)]).sum())
+    assert float(averaged.log_density_terms(frame)["y"].sum()) > likeliest - 1.0

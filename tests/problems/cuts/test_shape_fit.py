@@ -276,8 +276,9 @@ def test_few_distinct_values_never_gain_beyond_their_frequencies() -> None:
         ([2] * 40 + [9], [False] * 41),
         ([20, 1, 20, *[1] * 60], [True, False, True, *[False] * 60]),
         ([50, 20, 4, *[1] * 60], [True, True, False, *[False] * 60]),
-        # the second is not five times as frequent as the third, nor the first as the second
-        ([50, 20, 9, *[1] * 60], [False] * 63),
+        # the third is not five times as frequent as those around it
+        ([50, 20, 9, *[1] * 60], [True, True, *[False] * 61]),
+        ([50, 20, 12, *[2] * 45], [False] * 48),
         # five candidates are too many
         ([20] * 5 + [1] * 20, [False] * 25),
         ([20] * 4 + [1] * 20, [True] * 4 + [False] * 20),
@@ -299,14 +300,19 @@ def test_point_masses_are_frequent_and_far_above_the_rest(counts: list[int], is_
     assert repeated_values(np.array(counts)).tolist() == is_point
 
 
-@given(st.lists(st.integers(1, 60), min_size=2, max_size=30), st.randoms(use_true_random=False))
-def test_point_masses_go_by_counts_alone(counts: list[int], random: Any) -> None:
-    """Neither the values nor their order count."""
-    n = len(counts)
-    order = random.sample(range(n), n)
-    straight = repeated_values(np.array(counts))
-    shuffled = repeated_values(np.array(counts)[order])
-    assert shuffled.tolist() == straight[order].tolist()
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=30, unique=True))
+def test_point_masses_of_a_mirrored_column_are_mirrored(counts: list[int]) -> None:
+    straight, mirrored = repeated_values(np.array(counts)), repeated_values(np.array(counts[::-1]))
+    assert mirrored[::-1].tolist() == straight.tolist()
+
+
+def test_a_heap_of_rows_is_a_point_mass_and_the_first_of_falling_counts_is_not() -> None:
+    tail = [3, 2, 4, 1, 2, 3] * 10
+    zeros_among_numbers = [60, 8, 9, 4, 3, *tail, 15, *tail]
+    assert np.flatnonzero(repeated_values(np.array(zeros_among_numbers))).tolist() == [0]
+    falling = [int(200 * 0.75**k) for k in range(18)] + [1] * 60
+    assert falling[0] >= 0.1 * sum(falling)
+    assert not repeated_values(np.array(falling)).any()
 
 
 def test_points_have_their_share_of_the_rows_after_any_increasing_transform() -> None:
