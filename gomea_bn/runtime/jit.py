@@ -22,7 +22,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import CodeType
@@ -49,6 +49,7 @@ from platformdirs import user_cache_path
 
 from gomea_bn.errors import GomeaBnError, give_warning
 from gomea_bn.runtime.files import write_bytes
+from gomea_bn.runtime.held_tuples import held, promise_fields
 from gomea_bn.runtime.kernel_progress import compiling, kernel_needed
 from gomea_bn.runtime.sources import package_sources
 
@@ -152,7 +153,16 @@ def _code_parts(code: CodeType) -> Iterator[bytes]:
             yield repr(constant).encode()
 
 
-class _PartLibrary(JITCodeLibrary):
+class _KernelLibrary(JITCodeLibrary):
+    """Code of a kernel."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take in the code of functions."""
+        promise_fields(ir_module, self.codegen.target_data)
+        super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
+
+
+class _PartLibrary(_KernelLibrary):
     """Unoptimised code of a kernel that other kernels call, for linking only."""
 
     def finalize(self) -> None:
@@ -175,7 +185,7 @@ class _PartLibrary(JITCodeLibrary):
         return whole
 
 
-class _WholeLibrary(JITCodeLibrary):
+class _WholeLibrary(_KernelLibrary):
     """Machine code of a kernel that Python calls, and of all kernels below it."""
 
     def finalize(self) -> None:
@@ -384,13 +394,17 @@ class KernelDispatcher(CPUDispatcher):
     def __init__(
         self, py_func: Any, locals: Any = None, targetoptions: Any = None, *, is_separate: bool = False
     ) -> None:
-        options = dict(targetoptions or {})
-        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)
-        # what other kernels call: a part, or for a separate kernel an address, by the types of arguments
-        self._part: Any = None
+        super().__init__(py_func, locals or {}, dict(targetoptions or {}), pipeline_class=_WholeCompiler)
+        self._is_separate = is_separate
+        # of a separate kernel, by the types of arguments
         self._keys: dict[tuple[Any, ...], str] = {}
-        if not is_separate:
-            self._part = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)
+
+    @cached_property
+    def _part(self) -> Any:
+        """What other kernels call; it is made when the first of them is compiled."""
+        return CPUDispatcher(
+            self.py_func, self.locals, dict(self.targetoptions), pipeline_class=CalledKernelCompiler
+        )
 
     def compile(self, sig: Any) -> Any:
         """Compile for a call from Python, or load what is compiled already.
@@ -411,11 +425,15 @@ class KernelDispatcher(CPUDispatcher):
             if release is not None:
                 release()
 
+    def typeof_pyval(self, val: Any) -> Any:
+        """Return the type of an argument from Python."""
+        return held(super().typeof_pyval(val))
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the template of a call from another kernel; constants do not count as types of their own."""
         general = {name: _without_constants(kws[name]) for name in kws}
         arguments = tuple(map(_without_constants, args))
-        if self._part is not None:
+        if not self._is_separate:
             return self._part.get_call_template(arguments, general)
         pysig, arguments = self._compiler.fold_argument_types(arguments, general)
         arguments = tuple(arguments)
@@ -453,7 +471,7 @@ class KernelDispatcher(CPUDispatcher):
 
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
-        return self._keys[tuple(sig)] if self._part is None else self._part.get_overload(sig)
+        return self._keys[tuple(sig)] if self._is_separate else self._part.get_overload(sig)
 
 
 # `annotations` are texts, or classes in modules without the future import
@@ -738,11 +756,16 @@ def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
     problems, `with_foreign`, changes with these as well.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
-    digest = hashlib.sha256(_package_digest().encode())
-    if with_foreign:
-        for foreign in sorted(_foreign_digests):
-            digest.update(foreign.encode())
-    return base / digest.hexdigest()[:16]
+    return base / _digest_with(_package_digest(), frozenset(_foreign_digests if with_foreign else ()))[:16]
+
+
+@cache
+def _digest_with(package_digest: str, foreign_digests: frozenset[str]) -> str:
+    """Return the digest of the package and of users' problems."""
+    digest = hashlib.sha256(package_digest.encode())
+    for foreign in sorted(foreign_digests):
+        digest.update(foreign.encode())
+    return digest.hexdigest()
 
 
 def kernels_are_cached() -> bool:
@@ -836,7 +859,7 @@ def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
     """Compile or load a kernel for arguments like the given ones, without calling it."""
     # without a compiler kernels are plain functions
     if isinstance(function, KernelDispatcher):
-        function.compile(tuple(map(numba.typeof, arguments)))
+        function.compile(tuple(map(held, map(numba.typeof, arguments))))
 
 
 def read_only(array: A) -> A:
