@@ -95,7 +95,7 @@ class _Fit:
         scratch = new_logit_scratch(data.cells, len(counts))
         scratch.cells.parameters[2, 1 : size + 1] = rows.design.precisions
         if rows.has_several:
-            self.gain = float(several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf))
+            several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf)
             self._precisions = rows.design.precisions * scratch.state[0]
             return
         start_logit(
@@ -106,7 +106,7 @@ class _Fit:
             size,
             len(codes),
         )
-        self.gain = float(logit_gain(data, scratch, np.arange(size), 0, size))
+        logit_gain(data, scratch, np.arange(size), 0, size)
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
         positions -= shares @ positions
