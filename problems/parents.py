@@ -950,23 +950,16 @@ def pairs_of_climbs(
     return joined | joined.T
 
 
-@dataclass(frozen=True)
-class WidenedPairs:
-    """Pairs of variables that matter around a good graph, and the edges (parent, child) of that graph."""
-
-    pairs: NDArray[np.bool_]  # (N, N), symmetric
-    edges: list[Arc]
-
-
 def widened_pairs(
     scorer: FamilyScorer,
     rules: EdgeRules,
     pairs: NDArray[np.bool_],
     generator: np.random.Generator,
     is_late: Callable[[], bool] = lambda: False,
-) -> WidenedPairs:
-    """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
+) -> tuple[NDArray[np.bool_], list[Arc]]:
+    """Return pairs of variables that matter around a good graph, (N, N), and the edges (parent, child) of that graph.
 
+    They are some pairs and those that these lack around the graph of a local search, in a few rounds.
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
     in place of each of its parents. A ranking before any search is filled by variables that predict a column equally
     well; given one of them as a parent, the others gain little. Searches from other orders follow, see `OrderStarts`.
@@ -981,4 +974,4 @@ def widened_pairs(
             break
         sets = libraries.improved(random_order(sets, generator), generator, stop, DEPTHS)
     best = OrderStarts(libraries, generator, stop).improved(sets)
-    return WidenedPairs(libraries.pairs, arcs_of(best))
+    return libraries.pairs, arcs_of(best)

@@ -146,8 +146,8 @@ def _pairs_of_discrete(
         ranked = _varying_pairs(table, ranked_pairs(scorer, rules, is_late))
         if ranked is None or is_late():
             return ranked, []
-        widened = widened_pairs(scorer, rules, ranked, generator, is_late)
-        return _varying_pairs(table, widened.pairs), widened.edges
+        widened, edges = widened_pairs(scorer, rules, ranked, generator, is_late)
+        return _varying_pairs(table, widened), edges
     pairs = searched_pairs(table, scorer, rules, "auto")
     joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
     return None if pairs is None else np.logical_or(pairs, joined), []

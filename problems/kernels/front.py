@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.kernels.insertion import ONE, ZERO
 from gomea_bn.problems.kernels.python_calls import call_python
 from gomea_bn.problems.kernels.score import (
     FamilyCache,
@@ -26,8 +27,6 @@ from gomea_bn.problems.kernels.score import (
     n_parameters,
 )
 from gomea_bn.problems.kernels.structure import (
-    ONE,
-    ZERO,
     StructureData,
     build_graph,
     drop_arc,

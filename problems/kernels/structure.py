@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
+from gomea_bn.problems.kernels.insertion import ONE, ZERO
 from gomea_bn.problems.kernels.score import RowData, ScoreCache, ScoreRule, ScoreScratch, cached_family_score
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count, lowest_bit, random_below, shuffle
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
 UNSEEN, ON_STACK, DONE = 0, 1, 2
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Solution
+from gomea_bn.problems.kernels.insertion import ZERO
 from gomea_bn.problems.kernels.score import (
     BLOCK,
     LEFT_OUT_BEST,
@@ -25,7 +26,7 @@ from gomea_bn.problems.kernels.score import (
     known_value,
     n_configurations,
 )
-from gomea_bn.problems.kernels.structure import ZERO, StructureData, family_views, has_arc, view_of
+from gomea_bn.problems.kernels.structure import StructureData, family_views, has_arc, view_of
 from gomea_bn.runtime.jit import kernel
 
 # smaller products of probabilities are replaced by their logarithm, and smaller probabilities by it

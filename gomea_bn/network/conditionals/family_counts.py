@@ -14,13 +14,19 @@ from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
 from gomea_bn.network.conditionals.family_logit import (
     LEAST_GAIN,
-    LEAST_PROBABILITY,
     LEAST_RIDGE,
     MOST_HALVINGS,
     MOST_STEPS,
     RIDGE,
 )
-from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows, ScaledDensity
+from gomea_bn.network.conditionals.kind import (
+    LEAST_PROBABILITY,
+    ColumnFacts,
+    Density,
+    Fitted,
+    FurtherRows,
+    ScaledDensity,
+)
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables

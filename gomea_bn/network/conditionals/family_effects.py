@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.kind import (
+    LEAST_MASS,
+    LEAST_PROBABILITY,
     ColumnFacts,
     Density,
     Fitted,
@@ -38,10 +40,6 @@ from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import listed, shown_name
 
-# the probability of the range of a column is never rounded to 0
-_LEAST_MASS = 1e-12
-# the probability of a point mass far from its centre
-_LEAST_PROBABILITY = 1e-300
 # logs of relative widths are not beyond this bound, so that scales stay numbers
 _MOST_LOG_WIDTH = 30.0
 _NO_TERMS = Terms(())
@@ -81,7 +79,7 @@ def log_density_around(
         masses = student_masses(distance - width / 2, distance + width / 2, of_places)
         # the nearest centre where the interval has no probability
         nearest = log_student(np.maximum(np.abs(distance) - width / 2, 0.0), of_places)
-        averaged = np.log(np.maximum(masses, _LEAST_PROBABILITY) / width)
+        averaged = np.log(np.maximum(masses, LEAST_PROBABILITY) / width)
         logs[places] = np.where(masses > 0, averaged, nearest)
     logs = logs - np.log(scales)
     if ends is not None:
@@ -92,7 +90,7 @@ def log_density_around(
                 low, freedom, widths
             )
             of_points = np.where(widths > 0, averaged, of_points)
-        logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
+        logs = np.where(ends.is_point, np.log(np.maximum(of_points, LEAST_PROBABILITY)), logs)
     return np.asarray(logs - log_range, np.float64)
 
 
@@ -105,7 +103,7 @@ def log_range_around(
     """Return the log probability of the range of a column, by centres inside it, float64 (n,)."""
     below = below_student(freedom, (scale.low - means) / scales)
     mass = below_student(freedom, (scale.high - means) / scales) - below
-    return np.asarray(np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
+    return np.asarray(np.log(np.maximum(mass, LEAST_MASS)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -563,7 +561,7 @@ class _AroundSum(ScaledDensity):
         below = student_distribution((ends - means) / scales, freedom, widths)
         masses = np.maximum(np.diff(below, axis=-1), 0.0)
         total = masses.sum(axis=-1, keepdims=True)
-        return np.asarray(masses / np.maximum(total, _LEAST_MASS), np.float64)
+        return np.asarray(masses / np.maximum(total, LEAST_MASS), np.float64)
 
     def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
         means, scales, freedom = self._at(values)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_effects import effect_parts, effects_of_line, finite_numbers
 from gomea_bn.network.conditionals.kind import (
+    LEAST_PROBABILITY,
     ColumnFacts,
     Density,
     Fitted,
@@ -34,7 +35,6 @@ LEAST_GAIN = 1e-9
 RIDGE = 1e-9
 # more than rounding takes from the information of sure rows
 LEAST_RIDGE = 1e-12
-LEAST_PROBABILITY = 1e-300
 _NUMBERS = ("coefficients", "constants", "positions")
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import erfc, log, pi, sqrt
+from math import erfc, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.network.conditionals.kind import (
+    LEAST_MASS,
+    LEAST_PROBABILITY,
     ColumnFacts,
     Density,
     Fitted,
@@ -27,16 +29,13 @@ from gomea_bn.network.conditionals.kind import (
     ScaledDensity,
     symmetric,
 )
-from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
+from gomea_bn.network.conditionals.scales import HALF_LOG_TWO_PI, LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.runtime.jit import kernel, read_only
 
 # components with a smaller probability, given the parents, have no cells
 _LEAST_SHARE = 1e-9
 _FARTHEST_EXPONENT = 25.0
-_LEAST_MASS = 1e-12
-_LEAST_PROBABILITY = 1e-300
 _LEAST_LOG = -700.0
-_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 _ROOT_HALF = sqrt(0.5)
 
 
@@ -496,15 +495,15 @@ def _fill_logs(
         for k in range(n):
             mean = min(max(_line_at(coefficients, parents, row, k), low), high)
             scale = _scale_over_cell(components, widths, row, k, own_widths[row] if has_cells else 0.0)
-            mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), _LEAST_MASS)
+            mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), LEAST_MASS)
             if has_points:
                 first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
                 # by the tail that keeps its digits
                 inside = _below(last) - _below(first) if first < 0 else _below(-first) - _below(-last)
-                own = np.log(max(inside, _LEAST_PROBABILITY))
+                own = np.log(max(inside, LEAST_PROBABILITY))
             else:
                 t = (z[row] - mean) / scale
-                own = -0.5 * t * t - np.log(scale) - _HALF_LOG_TWO_PI
+                own = -0.5 * t * t - np.log(scale) - HALF_LOG_TWO_PI
             gates[k] += own - np.log(mass)
             most = max(most, gates[k])
         result[row] = _log_sum(gates, most) - total
@@ -543,7 +542,7 @@ def _fill_masses(
             mean = min(max(_line_at(components.coefficients, parents, row, k), low), high)
             scale = _scale_over_cell(components, widths, row, k, 0.0)
             before = _below((low - mean) / scale)
-            factor = share / max(_below((high - mean) / scale) - before, _LEAST_MASS)
+            factor = share / max(_below((high - mean) / scale) - before, LEAST_MASS)
             for cell in range(n_cells):
                 after = _below((cells[cell + 1] - mean) / scale)
                 result[row, cell] += factor * (after - before)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_effects import finite_numbers
-from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, ColumnFacts, Density, Fitted, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_cut_points
 from gomea_bn.texts import listed, shown_name
@@ -28,7 +28,6 @@ MOST_LOG_ODDS = 10.0
 # numbers per row and round that are proposed for a cell, and parts of it, in one of which a number is drawn then
 _PROPOSALS = (1, 2, 4, 8, 16, 32)
 _PARTS = 64
-_LEAST_MASS = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +266,7 @@ class _WithOdds(Density):
         """Return the log odds of all cells, float64 (..., n_cells), and the log of what they add up to, (...)."""
         log_odds = self._log_odds(values)
         masses = self._family.masses(self._fitted.cuts, values)
-        norms = scipy.special.logsumexp(np.log(np.maximum(masses, _LEAST_MASS)) + log_odds, axis=-1)
+        norms = scipy.special.logsumexp(np.log(np.maximum(masses, LEAST_PROBABILITY)) + log_odds, axis=-1)
         return log_odds, np.asarray(norms)
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
@@ -275,12 +274,12 @@ class _WithOdds(Density):
         log_odds = log_odds - log_odds.max(axis=-1, keepdims=True)
         if cuts is None or own is None:
             masses = self._family.masses(None, values) * np.exp(log_odds)
-            return np.asarray(masses / np.maximum(masses.sum(axis=-1, keepdims=True), _LEAST_MASS))
+            return np.asarray(masses / np.maximum(masses.sum(axis=-1, keepdims=True), LEAST_PROBABILITY))
         both = np.union1d(own, cuts)
         # a cell between both kinds of cuts lies in the one that its upper end lies in
         ends = np.append(both, np.inf)
         masses = self._family.masses(both, values) * np.exp(log_odds)[..., np.searchsorted(own, ends)]
-        masses = masses / np.maximum(masses.sum(axis=-1, keepdims=True), _LEAST_MASS)
+        masses = masses / np.maximum(masses.sum(axis=-1, keepdims=True), LEAST_PROBABILITY)
         first = np.concatenate([[0], np.searchsorted(both, cuts) + 1])
         return np.asarray(np.add.reduceat(masses, first, axis=-1), np.float64)
 
@@ -297,7 +296,7 @@ class _WithOdds(Density):
         rows, codes = np.arange(n), np.searchsorted(fitted.cuts, drawn)
         moves = generator.random(n) * before[rows, codes] >= after[rows, codes]
         left = np.flatnonzero(moves)
-        lacking = np.maximum(after[left] - before[left], _LEAST_MASS)
+        lacking = np.maximum(after[left] - before[left], LEAST_PROBABILITY)
         codes = _drawn_cells(lacking / lacking.sum(axis=1, keepdims=True), generator)
         members = (*fitted.parents, *fitted.groups)
         for n_proposals in _PROPOSALS:
@@ -323,7 +322,9 @@ class _WithOdds(Density):
         assert self._fitted.cuts is not None
         edges = np.concatenate([self._support[:1], self._fitted.cuts, self._support[1:]])
         parts = np.linspace(edges[cell], edges[cell + 1], _PARTS + 1)
-        masses = np.broadcast_to(self._family.masses(parts, values), (n, _PARTS + 2))[:, 1:-1] + _LEAST_MASS
+        masses = (
+            np.broadcast_to(self._family.masses(parts, values), (n, _PARTS + 2))[:, 1:-1] + LEAST_PROBABILITY
+        )
         codes = _drawn_cells(masses / masses.sum(axis=1, keepdims=True), generator)
         return np.asarray(generator.uniform(parts[codes], parts[codes + 1]), np.float64)
 

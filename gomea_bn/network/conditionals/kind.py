@@ -19,6 +19,11 @@ from gomea_bn.network.parts import WithTables
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 
+LEAST_PROBABILITY = 1e-300
+"""Least probability of a density far from its centre: its logarithm is a number."""
+LEAST_MASS = 1e-12
+"""Least probability of the range of a column, or of a cell, under a density: it is never rounded to 0."""
+
 # points at which a line is drawn: over its range, and for some of its centres up to six scales away
 _N_POINTS = 129
 _FARTHEST = 6.0

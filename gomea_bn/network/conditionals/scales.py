@@ -17,7 +17,7 @@ from gomea_bn.problems.splines import monotone_curve
 LEAST_SPREAD = 2.0
 """Width of cells, in scales, below which sums over their middles are right within 2 %."""
 
-_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 
 class PointEnds(NamedTuple):
@@ -81,7 +81,7 @@ class ProbabilityScale:
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale; 0 at point masses."""
         share = log(self._n_rows / (self._n_rows + 1))
-        slopes = self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI
+        slopes = self.shape.log_density(values) + share + 0.5 * z * z + HALF_LOG_TWO_PI
         return np.where(self.shape.find_points(values)[1], 0.0, slopes)
 
 
