@@ -235,7 +235,7 @@ def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) 
         raise _wrong_form(name, form, texts[wrong], np.flatnonzero(codes == wrong))
     if not texts or form == TIME_OF_DAY:
         return _Read(series)
-    if kind == NUMBER:
+    if kind == NUMBER and found is not None:
         found, _ = found
         return _Read(_column(found.numbers, codes, series), limits=_limits(found, texts, codes))
     if found is not None and found.order == "?":
@@ -306,8 +306,8 @@ def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | No
         return _Read(column_of_numbers(np.append(hours, np.nan)[codes], series), HOURS)
     if (dates := calendar_texts(texts)) is not None:
         return _dates(dates, texts, codes, series)
-    if (some := _dates_among(texts)) is not None:
-        return _dates(*some, codes, series)
+    if (dates := _dates_among(texts)) is not None:
+        return _dates(dates, texts, codes, series)
     if _are_plain(uniques):
         # they stay text, as they were given
         return None
@@ -326,24 +326,24 @@ def _dates(dates: CalendarTexts, texts: list[str], codes: NDArray[Any], series: 
     return _Read(numbers, DAYS, said, form, zone_of_offsets(dates.zones), undated=undated)
 
 
-def _dates_among(texts: list[str], order: str = "") -> tuple[CalendarTexts, list[str]] | None:
-    """Return the days of texts of which a few are words without digits, NaN for these, and the texts; or None."""
+def _dates_among(texts: list[str]) -> CalendarTexts | None:
+    """Return the days of texts of which a few are words without digits, NaN for these; or None."""
     positions = [k for k, text in enumerate(texts) if any(map(str.isdigit, text))]
     n_words = len(texts) - len(positions)
     if not positions or n_words > min(_MOST_WORDS, len(positions) // 3):
         return None
-    dates = calendar_texts([texts[k] for k in positions], order)
+    dates = calendar_texts([texts[k] for k in positions])
     if dates is None:
         return None
     days = np.full(len(texts), np.nan)
     days[positions] = dates.values
-    return dates._replace(values=days), texts
+    return dates._replace(values=days)
 
 
 def _undated(days: NDArray[np.float64], texts: Sequence[str], codes: NDArray[Any]) -> dict[str, int]:
     """Return the texts that are no dates, and the number of their cells."""
     cells = np.bincount(codes[codes >= 0], minlength=len(texts))
-    return {texts[k]: int(cells[k]) for k in np.flatnonzero(np.isnan(days))}
+    return {texts[k]: int(cells[k]) for k in np.flatnonzero(np.isnan(days)).tolist()}
 
 
 def _compact_dates(series: pd.Series[Any], name: str, few: int) -> _Read | None:
