@@ -212,7 +212,9 @@ def _microseconds(parts: dict[str, str | None], order: str) -> int | None:
     try:
         # weeks begin on Monday, as of ISO 8601
         moment = (
-            date.fromisocalendar(year, int(week), int(day)) if week else date(year, number, int(day or 1))
+            date.fromisocalendar(year, int(week), int(day or 1))
+            if week
+            else date(year, number, int(day or 1))
         )
         ordinal = moment.toordinal() - _EPOCH
     except ValueError:

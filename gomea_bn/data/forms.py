@@ -27,6 +27,7 @@ from gomea_bn.data.number_texts import (
     CODE_PATTERN,
     NumberTexts,
     is_below_limit,
+    is_measured,
     number_texts,
     numbers_in,
     typed,
@@ -106,6 +107,7 @@ def with_forms(
     ambiguous: dict[tuple[str, tuple[str, str]], list[tuple[str, str]]] = {}
     undecided: set[int] = set()
     others: list[tuple[str, dict[str, int], int]] = []
+    measured: list[str] = []
     for position, (label, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         name = str(label)
         if has_floats(dtype) or forms.get(name) == TEXT:
@@ -121,7 +123,20 @@ def with_forms(
             changed[position] = read
         elif kinds.get(name) != "discrete" and (found := _texts_among_numbers(series)):
             others.append((name, *found))
+        elif kinds.get(name) is None and (texts := _measured(series, few)):
+            measured.append(f"'{name}' ({listed(map(repr, texts), 2)})")
     doubts = _doubts(frame, changed, others)
+    if measured:
+        doubts.append(
+            Note(
+                "Texts begin with numbers, but not all with those of one unit, and are read as texts: "
+                f"{listed(measured, 5)}.",
+                [
+                    "give both parts of texts such as 120/80 columns of their own",
+                    "convert numbers to one unit",
+                ],
+            )
+        )
     problems = [_problem(option, values, columns) for (option, values), columns in ambiguous.items()]
     if not changed and not undecided:
         return Formed(frame, {}, {}, {}, [], doubts, problems)
@@ -220,7 +235,7 @@ def _in_form(series: pd.Series[Any], name: str, form: str, decimal: str | None) 
         raise _wrong_form(name, form, texts[wrong], np.flatnonzero(codes == wrong))
     if not texts or form == TIME_OF_DAY:
         return _Read(series)
-    if kind == NUMBER:
+    if kind == NUMBER and found is not None:
         found, _ = found
         return _Read(_column(found.numbers, codes, series), limits=_limits(found, texts, codes))
     if found is not None and found.order == "?":
@@ -291,8 +306,8 @@ def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | No
         return _Read(column_of_numbers(np.append(hours, np.nan)[codes], series), HOURS)
     if (dates := calendar_texts(texts)) is not None:
         return _dates(dates, texts, codes, series)
-    if (some := _dates_among(texts)) is not None:
-        return _dates(*some, codes, series)
+    if (dates := _dates_among(texts)) is not None:
+        return _dates(dates, texts, codes, series)
     if _are_plain(uniques):
         # they stay text, as they were given
         return None
@@ -311,24 +326,24 @@ def _dates(dates: CalendarTexts, texts: list[str], codes: NDArray[Any], series: 
     return _Read(numbers, DAYS, said, form, zone_of_offsets(dates.zones), undated=undated)
 
 
-def _dates_among(texts: list[str], order: str = "") -> tuple[CalendarTexts, list[str]] | None:
-    """Return the days of texts of which a few are words without digits, NaN for these, and the texts; or None."""
+def _dates_among(texts: list[str]) -> CalendarTexts | None:
+    """Return the days of texts of which a few are words without digits, NaN for these; or None."""
     positions = [k for k, text in enumerate(texts) if any(map(str.isdigit, text))]
     n_words = len(texts) - len(positions)
     if not positions or n_words > min(_MOST_WORDS, len(positions) // 3):
         return None
-    dates = calendar_texts([texts[k] for k in positions], order)
+    dates = calendar_texts([texts[k] for k in positions])
     if dates is None:
         return None
     days = np.full(len(texts), np.nan)
     days[positions] = dates.values
-    return dates._replace(values=days), texts
+    return dates._replace(values=days)
 
 
 def _undated(days: NDArray[np.float64], texts: Sequence[str], codes: NDArray[Any]) -> dict[str, int]:
     """Return the texts that are no dates, and the number of their cells."""
     cells = np.bincount(codes[codes >= 0], minlength=len(texts))
-    return {texts[k]: int(cells[k]) for k in np.flatnonzero(np.isnan(days))}
+    return {texts[k]: int(cells[k]) for k in np.flatnonzero(np.isnan(days)).tolist()}
 
 
 def _compact_dates(series: pd.Series[Any], name: str, few: int) -> _Read | None:
@@ -355,7 +370,8 @@ def _numbers(
     odd = [k for k, text in enumerate(uniques) if not _are_plain([text])]
     # a minus sign that stands elsewhere must not be overlooked
     turned = [k for k in odd if re.search(r"\)|\d-$", texts[k]) and (found.numbers[k] or 0) < 0]
-    position = (turned or odd)[0]
+    # a word such as trace does not show how numbers are written
+    position = (turned or [k for k in odd if any(map(str.isdigit, texts[k]))] or odd)[0]
     value = f" for {found.numbers[position]:g}" if turned else ""
     form = NUMBER + (f" in {found.unit}" if found.unit else "")
     if found.limit is not None:
@@ -447,6 +463,21 @@ def _texts_among_numbers(series: pd.Series[Any]) -> tuple[dict[str, int], int] |
             if 2 * (number - n_limits) >= len(values):
                 return None
     return (found, number) if 0 < number < len(values) else None
+
+
+def _measured(series: pd.Series[Any], few: int) -> list[str]:
+    """Return texts of a column that all begin with a number, if there are more than a few and some are no numbers."""
+    if not is_text_like(series):
+        return []
+    try:
+        texts = list(series.dropna().unique())
+    # lists and dicts cannot be compared
+    except TypeError:
+        return []
+    if len(texts) <= few or not all(isinstance(text, str) and is_measured(text) for text in texts):
+        return []
+    odd = [text.strip() for text in texts if numbers_in([text]) is None and numbers_in([text], ",") is None]
+    return odd[:3]
 
 
 def _doubts(

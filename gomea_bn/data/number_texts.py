@@ -93,6 +93,11 @@ _PARTS = re.compile(
 )
 # neither a time of day such as T134500 nor the second part of a code such as 1001-01
 _AFTER = re.compile(rf"(?:{_CURRENCY})|(?!T\d|[-.]|[/·^*]\d){_UNIT}")
+# no codes with hyphens, and no long ones
+_MEASURED = re.compile(
+    rf"(?:{_CURRENCY})? ?[+-]?(?:\d{{1,4}}|\d{{1,3}}(?:[,' ]\d{{3}})*)(?:[.,]\d+)? ?"
+    r"(?:(?:[/±x]|\+/-) ?\d[\d.,/ ]*.{0,9}|[^\W\d_].{0,14}|%|\*+)?"
+)
 _LIMIT_WORDS = re.compile(
     r"<? ?(?:trace|traces|tr\.?|nd|n\.d\.?|not detected|non-detect|bdl|b\.d\.l\.|bql|blq|bloq|lod|loq|lloq|below "
     r"(?:the )?(?:limit|detection|lod|loq).*)",
@@ -175,6 +180,11 @@ def number_texts(
         if match is None or match["limit"] or match["more"]:
             limits[text] = value
     return NumberTexts(numbers, found, limits, limit if None in matches else None)
+
+
+def is_measured(text: str) -> bool:
+    """Return whether a text begins with a number, and goes on with a unit, a flag or a second number: "120/80"."""
+    return bool(_MEASURED.fullmatch(typed(text)))
 
 
 def is_below_limit(text: str) -> bool:

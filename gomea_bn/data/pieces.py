@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.separated import first_line
+from gomea_bn.data.forms import check_form_names, in_given_forms
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.table import Table
@@ -57,12 +58,13 @@ class Piece(Protocol):
 class ChosenColumns:
     """Some columns of a folder or pattern of files; all but those of `drop`, if `columns` is None.
 
-    It is a path, since its files are those of the folder.
+    It is a path, since its files are those of the folder. `forms` are those of texts, by the names of their columns.
     """
 
     path: str
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
+    forms: tuple[tuple[str, str], ...] = ()
 
     def __fspath__(self) -> str:
         return self.path
@@ -81,6 +83,7 @@ class FilePiece:
 
     `first` and `last` are the first group and the group after the last one. `of_folders` are the last columns, whose
     value is in the name of a folder, as in "year=2024". `columns` are those of the file that are read, by default all.
+    `forms` are those of texts, by the names of their columns.
     """
 
     path: str
@@ -88,6 +91,7 @@ class FilePiece:
     last: int
     of_folders: tuple[tuple[str, str | int | None], ...] = ()
     columns: tuple[str, ...] | None = None
+    forms: tuple[tuple[str, str], ...] = ()
 
     @property
     def origin(self) -> str:
@@ -119,7 +123,7 @@ class FilePiece:
                     frame = pd.DataFrame(index=range(batch.num_rows))
                 for name, value in self.of_folders:
                     frame[name] = pd.Series(value, frame.index, object if value is None else None)
-                yield frame
+                yield plain_frame(in_given_forms(frame, dict(self.forms), None)[0])
         except (OSError, pa.ArrowException) as error:
             raise GomeaBnError(f"File '{self.path}' cannot be read: {first_line(error)}") from error
 
@@ -333,11 +337,12 @@ def _pieces_of_files(source: ChosenColumns) -> list[Piece]:
         of_file = [*in_file, *(name for name, _ in added)]
         if path == paths[0]:
             names, chosen = of_file, source.names(of_file)
+            check_form_names(dict(source.forms), chosen)
         elif names != of_file:
             raise GomeaBnError(_difference("files", f"'{paths[0]}'", names, f"'{path}'", of_file))
         added = tuple((name, value) for name, value in added if name in chosen)
         read = tuple(name for name in in_file if name in chosen) if chosen != names else None
-        pieces += [FilePiece(path, group, group + 1, added, read) for group in range(n_groups)]
+        pieces += [FilePiece(path, group, group + 1, added, read, source.forms) for group in range(n_groups)]
     return pieces
 
 

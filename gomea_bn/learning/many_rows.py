@@ -388,7 +388,15 @@ class Improvement:
                     columns=None if chosen.columns is None else list(map(str, sample.rows.columns)),
                 )
             # files have been read without these
-            table = replace(table, reading=replace(table.reading, drop=chosen.drop))
+            if table.reading.forms:
+                name, form = next(iter(table.reading.forms.items()))
+                raise GomeaBnError(
+                    f"Column '{name}' of the files holds texts that read as {form!r}, but not all rows are looked at "
+                    "before they are read.",
+                    [Setting("forms", form, name), "write numbers or dates into the files"],
+                )
+            reading = replace(table.reading, drop=chosen.drop, forms=dict(chosen.forms))
+            table = replace(table, reading=reading)
             if missing == "error":
                 numbers = np.array([column.n_missing for column in table.columns])
                 check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")

@@ -17,6 +17,7 @@ from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
 from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
 from gomea_bn.data.number_texts import number_texts
+from gomea_bn.data.pieces import ChosenColumns, pieces_of
 
 N = 40
 EPOCH = datetime.date(1970, 1, 1)
@@ -505,3 +506,46 @@ def test_any_text_is_a_form_or_none(texts):
     # one more text never makes a column of other texts one of numbers or dates
     assert found is not None or number_texts([*texts, "abc def"]) is None
     assert calendar_texts([*texts, "abc def"]) is None
+
+
+def test_rows_of_files_in_pieces_are_read_in_given_forms(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = base(share=[f"{k / 4} %" for k in range(N)], day=[day.strftime("%d/%m/%Y") for day in DAYS])
+    for part in range(2):
+        rows.iloc[20 * part : 20 * part + 20].to_parquet(tmp_path / f"{part}.parquet")
+    forms = (("share", "number in %"), ("day", "date day-month"))
+    frames = [
+        frame for piece in pieces_of(ChosenColumns(str(tmp_path), forms=forms)) for frame in piece.frames()
+    ]
+    read = pd.concat(frames)
+    assert read["share"].tolist() == [k / 4 for k in range(N)]
+    assert read["share"].dtype == np.float64
+    assert [moment.date() for moment in read["day"]] == DAYS
+    with pytest.raises(GomeaBnError, match=r"unknown column 'shares'\. Did you mean 'share'"):
+        pieces_of(ChosenColumns(str(tmp_path), forms=(("shares", "number"),)))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{100 + k}/{60 + k}" for k in range(N)],
+        [f"{k / 4}±0.5" for k in range(N)],
+        [f"{'USD' if k % 2 else 'EUR'} {k / 4}" for k in range(N)],
+        [f"{1000 * k:,}.50{'CR' if k % 2 else 'DR'}" for k in range(N)],
+        [f"{k / 4}{' H' if k > 9 else ''}" for k in range(N)],
+    ],
+)
+def test_numbers_with_different_texts_are_warned_of(texts):
+    said = " ".join(warned(base(dose=texts))[1])
+    assert (
+        "Texts begin with numbers, but not all with those of one unit, and are read as texts: 'dose'" in said
+        or ("cells of 'dose' are numbers" in said)
+    )
+
+
+@pytest.mark.parametrize(
+    "form", ["2021-{:04}", "{}-A", "S{}", "1.2.3.{}", "{:08}-4", "{} Main Street, Springfield"]
+)
+def test_codes_and_addresses_are_not_taken_for_numbers(form):
+    said = " ".join(warned(base(code=[form.format(k) for k in range(N)]))[1])
+    assert "begin with numbers" not in said

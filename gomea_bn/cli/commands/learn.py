@@ -175,8 +175,8 @@ def _read_source(
                 "--group needs the rows in memory, and those of a folder are counted where they lie.",
                 ["write the rows into one file"],
             )
-        refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop")])
-        chosen = ChosenColumns(str(data), reading.columns, reading.drop)
+        refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop", "forms")])
+        chosen = ChosenColumns(str(data), reading.columns, reading.drop, tuple(reading.forms.items()))
         with failing(UNUSABLE_DATA, of_options=WRONG_USE):
             # files that cannot be read are an error before the search is announced
             pieces_of(chosen)

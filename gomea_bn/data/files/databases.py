@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 from gomea_bn.data.files.database_names import DUCKDB, SQLITE, Database, database_of
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,5 +151,23 @@ def _failing(database: Database) -> Iterator[None]:
         # pandas repeats the query
         lines = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
         raise GomeaBnError(
-            f"The rows of '{database.what:.80}' cannot be read from {database.kind}: {lines[0]:.300}."
+            f"The rows of '{database.what:.80}' cannot be read from {database.kind}: {lines[0].rstrip('.'):.300}."
+            f"{_tables_in(database)}"
         ) from error
+
+
+def _tables_in(database: Database) -> str:
+    """Return a sentence on the tables of a database of SQLite, with the nearest name; empty for others."""
+    if database.kind != SQLITE:
+        return ""
+    try:
+        with _connection(database) as connection:
+            found = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            ).fetchall()
+    except sqlite3.Error:
+        return ""
+    names = [str(name) for (name,) in found]
+    return (
+        f" It has {listed([repr(name) for name in names], 10) or 'no tables'}.{nearest(database.what, names)}"
+    )

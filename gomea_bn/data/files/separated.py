@@ -37,6 +37,7 @@ _MOST_ABOVE = 30
 # rows among whose values a name is looked for
 _FEW_ROWS = 5_000
 _SYMBOLS = WORDS | MARKS
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
 # a zero and another digit where a field may begin
 _LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
 
@@ -239,13 +240,18 @@ def _reading(path: str, encoding: str, read: Any) -> Any:
 def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnError:
     """Return the error for text in another encoding, with what the bytes are in the most frequent one."""
     name = "UTF-8" if encoding.startswith("utf-8") else encoding
-    words = ""
+    words, names = "", ["cp1252"]
     if isinstance(error, UnicodeDecodeError):
         around = error.object[max(error.start - 12, 0) : error.end + 12]
-        words = f" In cp1252 it would read '{' '.join(around.decode('cp1252', 'replace').split())}'."
+        # letters of one byte in words of plain ones, or words of such bytes
+        runs = _HIGH_BYTES.findall(error.object)
+        if runs and sum(map(len, runs)) > 2 * len(runs):
+            names = ["gb18030", "cp1251", "cp1252"]
+        shown = [f"in {each} '{' '.join(around.decode(each, 'replace').split())}'" for each in names]
+        words = f" It would read {listed(shown)}."
     return GomeaBnError(
         f"File '{path}' is not {name} text ({getattr(error, 'reason', error)}).{words}",
-        ["save it as UTF-8", Setting("encoding", "cp1252")],
+        ["save it as UTF-8", *(Setting("encoding", each) for each in names)],
     )
 
 

@@ -133,7 +133,9 @@ def _labelled(
         text if texts.count(text) == 1 else f"{text} ({value if isinstance(value, str) else f'{value:g}'})"
         for text, value in zip(texts, values, strict=True)
     ]
-    categories = pd.Categorical(column, categories=values, ordered=is_ordered).rename_categories(names)
+    categories = pd.Categorical(column, categories=values, ordered=is_ordered).rename_categories(
+        dict(zip(values, names, strict=True))
+    )
     return pd.Series(categories, column.index, name=column.name)
 
 

@@ -136,3 +136,10 @@ def test_tables_of_duckdb(tmp_path, rows):
     assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
     with pytest.raises(GomeaBnError, match="cannot be read from duckdb"):
         read_table(source.replace("visits", "none"))
+
+
+def test_tables_of_a_database_are_named_where_one_is_not_there(tmp_path):
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        pd.DataFrame({"x": range(20)}).to_sql("visits", connection, index=False)
+    with pytest.raises(GomeaBnError, match=r"no such table: visit\. It has 'visits'\. Did you mean 'visits'"):
+        read_table(f"sqlite:///{tmp_path}/a.db::visit")

@@ -268,6 +268,25 @@ def test_encodings_are_taken_by_name(encoding, tmp_path):
     assert ("K中ln" if encoding == "gbk" else "Köln") in set(frame["town"])
 
 
+@pytest.mark.parametrize(
+    ("town", "encoding", "advice"),
+    [
+        ("中国", "gbk", ["town 1000,中国", 'encoding="gb18030"', 'encoding="cp1251"']),
+        (
+            "Köln",
+            "cp1252",
+            ["town 1000,Köln", 'Save it as UTF-8, or pass encoding="cp1252".'],
+        ),
+    ],
+)
+def test_encodings_are_shown_by_what_they_make_of_the_text(town, encoding, advice, tmp_path):
+    text = "income,town\n" + "".join(f"{1000 + k},{town}\n" for k in range(30))
+    with pytest.raises(GomeaBnError) as error:
+        read(text.encode(encoding), tmp_path)
+    for words in advice:
+        assert words in str(error.value)
+
+
 def test_rising_numbers_and_names_next_to_a_saved_index_are_names(tmp_path):
     rows = pd.DataFrame(
         np.random.default_rng(0).normal(size=(20, 3)) * 9 + 150, columns=["142", "144", "147"]
