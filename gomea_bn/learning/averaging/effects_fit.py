@@ -215,11 +215,11 @@ def design_of_model(
 
 
 def scores_of_parent(values: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the places of a parent's values at which its functions are taken: the given ones, or normal scores.
+    """Return the numbers of which functions of a parent's values are taken: its places, or else its normal scores.
 
-    Functions of places stay what they are beyond the rows. Where many rows share a value, the place at which a
-    continuous distribution has it is not that of the mean of their ranks, by which the search scores: a quarter of the
-    rows at the least value would stand where a single row does.
+    The search takes functions of normal scores at the mean ranks of equal values. Places on the scale of a continuous
+    distribution are near them, unless many rows share a value: a quarter of the rows at the least value would stand
+    where a single row does.
     """
     scores = normal_scores(values)[0]
     is_near = float(np.mean((scores - places) ** 2)) <= _MOST_SHIFT**2
