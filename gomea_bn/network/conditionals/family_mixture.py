@@ -191,15 +191,20 @@ def components_of(
     of_groups = (counts.sum(axis=0) + 1 / counts.shape[1]) / (total + 1)
     room = np.empty((d + 1, d + 1)), np.empty((d, d))
     _fill_components(
-        np.ascontiguousarray(moments),
-        np.ascontiguousarray(counts),
-        np.ascontiguousarray(least_scales),
+        _rows_of(moments),
+        _rows_of(counts),
+        _rows_of(least_scales),
         of_groups,
         total,
         *room,
         components,
     )
     return components
+
+
+def _rows_of(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the one form that kernels are compiled for; most arrays have that order already."""
+    return read_only(np.ascontiguousarray(array))
 
 
 @kernel
@@ -312,12 +317,12 @@ def sums_of_shares(
     _add_shares(
         components,
         np.log(components.scales),
-        z,
-        np.ascontiguousarray(parents),
-        groups,
-        weights,
-        np.empty(0) if log_steps is None else log_steps,
-        np.empty((0, 0)) if axes is None else axes,
+        _rows_of(z),
+        _rows_of(parents),
+        _rows_of(groups),
+        _rows_of(weights),
+        _rows_of(np.empty(0) if log_steps is None else log_steps),
+        _rows_of(np.empty((0, 0)) if axes is None else axes),
         np.empty(n),
         np.empty(size),
         moments,
@@ -350,8 +355,25 @@ def log_mixture_of_lines(
         points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
     low, high = ends
-    z, rows, groups = read_only(z), np.ascontiguousarray(parents), read_only(groups)
-    _fill_logs(components, z, rows, groups, low, high, *points, own_widths, widths, gates, result, bends)
+    z, rows, groups = _rows_of(z), _rows_of(parents), _rows_of(groups)
+    own_widths, widths = _rows_of(own_widths), _rows_of(widths)
+    is_point, lows, highs = map(_rows_of, points)
+    _fill_logs(
+        components,
+        z,
+        rows,
+        groups,
+        low,
+        high,
+        is_point,
+        lows,
+        highs,
+        own_widths,
+        widths,
+        gates,
+        result,
+        bends,
+    )
     return result, bends
 
 
@@ -371,10 +393,10 @@ def masses_of_lines(
     of_parents = np.empty((0, parents.shape[1])) if widths is None else widths
     _fill_masses(
         components,
-        cells,
-        np.ascontiguousarray(parents),
-        read_only(groups),
-        of_parents,
+        _rows_of(cells),
+        _rows_of(parents),
+        _rows_of(groups),
+        _rows_of(of_parents),
         np.empty(len(components.scales)),
         result,
     )
