@@ -75,6 +75,7 @@ from gomea_bn.problems.cuts.interval_dp import (
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.runtime.fit_clock import (
+    GAPS,
     MIXTURES,
     NO_LIMIT,
     ODDS,
@@ -218,12 +219,13 @@ def average_in_time(
         averaged = ordered
         # tables fill gaps without the lines, so conditionals fill them again
         for _ in range(_N_COMPLETIONS - 1 if ordered.conditionals is None else 0):
-            table = completed_table(averaged, rows, generator)
+            of_gaps = clock.part(_SHARE_OF_COMPLETION)
+            table = completed_table(averaged, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
             of_cuts = averaging.tables([averaging.session.network_cuts])
             averaged = averaging.network_of(of_cuts, line, prefer, clock.part(_SHARE_OF_COMPLETION))
-        table = completed_table(averaged, rows, generator)
+        table = completed_table(averaged, rows, generator, clock.part(_SHARE_OF_COMPLETION).late(GAPS))
         share_shapes(table, rows)
     _check_ranges(ordered, table)
     return _averaged(of_tables, table, n_copies, line, prefer, generator, clock).in_order(network.names)
@@ -316,7 +318,8 @@ def with_target(
         if rows.n_missing:
             from gomea_bn.network.inference.completion import completed_table
 
-            table = completed_table(found, rows, generator)
+            of_gaps = clock.part(_SHARE_OF_COMPLETION)
+            table = completed_table(found, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
         averaging = Averaging(base.of_tables(), table, known=base.conditionals)
         # products of matrices that do not pay for threads

@@ -26,7 +26,7 @@ from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives,
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curves import LevelFunctions, SmoothFunctions
-from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock
+from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
@@ -306,11 +306,6 @@ class _OfNumbers:
         covariance = variance * np.linalg.inv(full.T @ full + np.diag(prior))
         loss = 0.5 * len(design) * float(np.log(variance))
         return _Fit(coefficients[1:], covariance[1:, 1:], loss)
-
-
-def never() -> bool:
-    """Return that it is not late."""
-    return False
 
 
 class _Choice:

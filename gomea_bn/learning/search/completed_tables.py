@@ -34,7 +34,7 @@ from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
@@ -153,6 +153,8 @@ _N_BEFORE_CURVES = 1
 _N_WITH_CURVES = 4
 # seconds that learning the conditionals of incomplete rows takes for a value, and share of those that are left
 _SECONDS_OF_CONDITIONALS, _SHARE_OF_CONDITIONALS = 4e-5, 0.2
+# share of the seconds left that a completed table, and its preparation, may take each
+_SHARE_OF_PREPARATION = 0.15
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
@@ -199,7 +201,8 @@ def with_completions(
         further: int,
         start: tuple[list[tuple[int, int]], Cuts] | None = None,
     ) -> tuple[StructureProblem, Result]:
-        of_rows = learning_problem(rows, replace(options, curves=curves), pairs=problem.pairs)
+        of_preparation = clock.part(_SHARE_OF_PREPARATION)
+        of_rows = learning_problem(rows, replace(options, curves=curves), pairs=problem.pairs, clock=of_preparation)
         limits = rounds.limits(1 / n_left)
         settings = rounds.next(part, limits, further=further, best=float(first.F[0]), compares=False)
         return of_rows, rounds.add(searched(of_rows, settings, start))
@@ -211,7 +214,7 @@ def with_completions(
     for step in range(n_tables):
         if rounds.is_over:
             break
-        completed = _completed(network, table, [seed, step])
+        completed = _completed(network, table, [seed, step], clock)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(latest), problem.cuts(latest)) if step else None
         of_table, of_search = search_of(completed, "none", f"table {step}", step + 1, start)
@@ -232,12 +235,18 @@ def with_completions(
         return network, _criterion_of_conditionals(network, frame)
 
     shapes, complete = table_shapes(table), table.complete_rows()
+    began = perf_counter()
     network, criterion = with_conditionals(network_of(problem, table, best), table)
+    longest = perf_counter() - began
     found: Found | None = None
     if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
         n_left -= 1
     while n_left and not rounds.is_over:
-        completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left])
+        if clock.left < longest:
+            clock.note(SEARCH)
+            break
+        began = perf_counter()
+        completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left], clock)
         rows = complete if n_left == _N_WITH_CURVES else completed
         of_rows, of_search = search_of(rows, options.curves, f"curves {n_left}", _SEED_OF_CURVES + n_left)
         learned, _ = with_shown_cuts(of_rows, of_search, clock)
@@ -248,6 +257,7 @@ def with_completions(
             network, criterion = other, of_network
             result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)
             found = Found(of_rows, replace(learned, shapes=network.shapes), result, network.conditionals)
+        longest = max(longest, perf_counter() - began)
         n_left -= 1
     if found is None:
         return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))
@@ -264,9 +274,10 @@ def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int
     return learned.over(table, pseudo_count="auto")
 
 
-def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:
+def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int], clock: FitClock) -> Table:
     """Return a table completed by draws from a network, with the shapes of its observed values."""
-    completed = completed_table(network, table, np.random.default_rng(seed))
+    is_late = clock.part(_SHARE_OF_PREPARATION).late(GAPS)
+    completed = completed_table(network, table, np.random.default_rng(seed), is_late)
     share_shapes(completed, table)
     return completed
 
