@@ -218,13 +218,19 @@ def average_in_time(
 
         averaged = ordered
         # tables fill gaps without the lines, so conditionals fill them again
+        seconds = seconds_of_effects(ordered, rows.n_rows)
         for _ in range(_N_COMPLETIONS - 1 if ordered.conditionals is None else 0):
+            # the conditionals of the last completion follow
+            if clock.before(2 * seconds).late(GAPS)():
+                break
+            began = perf_counter()
             of_gaps = clock.part(_SHARE_OF_COMPLETION)
             table = completed_table(averaged, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
             of_cuts = averaging.tables([averaging.session.network_cuts])
             averaged = averaging.network_of(of_cuts, line, prefer, clock.part(_SHARE_OF_COMPLETION))
+            seconds = max(seconds, perf_counter() - began)
         table = completed_table(averaged, rows, generator, clock.part(_SHARE_OF_COMPLETION).late(GAPS))
         share_shapes(table, rows)
     _check_ranges(ordered, table)
@@ -310,10 +316,11 @@ def with_target(
     base = network.in_order(rows.names).with_metadata(**{TARGET: target})
     known = {column.name: ~column.is_missing for column in rows.columns}
     generator, found, chosen = np.random.default_rng(random_state), base, None
-    is_late = clock.late(PARENTS)
+    longest = 0.0
     for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
-        if chosen is not None and is_late():
+        if chosen is not None and clock.before(longest).late(GAPS)():
             break
+        began = perf_counter()
         table = rows
         if rows.n_missing:
             from gomea_bn.network.inference.completion import completed_table
@@ -327,6 +334,7 @@ def with_target(
             if chosen is None:
                 chosen = averaging.chosen_parents(target, known, rules, clock)
             found = averaging.followed(base, target, chosen, line, prefer, clock)
+        longest = max(longest, perf_counter() - began)
     return found.in_order(network.names)
 
 
