@@ -249,9 +249,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     columns are chosen on few rows. Where it is short for what follows the search, this goes first: mixtures of lines,
     odds of cells, the judgement of edges by left-out rows, effects fitted to copies of rows, shown cuts better than
     those of the search, how sure cuts are, draws of the checks (at least 5,000 stay), sets of cuts next to the shown
-    ones, rows that choose the parents of the target (1,000 stay) and rows of effects
-    (4,000 stay). Tables, effects and parents of the target are always learned. ``network_.metadata["cut_short"]``, the
-    summary and a warning name what was cut short. A limit that is not reached changes nothing.
+    ones, draws for missing cells by the densities of single rows, the choice of the parents of the target (from fewer
+    rows and columns, or without its last steps) and rows of effects (4,000 stay). Tables, effects and parents of the
+    target are always learned. ``network_.metadata["cut_short"]``, the summary and a warning name what was cut short. A
+    limit that is not reached changes nothing.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,

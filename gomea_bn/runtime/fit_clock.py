@@ -20,7 +20,8 @@ SETS_OF_CUTS = "several sets of cuts"
 ROWS = "rows of effects"
 MIXTURES = "mixtures of lines"
 ODDS = "odds of cells"
-PARENTS = "rows that choose the parents of the target"
+GAPS = "draws for missing cells"
+PARENTS = "the choice of the parents of the target"
 COPIES = "effects over copies of rows"
 DRAWS = "draws of the checks"
 
@@ -37,6 +38,7 @@ ORDER = (
     SURENESS,
     DRAWS,
     SETS_OF_CUTS,
+    GAPS,
     PARENTS,
     ROWS,
 )
@@ -47,6 +49,11 @@ What follows the search is never cut short for it, since the search leaves time 
 
 # share of the limit by which a fit may be late
 _LATER = 0.1
+
+
+def never() -> bool:
+    """Return that it is not late."""
+    return False
 
 
 class FitClock:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
-from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -708,6 +707,7 @@ class CutProblem:
         n_cells: int = N_CELLS,
         incumbent: NDArray[np.float64] | None = None,
         stop: NDArray[np.uint8] = NO_STOP,
+        least_gain: float = 0.0,
     ) -> PricedCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
@@ -717,8 +717,8 @@ class CutProblem:
 
         With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
         `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
-        values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
-        result is then None or that of the last grid.
+        values, or a grid gains less than `least_gain`. Every solution is at least as good as the one before. Another
+        thread may raise `stop` to give up; the result is then None or that of the last grid.
         """
         if not isinstance(self.column, SortedColumn) or len(self.column.cuts) < n_cells:
             return self._best_of_all(
@@ -726,10 +726,13 @@ class CutProblem:
             )
         column = self.column
 
+        def is_worse(value: float, best: float) -> bool:
+            return value < best + least_gain
+
         def zoomed(shaped: bool) -> PricedCuts | None:
             positions = self._positions.copy()
             solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
-            return search_by_zooming(column, solve, lt, n_cells, incumbent, by_rank=shaped)
+            return search_by_zooming(column, solve, is_worse, n_cells, incumbent, by_rank=shaped)
 
         return _first_best(in_spare_threads(zoomed, self._measures))
 

@@ -28,7 +28,7 @@ from gomea_bn.learning.averaging.line_scales import (
     log_steps,
 )
 from gomea_bn.learning.averaging.odds_fit import odds_of_families
-from gomea_bn.learning.averaging.stacks import Member, best_stack
+from gomea_bn.learning.averaging.stacks import LEAST_GAIN, Member, best_stack
 from gomea_bn.learning.averaging.target_fit import (
     ChosenParents,
     TargetRules,
@@ -75,7 +75,17 @@ from gomea_bn.problems.cuts.interval_dp import (
 )
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-from gomea_bn.runtime.fit_clock import MIXTURES, NO_LIMIT, ODDS, ROWS, SETS_OF_CUTS, SURENESS, FitClock
+from gomea_bn.runtime.fit_clock import (
+    GAPS,
+    MIXTURES,
+    NO_LIMIT,
+    ODDS,
+    PARENTS,
+    ROWS,
+    SETS_OF_CUTS,
+    SURENESS,
+    FitClock,
+)
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -105,6 +115,8 @@ _FEWEST_ROWS_OF_EFFECTS = 4_000
 _SHARE_BEFORE_SETS = 0.5
 # share of the seconds left that conditionals which complete rows may take
 _SHARE_OF_COMPLETION = 0.3
+# share of the seconds left that widths and products of the effects on a target may take
+_SHARE_OF_WIDTHS = 0.4
 LINES = ("auto", "single", "none")
 """Values of the option `line`."""
 PREFERENCES = ("simple", "density")
@@ -208,12 +220,13 @@ def average_in_time(
         averaged = ordered
         # tables fill gaps without the lines, so conditionals fill them again
         for _ in range(_N_COMPLETIONS - 1 if ordered.conditionals is None else 0):
-            table = completed_table(averaged, rows, generator)
+            of_gaps = clock.part(_SHARE_OF_COMPLETION)
+            table = completed_table(averaged, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
             of_cuts = averaging.tables([averaging.session.network_cuts])
             averaged = averaging.network_of(of_cuts, line, prefer, clock.part(_SHARE_OF_COMPLETION))
-        table = completed_table(averaged, rows, generator)
+        table = completed_table(averaged, rows, generator, clock.part(_SHARE_OF_COMPLETION).late(GAPS))
         share_shapes(table, rows)
     _check_ranges(ordered, table)
     return _averaged(of_tables, table, n_copies, line, prefer, generator, clock).in_order(network.names)
@@ -298,12 +311,16 @@ def with_target(
     base = network.in_order(rows.names).with_metadata(**{TARGET: target})
     known = {column.name: ~column.is_missing for column in rows.columns}
     generator, found, chosen = np.random.default_rng(random_state), base, None
+    is_late = clock.late(PARENTS)
     for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
+        if chosen is not None and is_late():
+            break
         table = rows
         if rows.n_missing:
             from gomea_bn.network.inference.completion import completed_table
 
-            table = completed_table(found, rows, generator)
+            of_gaps = clock.part(_SHARE_OF_COMPLETION)
+            table = completed_table(found, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
         averaging = Averaging(base.of_tables(), table, known=base.conditionals)
         # products of matrices that do not pay for threads
@@ -432,7 +449,7 @@ class Averaging:
         with one_blas_thread():
             began = perf_counter()
             plain = in_spare_threads(
-                lambda name: self.members_of(name, network.parents(name), tables[name], line), names
+                lambda name: self.members_of(name, network.parents(name), tables[name], line, clock), names
             )
             # odds take about as long as effects, of fewer columns
             of_odds = _SHARE_OF_ODDS * (perf_counter() - began) if may_have_odds else 0.0
@@ -730,13 +747,16 @@ class Averaging:
 
         `line` and `prefer` are as of `average_families`.
         """
-        members = self.members_of(name, parents, tables, line)
+        members = self.members_of(name, parents, tables, line, clock)
         return self._stacked(name, parents, members, tables, line, prefer, clock)
 
-    def members_of(self, name: str, parents: Sequence[str], tables: Member, line: str) -> list[Member]:
+    def members_of(
+        self, name: str, parents: Sequence[str], tables: Member, line: str, clock: FitClock
+    ) -> list[Member]:
         """Return what a column with given parents may follow apart from mixtures, what the score chose first."""
         if name == recorded_target(self.network) and name in self.network.levels:
-            member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels)
+            is_late = clock.part(_SHARE_OF_WIDTHS).late(PARENTS)
+            member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels, is_late)
             if member is not None:
                 return [member]
         effects, is_scored, model = None, False, None
@@ -764,8 +784,7 @@ class Averaging:
             seconds = max(self._longest_mixture, _SECONDS_OF_MIXTURE * self.table.n_rows)
             if not clock.before(seconds).late(MIXTURES)():
                 began = perf_counter()
-                known = best_stack(members, price)[1]
-                members = [*members, *self._mixtures(name, parents, known, price)]
+                members = [*members, *self._mixtures(name, parents, members, price)]
                 self._longest_mixture = max(self._longest_mixture, perf_counter() - began)
         stack, left_out = best_stack(members, price)
         if (
@@ -867,13 +886,19 @@ class Averaging:
         return any(parent in self._line_shapes for parent in parents)
 
     def _mixtures(
-        self, name: str, all_parents: Sequence[str], known: NDArray[np.float64], price: float
+        self, name: str, all_parents: Sequence[str], members: Sequence[Member], price: float
     ) -> Iterator[Member]:
         """Yield the mixtures of lines of a column on its probability scale and in its own units that may pay.
 
-        Of many rows, some decide on which of the scales there is a mixture.
+        Of many rows, some decide on which of the scales there is a mixture. One that adds nothing to the best stack of
+        the members so far, whatever its weight, is not fitted to all rows.
         """
-        from gomea_bn.learning.averaging.mixture_fit import fitted_mixture, gain_of_some_rows
+        from gomea_bn.learning.averaging.mixture_fit import gain_next_to, gain_of_some_rows, judged_mixture
+
+        stack, known = best_stack(members, price)
+        n_further = sum(fitted.n_parameters for _, fitted in stack.members) - members[0].fitted.n_parameters
+        # another choice need not pay for what the best one so far has paid for
+        least = LEAST_GAIN - price * max(n_further, 0.0)
 
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
@@ -885,9 +910,12 @@ class Averaging:
         most = max((gain for gain in gains if gain is not None), default=0.0)
         repeated = RepeatedValues(self._columns[name], self._on_shapes[name], known)
         for in_units, ((rows, slope), gain) in enumerate(zip(lines, gains, strict=True)):
-            fitted = fitted_mixture(rows, price) if gain == most else None
-            if fitted is not None and not repeated.gain(logs := fitted.left_out + slope):
-                yield Member(fitted.of_family(parents, discrete, rows, in_units=bool(in_units)), logs)
+            judged = judged_mixture(rows, price) if gain == most else None
+            if judged is None or repeated.gain(logs := judged.left_out + slope):
+                continue
+            if gain_next_to(known, logs) > least:
+                family = judged.fitted(rows).of_family(parents, discrete, rows, in_units=bool(in_units))
+                yield Member(family, logs)
 
     def _line_rows(
         self, name: str, parents: tuple[str, ...], discrete: tuple[str, ...], scales: Mapping[str, LineScale]

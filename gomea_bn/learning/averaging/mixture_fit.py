@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from copy import copy
 from dataclasses import dataclass
 from threading import Lock
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,27 +34,19 @@ _STEPS = 8
 _MOST_FAILURES, _MOST_LATER_FAILURES = 2, 1
 # a component with fewer rows leaves
 _LEAST_ROWS = 1.0
-# fitted mixtures of the last families, by a digest of their rows
+# judged mixtures of the last families, by a digest of their rows
 _MOST_KEPT = 128
-_fitted: dict[bytes, FittedMixture | None] = {}
+_judged: dict[bytes, JudgedMixture | None] = {}
 _lock = Lock()
 
 
 @dataclass(frozen=True)
 class FittedMixture:
-    """Sums of the components as of `FamilyMixture`, and the log density of every row with its half left out."""
+    """Sums of the components as of `FamilyMixture`."""
 
     moments: NDArray[np.float64]
     counts: NDArray[np.float64]
     least_scales: NDArray[np.float64]
-    left_out: NDArray[np.float64]
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of estimated parameters, as of `FamilyMixture`."""
-        n, n_groups = self.counts.shape
-        size = self.moments.shape[1] - 1
-        return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
 
     def of_family(
         self,
@@ -68,6 +60,40 @@ class FittedMixture:
         return FamilyMixture(parents, groups, self.moments, self.counts, self.least_scales, in_units)
 
 
+@dataclass(eq=False)
+class JudgedMixture:
+    """The number of components that predicts left-out rows best, before they are fitted to all rows.
+
+    `left_out`, float64 (n_rows,), is the log density of every row with its half left out. `halves` are the components
+    of either half of the rows, after some doublings.
+    """
+
+    left_out: NDArray[np.float64]
+    n_doublings: int
+    halves: tuple[FittedMixture, ...]
+    _of_all: FittedMixture | None = None
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters, as of `FamilyMixture`, that the smaller one of the halves has estimated."""
+        n = min(len(half.counts) for half in self.halves)
+        size, n_groups = self.halves[0].moments.shape[1] - 1, self.halves[0].counts.shape[1]
+        return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
+
+    def fitted(self, rows: LineRows) -> FittedMixture:
+        """Return the components of all rows, which are those that were judged.
+
+        All rows begin with one component, too, or with those of either half, whichever makes them likeliest in the end.
+        """
+        if self._of_all is None:
+            fits = [_Fit(rows), *(_Fit.beginning_with(half, rows) for half in self.halves)]
+            for _ in range(self.n_doublings):
+                fits[0].double()
+            fit = max(fits, key=lambda fit: float(log_density_of(fit.components, rows).sum()))
+            self._of_all = fit.mixture
+        return self._of_all
+
+
 def gain_of_some_rows(rows: LineRows, known: NDArray[np.float64], price: float) -> float | None:
     """Return what a mixture of some rows gains next to what is known, in nats a row; None if it does not pay.
 
@@ -79,16 +105,20 @@ def gain_of_some_rows(rows: LineRows, known: NDArray[np.float64], price: float) 
     if n_rows <= n_checked:
         return 0.0
     some = np.argsort(_marks(rows), kind="stable")[:n_checked]
-    few = fitted_mixture(rows.some(some), price * n_checked / n_rows)
+    few = judged_mixture(rows.some(some), price * n_checked / n_rows)
     if few is None:
         return None
-    weight = mixture_weight(known[some], few.left_out)
-    gain = mixture_gain(known[some], few.left_out, weight) / n_checked
+    gain = gain_next_to(known[some], few.left_out) / n_checked
     gain -= few.n_parameters * price / n_rows
     return gain if gain >= -_MOST_LOSS else None
 
 
-def fitted_mixture(rows: LineRows, price: float) -> FittedMixture | None:
+def gain_next_to(known: NDArray[np.float64], left_out: NDArray[np.float64]) -> float:
+    """Return what a density gains next to a known one at its best weight, in nats of all left-out rows."""
+    return mixture_gain(known, left_out, mixture_weight(known, left_out))
+
+
+def judged_mixture(rows: LineRows, price: float) -> JudgedMixture | None:
     """Return the mixture of lines whose number of components predicts left-out rows best; None if it is one.
 
     Every number of a mixture must gain a price in nats. The last mixtures are kept: networks of an ensemble, and a
@@ -102,23 +132,22 @@ def fitted_mixture(rows: LineRows, price: float) -> FittedMixture | None:
             digest.update(np.ascontiguousarray(part).tobytes())
     key = digest.digest()
     with _lock:
-        if key in _fitted:
-            return _fitted[key]
-    mixture = _mixture_of(rows, price)
+        if key in _judged:
+            return _judged[key]
+    mixture = _judge(rows, price)
     with _lock:
         # the oldest one leaves
-        if len(_fitted) >= _MOST_KEPT:
-            _fitted.pop(next(iter(_fitted)))
-        _fitted[key] = mixture
+        if len(_judged) >= _MOST_KEPT:
+            _judged.pop(next(iter(_judged)))
+        _judged[key] = mixture
     return mixture
 
 
-def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
+def _judge(rows: LineRows, price: float) -> JudgedMixture | None:
     """Return the mixture whose number of components predicts left-out rows best; None if it is one.
 
     One component becomes two, and these four, as long as two halves of the rows predict each other better. A component
-    is divided across the axis on which its rows vary most. All rows begin with one component, too, or with those of
-    either half, whichever makes them likeliest in the end.
+    is divided across the axis on which its rows vary most.
     """
     n_rows, size = len(rows.z), rows.parents.shape[1] + 1
     n_parameters = size + size * (size + 1) / 2
@@ -127,7 +156,8 @@ def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
     if np.bincount(halves, minlength=2).min() < n_parameters:
         return None
     parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
-    best, starts, n_doublings, chosen, so_far = None, parts, 0, 0, 0.0
+    best: JudgedMixture | None = None
+    n_doublings, chosen, so_far = 0, 0, 0.0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
     while 2**n_doublings <= most and n_doublings - chosen <= (
         _MOST_LATER_FAILURES if chosen else _MOST_FAILURES
@@ -140,15 +170,10 @@ def _mixture_of(rows: LineRows, price: float) -> FittedMixture | None:
             left_out[others] = log_density_of(fit.components, rows.some(others))
         gain = float(left_out.sum()) - price * 2**n_doublings * n_parameters
         if best is None or gain > so_far + LEAST_GAIN:
-            best, starts, chosen, so_far = left_out, [copy(fit) for fit in parts], n_doublings, gain
+            best = JudgedMixture(left_out, n_doublings, tuple(fit.mixture for fit in parts))
+            chosen, so_far = n_doublings, gain
         n_doublings += 1
-    if best is None or not chosen:
-        return None
-    fits = [_Fit(rows), *(start.on(rows) for start in starts)]
-    for _ in range(chosen):
-        fits[0].double()
-    fit = max(fits, key=lambda fit: float(log_density_of(fit.components, rows).sum()))
-    return FittedMixture(fit.moments, fit.counts, fit.least_scales, best)
+    return best if chosen else None
 
 
 def _marks(rows: LineRows) -> NDArray[np.uint64]:
@@ -192,12 +217,18 @@ class _Fit:
         self._step(np.column_stack([offsets, axes]))
         self._improve()
 
-    def on(self, rows: LineRows) -> _Fit:
-        """Return a fit to other rows that begins with these components."""
-        fit = copy(self)
-        fit._rows, fit._weights = rows, np.ones(len(rows.z))
+    @classmethod
+    def beginning_with(cls, mixture: FittedMixture, rows: LineRows) -> Self:
+        """Return a fit to some rows that begins with the components of others."""
+        fit = cls(rows)
+        fit.moments, fit.counts, fit.least_scales = mixture.moments, mixture.counts, mixture.least_scales
         fit._improve()
         return fit
+
+    @property
+    def mixture(self) -> FittedMixture:
+        """The components so far."""
+        return FittedMixture(self.moments, self.counts, self.least_scales)
 
     def _improve(self) -> None:
         for _ in range(_STEPS):

@@ -7,7 +7,7 @@ parents leave one after another, always the one whose effect is least sure, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -23,7 +23,7 @@ from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives,
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.problems.curves import LevelFunctions, SmoothFunctions
-from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock
+from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
@@ -47,8 +47,10 @@ _MOST_LEVERAGE = 0.999
 # rows by which parents are chosen, and products of numbers that leaving out each of them may take
 _MOST_ROWS, _MOST_PRODUCTS = 20_000, 2e9
 _FEWEST_ROWS = 1_000
-# seconds that the choice takes for a value
-_SECONDS_OF_VALUE = 2.5e-5
+# seconds that such a product takes in a fit, and fits of all parents that take as long as the choice
+_SECONDS_OF_PRODUCT, _N_FITS = 1e-9, 50
+# of the seconds that are left, for the choice
+_SHARE_OF_TIME = 0.5
 _SEED = 20261129
 
 Widths = tuple[int, ...]
@@ -148,6 +150,12 @@ class LevelOdds:
         shares = self.targets.mean(axis=0)
         # what a row says of log odds, at the frequencies; of two levels the prior is that of both
         self._unit = float((shares * (1 - shares)).mean()) * (0.5 if n_levels == 2 else 1.0)
+
+    @property
+    def centred(self) -> NDArray[np.float64]:
+        """Indicators of the levels, of mean 0 and variance 1, float64 (n_rows, n_levels)."""
+        shares = self.targets.mean(axis=0)
+        return np.asarray((self.targets - shares) / np.sqrt(np.maximum(shares * (1 - shares), 1e-12)))
 
     def n_numbers(self, n_terms: int) -> int:
         """Return the number of coefficients."""
@@ -271,6 +279,11 @@ class _OfNumbers:
     def __init__(self, places: NDArray[np.float64]) -> None:
         self.places = (places - places.mean()) / (places.std() or 1.0)
 
+    @property
+    def centred(self) -> NDArray[np.float64]:
+        """The places, float64 (n_rows, 1)."""
+        return np.asarray(self.places[:, None], np.float64)
+
     def products(self, n_terms: int) -> float:
         """Return the products of numbers that leaving out a row takes."""
         return float(n_terms**2)
@@ -318,9 +331,14 @@ class _Choice:
         return self._fits[key]
 
     def widths(
-        self, names: Sequence[str], first: Widths, steps: Sequence[int], fewest: Widths = (0, 0, 0, 0)
+        self,
+        names: Sequence[str],
+        first: Widths,
+        steps: Sequence[int],
+        fewest: Widths = (0, 0, 0, 0),
+        is_late: Callable[[], bool] = never,
     ) -> Widths:
-        """Return the widths near the first ones under which left-out rows lose least."""
+        """Return the widths near the first ones under which left-out rows lose least, or lose so far if it is late."""
         widths, kinds = first, sorted({int(kind) for name in names for kind in self._terms[name].kinds})
         least, is_better = self._priced(names, widths), True
         while is_better:
@@ -331,6 +349,8 @@ class _Choice:
                     # a line is the first of all functions
                     if kind == _LINE and np.isinf(_PRECISIONS[number]):
                         continue
+                    if is_late():
+                        return widths
                     other = (*widths[:kind], number, *widths[kind + 1 :])
                     loss = self._priced(names, other)
                     if loss < least - _LEAST_GAIN:
@@ -342,27 +362,31 @@ class _Choice:
         has_curves = bool(np.isfinite(_PRECISIONS[widths[_CURVE]]))
         return self.fit(names, widths).loss + _PRICE_OF_CURVES * has_curves
 
-    def path(self, required: Iterable[str]) -> list[tuple[list[str], float]]:
+    def path(
+        self, required: Iterable[str], most: float = np.inf, is_late: Callable[[], bool] = never
+    ) -> list[tuple[list[str], float]]:
         """Return ever smaller sets of parents, from all to those required, and the loss of left-out rows with each.
 
         Those that leave next are needed least: half the squared distance of their coefficients from 0, in units of
-        their posterior covariance, less their number. Of fewer than 20 parents one leaves at a time.
+        their posterior covariance, less their number. Of fewer than 20 parents one leaves at a time. If it is late, all
+        but the `most` needed ones leave at once, and none after them.
         """
         names, kept = list(self._terms), set(required)
-        widths = self.widths(names, _FIRST, _STEPS)
+        widths = self.widths(names, _FIRST, _STEPS, is_late=is_late)
         # sums of fewer lines may be surer by chance, and sums with fewer amounts of levels are wider
         fewest = (widths[_LINE], widths[_CURVE], 0, 0)
         found = [(names, self.fit(names, widths).loss)]
-        while set(names) - kept:
+        while set(names) - kept and not (is_late() and len(names) <= most):
             fit, (_, precisions, owners) = self.fit(names, widths), self.design(names, widths)
             needs = {
                 name: self._need(fit, precisions, np.flatnonzero(owners == number))
                 for number, name in enumerate(names)
                 if name not in kept
             }
-            leaving = sorted(needs, key=lambda name: needs[name])[: max(len(names) // _PART, 1)]
+            n_leaving = len(names) - int(most) if is_late() else max(len(names) // _PART, 1)
+            leaving = sorted(needs, key=lambda name: needs[name])[:n_leaving]
             names = [name for name in names if name not in leaving]
-            widths = self.widths(names, widths, (1, -1), fewest)
+            widths = self.widths(names, widths, (1, -1), fewest, is_late)
             found.append((names, self.fit(names, widths).loss))
         return found
 
@@ -411,7 +435,9 @@ def chosen_parents(
     """Return the parents of a target under which left-out rows lose least, within some rules.
 
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
-    table, or one with many columns, some random rows choose, and fewer where the clock leaves little time.
+    table, or one with many columns, some random rows choose, and fewer where the clock leaves little time. If 1,000
+    rows are still too many, columns that tell least of the target by themselves are left out before. The choice takes
+    half of the time that is left, and ends with what it has found by then.
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
@@ -425,13 +451,18 @@ def chosen_parents(
         return ChosenParents(tuple((name, 0.0) for name in rules.required))
     followed = _followed(target, columns, scales, n_levels)
     n_terms = sum(of.rows.shape[1] for of in terms.values())
-    n_rows = min(_MOST_ROWS, max(int(_MOST_PRODUCTS / followed.products(n_terms)), _FEWEST_ROWS))
-    seconds = _SECONDS_OF_VALUE * len(terms)
-    n_rows = clock.affordable(min(n_rows, table.n_rows), seconds, _FEWEST_ROWS, PARENTS)
+    of_choice = clock.part(_SHARE_OF_TIME)
+    affordable = of_choice.left / (_SECONDS_OF_PRODUCT * _N_FITS)
+    if affordable < min(_MOST_PRODUCTS, table.n_rows * followed.products(n_terms)):
+        clock.note(PARENTS)
+    most_products = max(min(_MOST_PRODUCTS, affordable), 0.0)
+    n_rows = min(_MOST_ROWS, max(int(most_products / followed.products(n_terms)), _FEWEST_ROWS), table.n_rows)
     if table.n_rows > n_rows:
         some = np.sort(np.random.default_rng(_SEED).permutation(table.n_rows)[:n_rows])
         followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}
-    found = _Choice(followed, terms).path([name for name in rules.required if name in terms])
+    terms = _telling(followed, terms, rules.required, most_products / n_rows)
+    required, is_late = [name for name in rules.required if name in terms], of_choice.late(PARENTS)
+    found = _Choice(followed, terms).path(required, max(rules.most, len(required)), is_late)
     sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
     gains: list[tuple[str, float]] = [(name, 0.0) for name in sets[-1][0]]
@@ -440,6 +471,36 @@ def chosen_parents(
         entering = [name for name in names if name not in fewer]
         gains += [(name, max(without - loss, 0.0) / len(entering)) for name in entering]
     return ChosenParents(tuple(gains))
+
+
+def _telling(
+    followed: LevelOdds | _OfNumbers,
+    terms: Mapping[str, _Terms],
+    required: Sequence[str],
+    most_products: float,
+) -> dict[str, _Terms]:
+    """Return the terms of required columns, and of those that tell most of the target, as many as are affordable.
+
+    What a column tells by itself is the share of the target that its functions explain in a regression, less what as
+    many functions explain by chance. Leaving out a row may take `most_products` products, but one column stays.
+    """
+    if followed.products(sum(of.rows.shape[1] for of in terms.values())) <= most_products:
+        return dict(terms)
+    targets = followed.centred
+
+    def told(name: str) -> float:
+        rows = terms[name].rows
+        explained = rows @ np.linalg.lstsq(rows, targets, rcond=None)[0]
+        return float((explained * targets).sum() - targets.shape[1] * rows.shape[1])
+
+    order = sorted(terms, key=lambda name: (name not in required, -told(name)))
+    n_terms, kept = 0, set(order[: max(len(required), 1)])
+    for name in order:
+        n_terms += terms[name].rows.shape[1]
+        if followed.products(n_terms) > most_products:
+            break
+        kept.add(name)
+    return {name: of for name, of in terms.items() if name in kept}
 
 
 def _followed(
@@ -456,10 +517,12 @@ def fitted_target(
     columns: Columns,
     scales: Mapping[str, ProbabilityScale],
     n_levels: Mapping[str, int],
+    is_late: Callable[[], bool] = never,
 ) -> Member | None:
     """Return the logit of a discrete target with given parents, and the log probabilities of left-out rows.
 
-    The widths of the effects are those under which left-out rows lose least. None if no parent tells anything.
+    The widths of the effects are those under which left-out rows lose least, of those tried before it is late. None if
+    no parent tells anything.
     """
     everything = np.ones(columns.n_rows, np.bool_)
     found = {name: _terms_of(name, columns, scales, n_levels, everything) for name in parents}
@@ -467,8 +530,9 @@ def fitted_target(
     if not terms:
         return None
     followed = LevelOdds(np.asarray(columns[target], np.int64), n_levels[target])
-    widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS)
-    terms, widths = _with_products(followed, terms, widths)
+    widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS, is_late=is_late)
+    if not is_late():
+        terms, widths = _with_products(followed, terms, widths, is_late)
     rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
     parameters, covariance, logs = followed.posterior(rows, precisions)
     constants, slopes = np.split(parameters, [n_levels[target]])
@@ -506,7 +570,7 @@ def fitted_target(
 
 
 def _with_products(
-    followed: LevelOdds, terms: Mapping[str, _Terms], widths: Widths
+    followed: LevelOdds, terms: Mapping[str, _Terms], widths: Widths, is_late: Callable[[], bool]
 ) -> tuple[dict[str, _Terms], Widths]:
     """Return the terms of parents with products of pairs of them under which left-out rows lose less, and the widths.
 
@@ -522,7 +586,7 @@ def _with_products(
             pairs[f"{first}\0{second}"] = product
     price = np.log(max(len(pairs), 1))
     loss = _Choice(followed, found).fit(list(found), widths).loss
-    while pairs and len(found) - len(terms) < _MOST_PAIRS:
+    while pairs and len(found) - len(terms) < _MOST_PAIRS and not is_late():
         design, precisions, _ = _Choice(followed, found).design(list(found), widths)
         _, _, logs = followed.posterior(design, precisions)
         promises = dict(followed.promises(design, precisions, logs, pairs))
@@ -531,7 +595,7 @@ def _with_products(
             break
         wider = {**found, best: pairs.pop(best)}
         choice = _Choice(followed, wider)
-        moved = choice.widths(list(wider), widths, (1, -1), (*widths[:_PRODUCT], 0))
+        moved = choice.widths(list(wider), widths, (1, -1), (*widths[:_PRODUCT], 0), is_late)
         moved_loss = choice.fit(list(wider), moved).loss
         if loss - moved_loss < price:
             break

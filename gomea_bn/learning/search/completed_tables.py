@@ -35,7 +35,7 @@ from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
@@ -162,6 +162,8 @@ _N_BEFORE_CURVES = 1
 _N_WITH_CURVES = 4
 # seconds that learning the conditionals of incomplete rows takes for a value, and share of those that are left
 _SECONDS_OF_CONDITIONALS, _SHARE_OF_CONDITIONALS = 4e-5, 0.2
+# share of the seconds left that a completed table, and its preparation, may take each
+_SHARE_OF_PREPARATION = 0.15
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
@@ -189,7 +191,7 @@ def with_completions(
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
     n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
     n_left = n_tables + _N_WITH_CURVES * has_curves
-    result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
+    result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left, clock)
     found = None
     budget = Budget(settings.limits).after(result)
     # the network of the tables and one of curves have conditionals
@@ -220,6 +222,7 @@ def _on_completed_tables(
     settings: SearchSettings,
     n_tables: int,
     n_left: int,
+    clock: FitClock,
 ) -> Result:
     """Return the result of a search with the best graph and cuts that it or searches on completed tables have found.
 
@@ -239,8 +242,11 @@ def _on_completed_tables(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        completed = _completed(network, table, [settings.seed, step])
-        of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
+        completed = _completed(network, table, [settings.seed, step], clock)
+        of_preparation = clock.part(_SHARE_OF_PREPARATION)
+        of_table = learning_problem(
+            completed, replace(options, curves="none"), pairs=problem.pairs, clock=of_preparation
+        )
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
@@ -286,7 +292,7 @@ def _with_curves(
     network = with_conditionals(network_of(problem, table, result.X), table)
     criterion = _criterion_of_conditionals(network, frame)
     best: Found | None = None
-    n_left = _N_WITH_CURVES
+    n_left, longest = _N_WITH_CURVES, perf_counter() - began
     complete = table.complete_rows()
     if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
         n_left -= 1
@@ -294,9 +300,15 @@ def _with_curves(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        completed = _completed(network, table, [settings.seed, _SEED_OF_CURVES, n_left])
+        if clock.left < longest:
+            clock.note(SEARCH)
+            break
+        began_round = perf_counter()
+        completed = _completed(network, table, [settings.seed, _SEED_OF_CURVES, n_left], clock)
         rows = complete if n_left == _N_WITH_CURVES else completed
-        of_table = learning_problem(rows, options, pairs=problem.pairs)
+        of_table = learning_problem(
+            rows, options, pairs=problem.pairs, clock=clock.part(_SHARE_OF_PREPARATION)
+        )
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         limits, further = budget.share(1 / n_left), _SEED_OF_CURVES + n_left
         of_search = searched(of_table, _next(settings, f"curves {n_left}", limits, further, result))
@@ -313,13 +325,15 @@ def _with_curves(
             result = replace(result, F=of_search.F, time_to_best=result.exec_time)
             learned = replace(learned, shapes=network.shapes)
             best = Found(of_table, learned, result, network.conditionals)
+        longest = max(longest, perf_counter() - began_round)
         n_left -= 1
     return best, replace(result, exec_time=result.exec_time + perf_counter() - began)
 
 
-def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:
+def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int], clock: FitClock) -> Table:
     """Return a table completed by draws from a network, with the shapes of its observed values."""
-    completed = completed_table(network, table, np.random.default_rng(seed))
+    is_late = clock.part(_SHARE_OF_PREPARATION).late(GAPS)
+    completed = completed_table(network, table, np.random.default_rng(seed), is_late)
     share_shapes(completed, table)
     return completed
 

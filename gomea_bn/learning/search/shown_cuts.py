@@ -84,6 +84,8 @@ _MOST_ROWS_OF_STARTS = 20_000
 _SHARE_OF_TIME = 0.25
 # passes over the columns in a round of the best start
 _MOST_PASSES = 3
+# rows beyond which grids of cuts are coarser, the cells of these, and what a change or a finer grid has to gain a row
+_FEW_ROWS, _N_CELLS, _WORTHWHILE_GAIN_OF_ROW = 5_000, 32, 2e-5
 # most bins of a column in a family with curves, so that people can read its table
 _MOST_BINS = 6
 # most cells of the table of all parents of a column that follows curves, unless two bins a column exceed it
@@ -281,6 +283,8 @@ class _ShownCuts:
         self.followers = np.flatnonzero(follows).tolist()
         self.parents = [() if follows[v] else parents for v, parents in enumerate(self.graph.parents)]
         self.movable = tables.priced_variables
+        n_rows = tables.scorer.n_rows
+        self._least_gain = _WORTHWHILE_GAIN_OF_ROW * n_rows if n_rows > _FEW_ROWS else 0.0
         members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
         self._in_curves = members & set(self.movable)
         self._policies = [0] * tables.n_nodes
@@ -390,7 +394,7 @@ class _ShownCuts:
         for v, (most, before, best) in passes.solved(solved):
             if best is None:
                 continue
-            if len(self.cuts[v]) >= most or is_gain(best.value - before, before):
+            if len(self.cuts[v]) >= most or is_gain(best.value - before - self._least_gain, before):
                 self._set(v, best.cut_points)
                 passes.note_change(v)
                 changed = True
@@ -425,7 +429,8 @@ class _ShownCuts:
         limits = self._pricing.limits
         most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
         limits = replace(limits, min_bins=least_bins, max_bins=most_bins)
-        return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
+        n_cells = _N_CELLS if self.tables.scorer.n_rows > _FEW_ROWS else self._pricing.n_cells
+        return problem.optimal(limits, n_cells=n_cells, incumbent=self.cuts[v], least_gain=self._least_gain)
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
         return CutProblem.of_rows(

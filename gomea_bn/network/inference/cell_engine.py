@@ -49,6 +49,7 @@ from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_ce
 from gomea_bn.network.inference.row_grids import FixedEnds, GridColumns, RowGrid, shares_of_cells
 from gomea_bn.network.inference.sampler import NOTED_ERROR, SEED, contradicts, drawn_joint
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.runtime.fit_clock import never
 
 
 class CostLimit(NamedTuple):
@@ -307,11 +308,16 @@ class CellEngine:
         return self.draws_with_numbers(evidence, n_draws, generator)[0]
 
     def draws_with_numbers(
-        self, evidence: Evidence, n_draws: int, generator: np.random.Generator
+        self,
+        evidence: Evidence,
+        n_draws: int,
+        generator: np.random.Generator,
+        is_late: Callable[[], bool] = never,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return draws of all variables, and their numbers, float64 (n_rows, n_draws, n_variables).
 
-        Numbers are NaN where a code is all that is drawn.
+        Numbers are NaN where a code is all that is drawn. Once it is late, rows that need draws of their own are drawn
+        over the cells of all rows.
         """
         drawn = np.full((len(evidence), n_draws, len(self._families)), -1, np.int32)
         numbers = np.full(drawn.shape, np.nan)
@@ -322,7 +328,12 @@ class CellEngine:
             rows = hard[done.rows]
             drawn[rows], numbers[rows] = self._draws_of_round(done, evidence.take(rows), n_draws, generator)
             is_answered[rows] = done.errors <= _MOST_DIFFERENCE
+            if is_late():
+                break
         for row in hard[~is_answered[hard]].tolist():
+            if is_late():
+                is_answered[hard] |= (drawn[hard] != -1).any(axis=(1, 2))
+                break
             of_row = evidence.take(np.array([row]))
             values, logs, worth = self._enough_draws(of_row, (), generator)
             if worth >= _LEAST_DRAWS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
 from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.runtime.fit_clock import never
 
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions
@@ -48,6 +49,7 @@ def impute(
     how: str,
     generator: np.random.Generator,
     unknown: str = "missing",
+    is_late: Callable[[], bool] = never,
 ) -> pd.DataFrame:
     """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
     check_choice("how", how, _WAYS)
@@ -71,7 +73,7 @@ def impute(
         rows = incomplete[start : start + step]
         evidence = read.evidence.take(rows)
         if how == "draw":
-            several, numbers = _draws(engine, evidence, 1, generator)
+            several, numbers = _draws(engine, evidence, 1, generator, is_late)
             drawn = several[:, 0]
             refuse_impossible(drawn[:, 0] == -1, rows)
             block = _numbers_of_draws(network, reader, evidence, drawn, numbers[:, 0], generator)
@@ -129,18 +131,24 @@ def _with_cells(filled: pd.Series[Any], original: pd.Series[Any], chosen: NDArra
         return result
 
 
-def completed_table(network: NetworkLike, table: Table, generator: np.random.Generator) -> Table:
+def completed_table(
+    network: NetworkLike,
+    table: Table,
+    generator: np.random.Generator,
+    is_late: Callable[[], bool] = never,
+) -> Table:
     """Return a table with draws in its missing cells, or the table itself if it has none.
 
     The cells of a row are drawn jointly, given its observed values. Draws are exact where exact inference has room,
-    otherwise by weighted sampling. The columns of the table may be in any order.
+    otherwise by weighted sampling. Rows whose densities need draws of their own have those of cells once it is late.
+    The columns of the table may be in any order.
     """
     if not table.n_missing:
         return table
     # draws of a row must not depend on where it stands
     frame = table.to_frame().iloc[row_order([column.values for column in table.columns])]
     try:
-        filled = impute(engine_for(network), frame, "draw", generator)
+        filled = impute(engine_for(network), frame, "draw", generator, is_late=is_late)
     except GomeaBnError:
         # the graph has too many paths for exact inference
         sampler = engine_for(network, "sampling", random_state=generator)
@@ -193,11 +201,15 @@ def sample_given(
 
 
 def _draws(
-    engine: Engine, evidence: Evidence, n_draws: int, generator: np.random.Generator
+    engine: Engine,
+    evidence: Evidence,
+    n_draws: int,
+    generator: np.random.Generator,
+    is_late: Callable[[], bool] = never,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return draws of all variables, and the numbers that were drawn with them, NaN without; (n_rows, n_draws, V)."""
     if isinstance(engine, CellEngine):
-        return engine.draws_with_numbers(evidence, n_draws, generator)
+        return engine.draws_with_numbers(evidence, n_draws, generator, is_late)
     codes = engine.draws(evidence, n_draws, generator)
     return codes, np.full(codes.shape, np.nan)
 

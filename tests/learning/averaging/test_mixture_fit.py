@@ -11,6 +11,8 @@ from averaged_examples import conditionals_of, lines_of, stack_without_odds, wei
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families
 from gomea_bn.learning import Averaged
+from gomea_bn.learning.averaging.line_scales import LineRows
+from gomea_bn.learning.averaging.mixture_fit import FittedMixture, JudgedMixture
 from gomea_bn.network.conditionals import FamilyMixture
 
 
@@ -38,6 +40,23 @@ def test_lines_noise_and_copies_of_rows_make_no_mixture(seed: int, n: int, slope
     line = line_of(two_columns(np.tile(y, copies), np.tile(x, copies)))
     assert not isinstance(line, FamilyMixture)
     assert (line is not None) >= (slope == copies == 1)
+
+
+def test_a_mixture_that_adds_nothing_is_not_fitted_to_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[int] = []
+    of_all = JudgedMixture.fitted
+
+    def counted(self: JudgedMixture, rows: LineRows) -> FittedMixture:
+        fitted.append(len(rows.z))
+        return of_all(self, rows)
+
+    monkeypatch.setattr(JudgedMixture, "fitted", counted)
+    generator = np.random.default_rng(3)
+    x, noise = generator.normal(size=(2, 1500))
+    two_columns(np.sin(2 * x) + 0.3 * noise, x)
+    assert not fitted
+    two_columns(np.where(noise > 0, x, -x) + 0.3 * noise, x)
+    assert fitted
 
 
 def test_a_circle_has_a_mixture() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,12 @@ from gomea_bn import read_table
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.line_scales import line_scale
 from gomea_bn.learning.averaging.stacks import Member
-from gomea_bn.learning.averaging.target_fit import TargetRules, chosen_parents, fitted_target
+from gomea_bn.learning.averaging.target_fit import LevelOdds, TargetRules, chosen_parents, fitted_target
 from gomea_bn.network.conditionals.family_logit import FamilyLogit
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.runtime.fit_clock import PARENTS, FitClock
 
 
 def weak_rows(n_rows: int, n_levels: int, seed: int = 0) -> pd.DataFrame:
@@ -92,6 +94,45 @@ def test_weak_parents_stay_and_others_leave(n_levels: int) -> None:
     few = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(others), ("n4",), 2))
     assert "n4" in few.names
     assert len(few.names) == 2
+
+
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_a_late_choice_keeps_what_tells_most_by_itself(n_levels: int) -> None:
+    table = read_table(weak_rows(3_000, n_levels))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    others = tuple(name for name in table.names if name != "y")
+    clock = FitClock(1e-9)
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(others), clock)
+    assert len(chosen.names) == 1
+    assert chosen.names[0] in {"a", "b", "g"}
+    assert clock.cut_short == [PARENTS]
+    kept = chosen_parents("y", table, known, scales_of(table), TargetRules(others, ("n4",)), FitClock(1e-9))
+    assert kept.names == ["n4"]
+    # seconds for some columns, which are those with effects
+    seconds = 1.2e-8 * n_levels * (5 * len(others) * n_levels) ** 2 * 1_000
+    some = chosen_parents("y", table, known, scales_of(table), TargetRules(others), FitClock(seconds))
+    assert 1 < len(some.names) < len(others)
+    assert {"a", "b"} <= set(some.names)
+
+
+def test_a_choice_that_becomes_late_keeps_to_the_limit_on_parents(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = read_table(weak_rows(1_000, 2))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    others = tuple(name for name in table.names if name != "y")
+    # all columns are affordable, and then time is up at once
+    monkeypatch.setattr(FitClock, "late", lambda clock, name: lambda: True)
+    sizes: list[int] = []
+    fit = LevelOdds.fit
+
+    def counted(self: LevelOdds, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> Any:
+        sizes.append(design.shape[1])
+        return fit(self, design, precisions)
+
+    monkeypatch.setattr(LevelOdds, "fit", counted)
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(others, (), 2))
+    assert len(chosen.names) == 2
+    assert set(chosen.names) < {"a", "b", "g"}
+    assert len(sizes) == 2
 
 
 def test_units_and_row_order_change_no_probability() -> None:

@@ -30,6 +30,7 @@ from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.review.page_data import network_data
 from gomea_bn.review.pools import Pools
+from gomea_bn.runtime.fit_clock import SEARCH, FitClock
 
 
 def chain(n_rows=1500, seed=0):
@@ -409,6 +410,15 @@ def test_searches_with_curves_keep_their_limits_and_repeat(with_curves):
     assert with_curves.n_eval_ <= 3000
     again = learner(density="averaged", curves="auto", max_evaluations=3000)
     assert again.fit(with_gaps(waves(600, 0), 0.15)).network_ == with_curves.network_
+
+
+def test_no_completed_table_is_searched_that_time_is_too_short_for(monkeypatch):
+    # the limits on the searches are far away, and the clock of the fit leaves nothing
+    monkeypatch.setattr(FitClock, "left", property(lambda clock: 1e-3))
+    learned = learner(density="averaged", curves="auto", max_evaluations=300, max_seconds=1e4)
+    learned.fit(with_gaps(waves(300, 4), 0.15))
+    assert learned.stopped_by_ != "max_seconds"
+    assert SEARCH in learned.network_.metadata["cut_short"]
 
 
 @pytest.mark.long

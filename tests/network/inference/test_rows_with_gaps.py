@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.inference import cell_engine
+from gomea_bn.network.inference.completion import impute
+from gomea_bn.network.inference.engine import engine_for
 
 N_ROWS = 4
 
@@ -117,6 +119,25 @@ def test_filled_cells_are_those_of_fine_grids(network, frame):
         np.diff(np.quantile(rows["y"] - rows["x"], [0.1, 0.9]))[0] for rows in (filled, drawn)
     )
     assert 0.8 < spread / expected < 1.25
+
+
+def test_rows_have_no_draws_of_their_own_once_it_is_late(network, frame, monkeypatch):
+    monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
+    monkeypatch.setattr(cell_engine, "_MOST_DIFFERENCE", 0.0)
+    own: list[int] = []
+    enough = cell_engine.CellEngine._enough_draws
+
+    def counted(engine: Any, *given: Any) -> Any:
+        own.append(1)
+        return enough(engine, *given)
+
+    monkeypatch.setattr(cell_engine.CellEngine, "_enough_draws", counted)
+    gaps = frame.sample(6, random_state=1).reset_index(drop=True).assign(x=np.nan, y=np.nan)
+    late = impute(engine_for(network), gaps, "draw", np.random.default_rng(1), is_late=lambda: True)
+    assert not own
+    assert not late.isna().to_numpy().any()
+    impute(engine_for(network), gaps, "draw", np.random.default_rng(1))
+    assert len(own) == 6
 
 
 def test_answers_that_fall_short_say_so(network, frame, monkeypatch):

@@ -336,6 +336,23 @@ def test_coarse_grid_costs_little_and_still_ends_between_raw_values() -> None:
         assert set(coarse.cut_points.tolist()) <= set(problem.column.cuts.tolist())
 
 
+def test_a_grid_that_gains_too_little_is_the_last_one() -> None:
+    for seed in range(3):
+        problem = steps(900, seed).problem()
+        column = problem.column
+        assert isinstance(column, SortedColumn)
+        finer = problem.optimal(CutLimits(), n_cells=20)
+        cheap = problem.optimal(CutLimits(), n_cells=20, least_gain=2.0)
+        first = problem.optimal(CutLimits(), n_cells=20, least_gain=np.inf)
+        assert finer is not None
+        assert cheap is not None
+        assert first is not None
+        assert first.value <= cheap.value <= finer.value
+        assert finer.value - 10 < cheap.value
+        assert set(first.cut_points.tolist()) <= set(column.cuts[column.grid(20, by_rank=False)].tolist())
+        assert not set(finer.cut_points.tolist()) <= set(column.cuts[column.grid(20, by_rank=False)].tolist())
+
+
 def test_incumbent_is_never_undercut_even_on_a_coarse_grid() -> None:
     example = random_example(11, n_rows=500, n_distinct=400)
     problem = example.problem()
