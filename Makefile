@@ -8,7 +8,7 @@ EDITABLE := --config-settings editable_mode=compat -e
 WORKERS ?= logical
 MOST_WORKERS ?= 4
 
-.PHONY: demo kernels test test-all test-matrix distributions lint format mutants record docs pictures clean
+.PHONY: demo kernels quick test test-all test-matrix distributions lint format mutants record docs pictures clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,10 @@ lint: $(VENV)/.installed-dev
 # compiled once here, while another process lints, and not by every process that runs tests
 kernels: $(VENV)/.installed-dev
 	$(BIN)/python tools/compile_kernels.py
+
+# properties and slow twins on small cases, of the folders in the list
+quick: kernels
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick @tests/quick.txt
 
 test: lint kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal

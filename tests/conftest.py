@@ -15,7 +15,8 @@ share_bytecode()
 
 # how long an example takes depends on what is compiled already and on what else the machine does
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# `make test` draws the same examples every time; `make test-all` draws new ones, and more
+# `make test` draws the same examples every time, and `make quick` fewer; `make test-all` draws new ones, and more
+settings.register_profile("quick", untimed, derandomize=True, max_examples=10)
 settings.register_profile("repeatable", untimed, derandomize=True, max_examples=40)
 settings.register_profile("random", untimed, derandomize=False)
 settings.load_profile("repeatable")
