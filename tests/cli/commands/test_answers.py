@@ -125,6 +125,9 @@ def test_impute_keeps_texts_with_limits(files, rows, decimal):
     written = pd.read_csv("full.csv", sep=";", dtype=str)["a"]
     assert written[[2, 7]].tolist() == [limit, "trace"]
     assert float(written[5].replace(decimal, ".")) != 0
+    # computed numbers have six digits
+    assert len(written[5].lstrip("-0.,")) <= 7
+    assert "give --form a=number" in refused_last(3, "impute", "net.json", "limits.csv", "--decimal", decimal)
     others = [k for k in range(len(rows)) if k not in (2, 5, 7)]
     assert [float(written[k].replace(decimal, ".")) for k in others] == [
         float(texts[k].replace(decimal, ".")) for k in others
