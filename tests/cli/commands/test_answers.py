@@ -4,6 +4,7 @@ import io
 import json
 import re
 import signal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,7 +140,7 @@ def test_rows_with_lags_say_which_row_is_which(tmp_path, monkeypatch):
     random = np.random.default_rng(0)
     rows = pd.DataFrame({"who": np.tile(["a", "b"], 30), "t": np.repeat(np.arange(30), 2)})
     rows["x"] = random.normal(size=60).round(3)
-    lags = {"time": "t", "group": "who", "lags": [1]}
+    lags: dict[str, Any] = {"time": "t", "group": "who", "lags": [1]}
     frame, _ = lagged(rows, **lags)
     values = frame.drop(columns="who")
     DiscretizedBayesNet.from_table(
