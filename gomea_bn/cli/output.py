@@ -202,12 +202,13 @@ def deliver_frame(
 def rounded_frame(frame: pd.DataFrame, given: NDArray[np.bool_] | None = None) -> pd.DataFrame:
     """Return a table whose floating-point numbers have at most six significant digits, but for cells that are given."""
     import numpy as np
+    import pandas as pd
 
     changed = frame.copy(deep=False)
     for place, kind in enumerate(frame.dtypes):
-        if not isinstance(kind, np.dtype) or kind.kind != "f":
+        if not pd.api.types.is_float_dtype(kind):
             continue
-        values = frame.iloc[:, place].to_numpy(np.float64)
+        values = frame.iloc[:, place].to_numpy(np.float64, na_value=np.nan)
         texts = np.char.mod(f"%.{_DIGITS}g", values)
         stays = np.zeros(len(values), np.bool_) if given is None else given[:, place]
         changed.isetitem(place, np.where(stays, values, texts.astype(np.float64)))

@@ -126,7 +126,8 @@ def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
 def key_columns(reading: ReadingOptions, frame: pd.DataFrame) -> list[str]:
     """Return the columns that say which row is which where rows have been made of others: group and time of lags."""
     lags = reading.lags or {}
-    return [name for name in (lags.get("group"), lags.get("time")) if name in map(str, frame.columns)]
+    names = [str(lags[key]) for key in ("group", "time") if key in lags]
+    return [name for name in names if name in map(str, frame.columns)]
 
 
 def lags_of(time: str | None, group: str | None, lags: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
 from gomea_bn.data.frames import distinct_values, has_floats, plain, plain_frame
+from gomea_bn.data.number_texts import number_texts
 from gomea_bn.errors import GomeaBnError, RowPositions, Setting, give_warning, nearest
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
@@ -337,13 +338,11 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
         values = np.asarray(pd.to_numeric(series.astype(object), errors="coerce"), np.float64) + 0.0
         wrong = np.flatnonzero(np.isnan(values) & ~missing)
         if wrong.size:
+            text = str(series.iloc[int(wrong[0])])
+            reads = any(number_texts([text], mark, is_given=True) for mark in ".,")
             raise GomeaBnError(
-                [
-                    f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in ",
-                    RowPositions(wrong),
-                    ".",
-                ],
-                ["repair or drop these rows"],
+                [f"Column '{name}' must hold numbers, got {text!r} in ", RowPositions(wrong), "."],
+                ["repair or drop these rows", *([Setting("forms", "number", name)] if reads else [])],
             )
     else:
         values = _as_float(series)

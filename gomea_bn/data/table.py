@@ -611,7 +611,7 @@ def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[st
     overrides = {str(name): kind for name, kind in kinds.items()}
     for name, kind in overrides.items():
         if name not in names:
-            raise GomeaBnError(f"kinds: unknown column '{name}'.{nearest(name, names)}")
+            raise GomeaBnError([Option("kinds"), f": unknown column '{name}'.{nearest(name, names)}"])
         check_choice(f"kinds['{name}']", kind, ("continuous", "discrete"))
     return overrides
 

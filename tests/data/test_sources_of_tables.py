@@ -384,7 +384,7 @@ def test_scales_with_labels_of_some_values_stay_numbers(ending, tmp_path):
             "sex": np.arange(40) % 3 % 2,
         }
     )
-    labels = {
+    labels: dict[str, dict[float, str]] = {
         "pain": {0: "none", 10: "worst"},
         "age": {98: "missing", 99: "Refused to answer"},
         "view": {1: "strongly agree", 2: "agree", 3: "disagree", 4: "agree"},
@@ -421,7 +421,7 @@ def test_scales_with_labels_of_some_values_stay_numbers(ending, tmp_path):
 
 def test_two_values_of_stata_with_one_label_stay_numbers(tmp_path):
     rows = pd.DataFrame({"view": np.arange(30) % 3, "x": np.arange(30) / 7})
-    labels = {"view": {0: "yes", 1: "no", 2: "yeS"}}
+    labels: dict[str, dict[float, str]] = {"view": {0: "yes", 1: "no", 2: "yeS"}}
     rows.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
     content = (tmp_path / "a.dta").read_bytes().replace(b"yeS", b"yes")
     (tmp_path / "a.dta").write_bytes(content)

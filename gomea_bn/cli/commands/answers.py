@@ -332,7 +332,7 @@ def _with_limits(
     filled: pd.DataFrame, given: NDArray[np.bool_], loaded: Loaded
 ) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
     """Return filled rows with texts such as "<0.006" as the table has them, and which cells are given."""
-    import pandas as pd
+    import numpy as np
 
     from gomea_bn.cli.output import rounded_frame
     from gomea_bn.data.files.reading import number_form
@@ -352,7 +352,7 @@ def _with_limits(
             text.replace(unit or "\0", "").strip() if is_limit else number
             for text, is_limit, number in zip(limited[name], is_text, numbers, strict=True)
         ]
-        changed.isetitem(position, pd.Series(texts, changed.index, object))
+        changed.isetitem(position, np.array(texts, dtype=object))
         given[:, position] |= is_text
     say(f"Texts with limits stay as they are in {listed(map(repr, names), 5)}.")
     return changed, given

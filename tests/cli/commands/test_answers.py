@@ -4,6 +4,7 @@ import io
 import json
 import re
 import signal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,6 +126,9 @@ def test_impute_keeps_texts_with_limits(files, rows, decimal):
     written = pd.read_csv("full.csv", sep=";", dtype=str)["a"]
     assert written[[2, 7]].tolist() == [limit, "trace"]
     assert float(written[5].replace(decimal, ".")) != 0
+    # computed numbers have six digits
+    assert len(written[5].lstrip("-0.,")) <= 7
+    assert "give --form a=number" in refused_last(3, "impute", "net.json", "limits.csv", "--decimal", decimal)
     others = [k for k in range(len(rows)) if k not in (2, 5, 7)]
     assert [float(written[k].replace(decimal, ".")) for k in others] == [
         float(texts[k].replace(decimal, ".")) for k in others
@@ -136,7 +140,7 @@ def test_rows_with_lags_say_which_row_is_which(tmp_path, monkeypatch):
     random = np.random.default_rng(0)
     rows = pd.DataFrame({"who": np.tile(["a", "b"], 30), "t": np.repeat(np.arange(30), 2)})
     rows["x"] = random.normal(size=60).round(3)
-    lags = {"time": "t", "group": "who", "lags": [1]}
+    lags: dict[str, Any] = {"time": "t", "group": "who", "lags": [1]}
     frame, _ = lagged(rows, **lags)
     values = frame.drop(columns="who")
     DiscretizedBayesNet.from_table(
