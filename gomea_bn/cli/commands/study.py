@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
+from gomea_bn.cli.options import Data, Group, Horizon, Kind, Quiet, Time, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first, limit, read_data
@@ -45,6 +45,8 @@ def study(
         opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
     ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
+    time: Time = None,
+    horizon: Horizon = None,
     group: Group = None,
     kind: Kind = None,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
@@ -72,7 +74,14 @@ def study(
         kinds = read_kinds(kind or ())
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
-            data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
+            data,
+            kinds=kinds,
+            missing="available",
+            max_levels=50,
+            reading=reading,
+            groups=group,
+            time=time,
+            keeps_times=True,
         )
         with failing(WRONG_USE):
             cells = None if row is None else read_cells("--row", row, table.names)
@@ -87,6 +96,8 @@ def study(
             row=cells,
             folds=folds,
             learner=learner,
+            time=time,
+            horizon=horizon,
             random_state=seed,
             tell=tell,
         )
