@@ -110,8 +110,6 @@ LearnerMissing, LEARNER_MISSING = option_of(DECLARED["missing"])
 MaxLevels, MAX_LEVELS = option_of(DECLARED["max_levels"])
 Group, _ = option_of(DECLARED["groups"])
 MaxSeconds, _ = option_of(DECLARED["max_seconds"])
-Time, _ = option_of(DECLARED["time"])
-Horizon, _ = option_of(DECLARED["horizon"])
 
 Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
 Kind = _named(

@@ -19,6 +19,8 @@ _WIDTH, _LABEL, _NUMBERS = 380, 112, 92
 _ROW, _TOP, _BOTTOM = 24, 6, 20
 # letters of a label, at most, and the width of one
 _LETTERS, _MOST_LETTERS, _LETTER = 16, 24, 7.0
+# letters of a cell of a case, and those that its name has at least
+_CASE_LETTERS, _FEWEST_LETTERS = 22, 6
 # of a layered graph
 # widths of arrows
 _THIN, _THICK = 1.0, 8.0
@@ -193,10 +195,14 @@ def waterfall_svg(
         y = _TOP + place * _ROW
         whole = f"<title>{escape(name)}</title>"
         column, equals, value = name.rpartition(" = ")
-        # the value says more than the end of a long name
-        shown = escape(
-            shortened(column, max(22 - len(equals + value), 6)) + equals + value if equals else name
+        # a short value says more than the end of a long name
+        room = _CASE_LETTERS - len(equals + value)
+        cut = (
+            shortened(name, _CASE_LETTERS)
+            if room < _FEWEST_LETTERS
+            else shortened(column, room) + equals + value
         )
+        shown = escape(cut)
         return f'<text x="{label - 8}" y="{y + 15}" text-anchor="end">{whole}{shown}</text>{drawn}' + _text(
             _WIDTH, y + 15, number, "number", "end"
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Horizon, Kind, Quiet, Time, reads_table
+from gomea_bn.cli.options import Data, Group, Kind, Quiet, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first, limit, read_data
@@ -45,8 +45,17 @@ def study(
         opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
     ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
-    time: Time = None,
-    horizon: Horizon = None,
+    time: Annotated[
+        str | None,
+        opt(
+            "Column of the times until the event of --target, or until nobody saw the row any more: the outcome is the "
+            "event within --horizon, and rows that were seen until then count for the others.",
+            metavar="NAME",
+        ),
+    ] = None,
+    horizon: Annotated[
+        float | None, opt("Time up to which events count. Default: the latest with enough rows.", min=0)
+    ] = None,
     group: Group = None,
     kind: Kind = None,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
