@@ -121,7 +121,9 @@ class TableRows:
     @property
     def evidence_of_row(self) -> float:
         """Number of rows without weights that tell as much as a row with the mean weight."""
-        n_evidence = self.n_evidence or (self.n_rows if self.weights is None else effective_rows(self.weights))
+        n_evidence = self.n_evidence or (
+            self.n_rows if self.weights is None else effective_rows(self.weights)
+        )
         return n_evidence / self.n_rows
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched:
