@@ -50,11 +50,12 @@ def read_data(
     target: str | None = None,
     time: str | None = None,
     horizon: float | None = None,
+    keeps_times: bool = False,
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
 
     The column `weight` has the weight of every row, and `groups` names its group. With a `time` the target is the event
-    within the horizon.
+    within the horizon, unless the table `keeps_times` for who asks for the event.
     """
     from gomea_bn.data.censoring import with_outcome
     from gomea_bn.data.sources import treatment_in_reading
@@ -78,6 +79,8 @@ def read_data(
             # dropped rows may have none
             weights[list(table.dropped_rows)] = 0
             table = weighted_table(table, weights)
+    if keeps_times:
+        return table
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return with_outcome(table, target, time, horizon)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ from gomea_bn.texts import counted
 
 # share of rows that are observed beyond a horizon that nobody gave
 _LEAST_BEYOND = 0.1
+
+
+class KnownOutcomes(NamedTuple):
+    """Rows whose outcome is known, `rows` among the rows given, and their `weights`, 1 on average."""
+
+    table: Table
+    rows: NDArray[np.int64]
+    weights: NDArray[np.float64]
 
 
 def with_outcome(table: Table, event: str | None, time: str | None, horizon: float | None) -> Table:
@@ -59,9 +67,17 @@ def with_outcome(table: Table, event: str | None, time: str | None, horizon: flo
             [Option("time"), " needs the column of the event as ", Option("target"), "."],
             ["name the column that is 1 where the time ended with the event"],
         )
-    check_number("horizon", horizon, 0, above=True, optional=True)
     if table.censoring is not None and table.censoring.time == time:
         return table
+    known = known_outcomes(table, event, time, horizon)
+    # inverse probabilities are importances, also where all of them are whole
+    weighted = weighted_table(known.table, known.weights)
+    return replace(weighted, dropped_rows=table.dropped_rows)
+
+
+def known_outcomes(table: Table, event: str, time: str, horizon: float | None) -> KnownOutcomes:
+    """Return the rows of `with_outcome` with their weights, in the order of the table; the same errors are raised."""
+    check_number("horizon", horizon, 0, above=True, optional=True)
     if table.groups is not None or table.weighted:
         other = "groups" if table.groups is not None else "sample_weight"
         raise GomeaBnError(
@@ -104,10 +120,8 @@ def with_outcome(table: Table, event: str | None, time: str | None, horizon: flo
         left_out={**table.left_out, time: f"the time until '{event}' or until the end of observation"},
         censoring=done,
     )
-    of_known = replace(changed.take(np.flatnonzero(is_known)), notes=changed.notes)
-    # inverse probabilities are importances, also where all of them are whole
-    weighted = weighted_table(of_known, weights[is_known] / weights[is_known].mean())
-    return replace(weighted, dropped_rows=table.dropped_rows)
+    rows = np.flatnonzero(is_known)
+    return KnownOutcomes(changed.take(rows), rows, weights[rows] / weights[rows].mean())
 
 
 def uncensored(

@@ -19,7 +19,7 @@ _NO = {"0", "0.0", "false", "f", "no", "n"}
 _SURE_TIMES = "time|times|futime|tte|followup|follow_up|fu|survtime|survival|survival_time|rectime|lifetime"
 _TIMES = f"{_SURE_TIMES}|duration|tenure|days|weeks|months|years"
 _EVENTS = (
-    "event|events|status|state|death|dead|died|deceased|fustat|cens|censor|censored|censoring|fail|failed|failure|"
+    "event|events|status|state|death|dead|died|deceased|fustat|cens[a-z]*|fail|failed|failure|"
     "relapse|relapsed|recurrence|progression|churn|churned|delta|arrest|observed"
 )
 _NAME_OF_TIME = re.compile(rf"(.*[\W_])?({_TIMES})([\W_].*)?|time[a-z]+", re.IGNORECASE)

@@ -116,7 +116,9 @@ class TableRows:
     @property
     def evidence_of_row(self) -> float:
         """Number of rows without weights that tell as much as a row with the mean weight."""
-        n_evidence = self.n_evidence or (self.n_rows if self.weights is None else _effective(self.weights))
+        n_evidence = self.n_evidence or (
+            self.n_rows if self.weights is None else effective_rows(self.weights)
+        )
         return n_evidence / self.n_rows
 
     def matched(self, targets: Sequence[str], conditions: Mapping[str, Condition]) -> Matched:
@@ -127,7 +129,7 @@ class TableRows:
         rows = np.flatnonzero(fits)
         weights = None if self.weights is None else self.weights[rows] / self.weights.mean()
         counts = self._counted(targets, rows, weights)
-        evidence = float(len(rows)) if weights is None else _effective(weights)
+        evidence = float(len(rows)) if weights is None else effective_rows(weights)
         if self.n_evidence is not None:
             evidence *= self.n_evidence / self.table.n_rows
         return Matched(counts, evidence)
@@ -190,7 +192,7 @@ def _inside(values: NDArray[np.float64], intervals: Iterable[tuple[float, float,
     return fits
 
 
-def _effective(weights: NDArray[np.float64]) -> float:
+def effective_rows(weights: NDArray[np.float64]) -> float:
     """Return the number of rows without weights that tell as much (Kish, "Survey Sampling", 1965)."""
     squares = float(weights @ weights)
     return float(weights.sum()) ** 2 / squares if squares else 0.0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.plots.html import GAP, HEIGHT, LAYER, MARGIN, PADDING, shortened
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import text_width
@@ -16,7 +17,10 @@ from gomea_bn.texts import text_width
 # pixels of a drawing as wide as a phone
 _WIDTH, _LABEL, _NUMBERS = 380, 112, 92
 _ROW, _TOP, _BOTTOM = 24, 6, 20
-_LETTERS = 16
+# letters of a label, at most, and the width of one
+_LETTERS, _MOST_LETTERS, _LETTER = 16, 24, 7.0
+# letters of a cell of a case, and those that its name has at least
+_CASE_LETTERS, _FEWEST_LETTERS = 22, 6
 # of a layered graph
 # widths of arrows
 _THIN, _THICK = 1.0, 8.0
@@ -41,11 +45,11 @@ def _line(x: float, y: float, u: float, v: float, kind: str) -> str:
     return f'<path class="{kind}" d="M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"/>'
 
 
-def _label(text: str, y: float, letters: int = _LETTERS) -> str:
-    """Return the label of a line at the left, with the whole text as a tooltip."""
+def _label(text: str, x: float, y: float, letters: int) -> str:
+    """Return the label of a line that ends at x, with the whole text as a tooltip if it is cut."""
     whole = f"<title>{escape(text)}</title>" if len(text) > letters else ""
     shown = escape(shortened(text, letters))
-    return f'<text x="{_LABEL - 8}" y="{y:.1f}" text-anchor="end">{whole}{shown}</text>'
+    return f'<text x="{x:.0f}" y="{y:.1f}" text-anchor="end">{whole}{shown}</text>'
 
 
 def nice_end(value: float) -> float:
@@ -60,26 +64,29 @@ def groups_svg(
     groups: pd.DataFrame, base: float, ends: tuple[float, float], text: Text, title: str, *, has_bars: bool
 ) -> str:
     """Return the groups of a column: what the rows say, above what the network says, one line per group."""
-    plot = _WIDTH - _LABEL - _NUMBERS
+    # two dates fit, where other labels leave more room to the bars
+    letters = min(max([_LETTERS, *map(len, groups["group"])]), _MOST_LETTERS)
+    label = _LABEL + (letters - _LETTERS) * _LETTER
+    plot = _WIDTH - label - _NUMBERS
     low, high = ends
 
     def x(value: float) -> float:
-        return _LABEL + float(np.clip((value - low) / ((high - low) or 1.0), 0, 1)) * plot
+        return label + float(np.clip((value - low) / ((high - low) or 1.0), 0, 1)) * plot
 
     height = _TOP + len(groups) * _ROW + _BOTTOM
     floor = _TOP + len(groups) * _ROW
     parts = [
         _line(x(base), _TOP - 4, x(base), floor, "base"),
-        _line(_LABEL, floor, _LABEL + plot, floor, "axis"),
+        _line(label, floor, label + plot, floor, "axis"),
     ]
     row: Any
     for place, row in enumerate(groups.itertuples()):
         y = _TOP + place * _ROW
-        parts.append(_label(str(row.group), y + 15))
+        parts.append(_label(str(row.group), label - 8, y + 15, letters))
         if has_bars:
             parts.append(
-                f'<rect class="rows" x="{_LABEL}" y="{y + 2}" '
-                f'width="{max(x(row.share) - _LABEL, 0.5):.1f}" height="10"/>'
+                f'<rect class="rows" x="{label}" y="{y + 2}" '
+                f'width="{max(x(row.share) - label, 0.5):.1f}" height="10"/>'
             )
         else:
             parts.append(f'<circle class="rows-dot" cx="{x(row.share):.1f}" cy="{y + 7}" r="3.5"/>')
@@ -90,8 +97,8 @@ def groups_svg(
         parts.append(f'<circle class="net" cx="{x(row.network):.1f}" cy="{y + 17}" r="3.5"/>')
         parts.append(_text(_WIDTH, y + 15, f"{text(row.share)} of {row.rows:,}", "number", "end"))
     parts += [
-        _text(_LABEL, floor + 14, text(low), "tick"),
-        _text(_LABEL + plot, floor + 14, text(high), "tick", "end"),
+        _text(label, floor + 14, text(low), "tick"),
+        _text(label + plot, floor + 14, text(high), "tick", "end"),
     ]
     return _svg(_WIDTH, height, title, parts)
 
@@ -187,7 +194,15 @@ def waterfall_svg(
     def line(place: int, name: str, number: str, drawn: str) -> str:
         y = _TOP + place * _ROW
         whole = f"<title>{escape(name)}</title>"
-        shown = escape(shortened(name, 22))
+        column, equals, value = name.rpartition(" = ")
+        # a short value says more than the end of a long name
+        room = _CASE_LETTERS - len(equals + value)
+        cut = (
+            shortened(name, _CASE_LETTERS)
+            if room < _FEWEST_LETTERS
+            else shortened(column, room) + equals + value
+        )
+        shown = escape(cut)
         return f'<text x="{label - 8}" y="{y + 15}" text-anchor="end">{whole}{shown}</text>{drawn}' + _text(
             _WIDTH, y + 15, number, "number", "end"
         )
@@ -266,6 +281,7 @@ def around_svg(
 
 def _box(x: float, y: float, width: float, name: str, kind: str = "box") -> str:
     letters = max(int((width - 10) / 7.2), 3)
+    name = name_in_words(name)
     return (
         f'<g><title>{escape(name)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
         f'width="{width:.1f}" height="{HEIGHT}" '
@@ -278,7 +294,7 @@ def graph_svg(
 ) -> str:
     """Return a graph in layers, with arrows as thick as what they tell; names that no edge joins are left out."""
     joined = [name for name in names if any(name in edge for edge in edges)]
-    labels = {name: shortened(name, 24) for name in joined}
+    labels = {name: shortened(name_in_words(name), 24) for name in joined}
     widths = {name: text_width(label) + PADDING for name, label in labels.items()}
     layout = network_layout(joined, list(edges), widths=widths, gap=GAP)
     places = {name: (x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for name, (x, y) in layout["nodes"].items()}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from gomea_bn.data.table import Column, Table
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -49,6 +50,8 @@ class LeftOut:
     n_folds : int
     absent : str
         Why other methods are missing; "" if they are not.
+    weights : ndarray of shape (n_rows,), float64, or None
+        How much every row counts; None if all count alike.
     """
 
     observed: NDArray[np.float64]
@@ -57,6 +60,7 @@ class LeftOut:
     units: NDArray[np.int64]
     n_folds: int
     absent: str = ""
+    weights: NDArray[np.float64] | None = None
 
     @property
     def is_binary(self) -> bool:
@@ -64,12 +68,13 @@ class LeftOut:
         return self.intervals is None
 
     def _draws(self) -> NDArray[np.float64]:
-        """Return how often rows are drawn, first each once, float64 (1 + n_draws, n_rows)."""
+        """Return how often rows are drawn, first each once, times their weights, float64 (1 + n_draws, n_rows)."""
         codes = np.unique(self.units, return_inverse=True)[1]
         n = int(codes.max()) + 1
         generator = np.random.default_rng(0)
         counts = [np.bincount(generator.integers(n, size=n), minlength=n)[codes] for _ in range(_N_DRAWS)]
-        return np.stack([np.ones(len(codes)), *counts]).astype(np.float64)
+        draws = np.stack([np.ones(len(codes)), *counts]).astype(np.float64)
+        return draws if self.weights is None else draws * self.weights
 
     def quality(self) -> pd.DataFrame:
         """Return every measure of every method with the ends of its interval.
@@ -132,12 +137,13 @@ class LeftOut:
         if not self.is_binary:
             return None
         odds = _CHANCES / (1 - _CHANCES)
-        share = self.observed.mean()
+        weights = np.ones(len(self.observed)) if self.weights is None else self.weights
+        share = np.average(self.observed, weights=weights)
         columns = {}
         for method, predicted in self.predictions.items():
             above = predicted[None, :] >= _CHANCES[:, None]
-            found = (above * self.observed).mean(axis=1)
-            columns[method] = found - odds * (above.mean(axis=1) - found)
+            found = np.average(above * self.observed, axis=1, weights=weights)
+            columns[method] = found - odds * (np.average(above, axis=1, weights=weights) - found)
         columns["act on all"] = share - odds * (1 - share)
         frame = pd.DataFrame(columns, index=pd.Index(_CHANCES, name="chance"))
         last = max(float(np.quantile(predicted, _HIGHEST)) for predicted in self.predictions.values())
@@ -210,6 +216,7 @@ def fitted_network(options: Mapping[str, Any], table: Table) -> DiscretizedBayes
 
 def left_out(
     table: Table,
+    weights: NDArray[np.float64] | None,
     target: str,
     state: int | None,
     options: Mapping[str, Any],
@@ -227,10 +234,12 @@ def left_out(
     observed = (
         column.values.astype(np.float64) if state is None else (column.values == state).astype(np.float64)
     )
-    others = [column for column in table.columns if column.name != target and not column.is_constant]
-    features = {LINEAR: _indicators(others, table.n_rows), BOOSTING: _codes(others, table.n_rows)}
+    predictors = [column for column in table.columns if column.name != target and not column.is_constant]
+    features = {LINEAR: _indicators(predictors, table.n_rows), BOOSTING: _codes(predictors, table.n_rows)}
     # boosting takes codes of more levels as numbers
-    are_levels = np.array([0 < len(column.levels or ()) <= _MOST_CATEGORIES for column in others], np.bool_)
+    are_levels = np.array(
+        [0 < len(column.levels or ()) <= _MOST_CATEGORIES for column in predictors], np.bool_
+    )
     methods, absent = _other_methods(are_levels, binary=state is not None)
     predictions = {name: np.empty(table.n_rows) for name in (OURS, *methods)}
     intervals = np.empty((table.n_rows, 2)) if state is None else None
@@ -241,7 +250,10 @@ def left_out(
         with warnings.catch_warnings():
             # values of left-out rows may lie outside the range of the others; scikit-learn warns of slow steps
             warnings.simplefilter("ignore")
-            network = fitted_network(options, table.take(kept))
+            others = table.take(kept)
+            network = fitted_network(
+                options, others if weights is None else weighted_table(others, weights[kept])
+            )
             frame = table.take(rows).to_frame().drop(columns=target)
             if state is None:
                 assert intervals is not None
@@ -253,12 +265,16 @@ def left_out(
                 of = features[name]
                 # threads that wait for each other take ten times as long as one on a few thousand rows
                 with threadpool_limits(1):
-                    fitted = method().fit(of[kept], observed[kept])
+                    fitted = method()
+                    # a chain of steps names the one that takes the weights
+                    option = f"{fitted.steps[-1][0]}__sample_weight" if name == LINEAR else "sample_weight"
+                    counting = {} if weights is None else {option: weights[kept]}
+                    fitted.fit(of[kept], observed[kept], **counting)
                     predictions[name][rows] = (
                         fitted.predict(of[rows]) if state is None else fitted.predict_proba(of[rows])[:, 1]
                     )
     units = np.arange(table.n_rows) if table.groups is None else table.groups.codes
-    return LeftOut(observed, predictions, intervals, units, n_folds, absent)
+    return LeftOut(observed, predictions, intervals, units, n_folds, absent, weights)
 
 
 def _other_methods(
@@ -271,7 +287,9 @@ def _other_methods(
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
     except ImportError:
-        return {}, "scikit-learn is not installed, so no other methods stand next to the network"
+        return {}, (
+            "scikit-learn is not installed, so no other methods stand next to the network (pip install scikit-learn)"
+        )
     linear: Any = LogisticRegression(max_iter=200) if binary else Ridge()
     trees: Any = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
     return {

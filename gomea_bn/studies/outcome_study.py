@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import edge_verdicts
+from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.group_columns import doubts_about_groups
@@ -30,6 +31,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
 from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.matched_rows import effective_rows
 from gomea_bn.studies.left_out import LeftOut, fitted_network, left_out
 from gomea_bn.studies.value_groups import ValueGroups, groups_of, information
 from gomea_bn.texts import counted, listed
@@ -65,7 +67,7 @@ class Case:
     Attributes
     ----------
     row : int or None
-        Position in the table; None for the row that was asked about.
+        Position among the rows of the source, counted from 0; None for the row that was asked about.
     steps : DataFrame
         By column, in the order in which they become known: its "value" in words, and "figure", the answer with it and
         all before it, while other columns vary as in the rows. The column that moves the answer most comes first.
@@ -93,7 +95,9 @@ class Study:
     network : DiscretizedBayesNet
         Learned from all rows.
     table : Table
-        The rows, without those in which the outcome is missing.
+        The rows, without those in which the outcome is missing or was not seen.
+    weights : ndarray of shape (n_rows,), float64, or None
+        How much every row counts, 1 on average; None if all count alike.
     target : str or None
         Column of the outcome.
     state : int or None
@@ -129,6 +133,7 @@ class Study:
 
     network: DiscretizedBayesNet
     table: Table
+    weights: NDArray[np.float64] | None
     target: str | None
     state: int | None
     columns: pd.DataFrame
@@ -143,17 +148,25 @@ class Study:
     is_timed: bool
 
     @property
-    def outcome(self) -> str:
-        """The outcome in words: "returned = 1", or the name of a continuous column."""
+    def short_outcome(self) -> str:
+        """The outcome in words without a horizon: "returned = 1", or the name of a continuous column."""
         assert self.target is not None
         name = name_in_words(self.target)
         return name if self.state is None else f"{name} = {self.network.levels[self.target][self.state]}"
 
     @property
+    def outcome(self) -> str:
+        """The outcome in words, with the horizon of times until an event: "returned = 1 within 30 (days)"."""
+        done = self.table.censoring
+        if done is None:
+            return self.short_outcome
+        return f"{self.short_outcome} within {done.horizon:,g} ({name_in_words(done.time)})"
+
+    @property
     def base(self) -> float:
         """Share of the rows with the outcome, or mean of a continuous target."""
         assert self.target is not None
-        return float(_outcome(self.table, self.target, self.state).mean())
+        return float(np.average(_outcome(self.table, self.target, self.state), weights=self.weights))
 
     @cached_property
     def quality(self) -> pd.DataFrame | None:
@@ -190,6 +203,8 @@ def study(
     row: Mapping[str, object] | None = None,
     folds: int = 4,
     learner: BayesNetLearner | None = None,
+    time: str | None = None,
+    horizon: float | None = None,
     kinds: Mapping[str, str] | None = None,
     groups: str | None = None,
     random_state: int | None = 0,
@@ -218,8 +233,9 @@ def study(
     learner : BayesNetLearner, optional
         Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
         10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
-    kinds, groups
-        As of `BayesNetLearner`.
+    time, horizon, kinds, groups
+        As of `BayesNetLearner`: with a `time` the outcome is the event within the horizon, and rows that were seen
+        until then count for those that were not.
     random_state : int or None
         Seed. The same rows, options and seed give the same study, unless a limit on seconds ends a search.
     tell : callable, optional
@@ -251,6 +267,7 @@ def study(
     chosen = plain_options(learner)
     options: dict[str, Any] = {**chosen}
     options |= {"random_state": seed, "target": target, "kinds": None, "groups": None, "missing": "available"}
+    options |= {"time": time or chosen["time"], "horizon": chosen["horizon"] if horizon is None else horizon}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GomeaBnWarning)
         table = source_table(
@@ -259,16 +276,22 @@ def study(
             missing="available",
             max_levels=chosen["max_levels"],
             groups=groups or chosen["groups"],
+            time=options["time"],
         )
-        n_read = table.n_rows
-        code = None
+        n_read, code, positions = table.n_rows, None, np.empty(0, np.int64)
         if target is not None:
-            table, code = _with_outcome(table, target, state, options)
+            table, code, positions = _with_outcome(table, target, state, options)
+        n_without = n_read - table.n_rows
+        counted_rows = _counted_rows(table, options)
+        table = counted_rows.searched
+        shown, weights = counted_rows.table, counted_rows.weights
+        if target is not None and counted_rows.rows is not None:
+            positions = positions[counted_rows.rows]
         asked = None if row is None else _cells_of(row, table, target)
         rules = None if expert is None else _expert_of(expert)
         if rules is not None:
             rules.mentioned(table)
-        tell(f"Learning from {counted(table.n_rows, 'row')} and {counted(len(table.columns), 'column')} ...")
+        tell(f"Learning from {counted(shown.n_rows, 'row')} and {counted(len(table.columns), 'column')} ...")
         network = fitted_network(options, table)
     said = tuple(
         dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
@@ -280,47 +303,73 @@ def study(
             *(doubts_about_groups(table.to_frame()) if table.groups is None else []),
         ]
         said = tuple(dict.fromkeys([*map(str, doubts), *said]))
-    codings = {column.name: groups_of(column) for column in table.columns}
+    codings = {column.name: groups_of(column) for column in shown.columns}
     judged: LeftOut | None = None
     if target is not None and folds:
         most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
         small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
         if options["max_seconds"] is None:
             small["max_seconds"] = None
-        judged = left_out(table, target, code, small, folds, seed, tell)
+        judged = left_out(shown, weights, target, code, small, folds, seed, tell)
     columns, of_groups = pd.DataFrame(), pd.DataFrame()
     cases: tuple[Case, ...] = ()
     if target is not None:
         tell("Comparing the network with the rows ...")
-        of_groups = _groups(network, table, target, code, codings)
-        columns = _columns(network, table, target, code, codings, of_groups)
-        cases = _cases(network, table, target, code, codings, asked)
+        of_groups = _groups(network, shown, weights, target, code, codings)
+        columns = _columns(network, shown, weights, target, code, codings, of_groups)
+        cases = _cases(network, shown, positions, target, code, codings, asked)
     verdicts = None
     if rules is not None:
         tell("Testing the expert's arrows ...")
         verdicts = _verdicts(rules, network, table, seed)
     edges = {
-        (parent, child): information(codings[parent].codes, codings[child].codes)
+        (parent, child): information(codings[parent].codes, codings[child].codes, weights)
         for parent, child in network.edges
     }
     return Study(
-        network, table, target, code, columns, of_groups, judged, cases, verdicts, edges, n_read - table.n_rows,
-        said, seed, options["max_seconds"] is not None,
+        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, n_without, said,
+        seed, options["max_seconds"] is not None,
     )  # fmt: skip
+
+
+class _CountedRows(NamedTuple):
+    """The rows to search, and the rows to count with their weights, None if all count alike.
+
+    `rows` are their positions among the rows given, None if they stand in another order.
+    """
+
+    searched: Table
+    table: Table
+    weights: NDArray[np.float64] | None
+    rows: NDArray[np.int64] | None
+
+
+def _counted_rows(table: Table, options: Mapping[str, Any]) -> _CountedRows:
+    """Return the rows to search and to count: of times until an event those whose outcome is known."""
+    time = options["time"]
+    searched = with_outcome(table, options["target"], time, options["horizon"])
+    if time is not None and searched is not table:
+        known = known_outcomes(table, options["target"], time, options["horizon"])
+        return _CountedRows(searched, known.table, known.weights, known.rows)
+    if searched.all_rows is not None:
+        return _CountedRows(searched, searched.all_rows.table, searched.all_rows.weights, None)
+    return _CountedRows(searched, searched, None, np.arange(searched.n_rows))
 
 
 def _with_outcome(
     table: Table, target: str, state: Any, options: Mapping[str, Any]
-) -> tuple[Table, int | None]:
-    """Return the rows that have the outcome, and the position of its level."""
+) -> tuple[Table, int | None, NDArray[np.int64]]:
+    """Return the rows that have the outcome, the position of its level, and those of the rows in the source."""
     if not isinstance(target, str) or target not in table.names:
         hint = nearest(str(target), table.names)
         left = table.left_out.get(str(target))
         why = f" It was left out ({left}); name its kind to take it in." if left else hint
         raise GomeaBnError([Option("target"), f" must be a column of the table, got {target!r:.80}.{why}"])
     column = table.columns[table.names.index(target)]
+    positions = np.delete(np.arange(table.n_rows + len(table.dropped_rows)), list(table.dropped_rows))
     if column.n_missing:
-        table = table.take(np.flatnonzero(~column.is_missing))
+        known = np.flatnonzero(~column.is_missing)
+        table, positions = table.take(known), positions[known]
         column = table.columns[table.names.index(target)]
     check_target_of(options, table, table.n_rows)
     if table.n_rows < _FEWEST_ROWS:
@@ -332,15 +381,15 @@ def _with_outcome(
             raise GomeaBnError(
                 [Option("target"), f" {target!r} is continuous and has no level {state!r:.80}; leave it out."]
             )
-        return table, None
+        return table, None, positions
     levels = column.levels
     counts = np.bincount(column.values, minlength=len(levels))
     if state is None:
-        return table, outcome_code(levels, counts)
+        return table, outcome_code(levels, counts), positions
     code = levels.index(_level_of(column, state, "target"))
     if not counts[code]:
         raise GomeaBnError([Option("target"), f" {target!r}: no row has the level {state!r:.80}."])
-    return table, code
+    return table, code, positions
 
 
 def _cells_of(row: Mapping[str, object], table: Table, target: str | None) -> dict[str, Any]:
@@ -418,6 +467,7 @@ def _predicted(
 def _groups(
     network: DiscretizedBayesNet,
     table: Table,
+    weights: NDArray[np.float64] | None,
     target: str,
     state: int | None,
     codings: Mapping[str, ValueGroups],
@@ -444,10 +494,14 @@ def _groups(
             rows = np.flatnonzero(coding.all_codes == code)
             if not len(rows):
                 continue
+            of_rows = np.ones(len(rows)) if weights is None else weights[rows]
             share, low, high = _share_of_rows(
-                observed[rows], units if units is None else units[rows], binary=state is not None
+                observed[rows],
+                None if weights is None else of_rows,
+                None if units is None else units[rows],
+                binary=state is not None,
             )
-            figure = float(predicted[rows].mean())
+            figure = float(np.average(predicted[rows], weights=of_rows))
             ends = np.clip(ends_of(figure, errors[code], INTERVAL), *limits)
             parts.append(
                 {
@@ -459,21 +513,29 @@ def _groups(
 
 
 def _share_of_rows(
-    observed: NDArray[np.float64], units: NDArray[np.int64] | None, *, binary: bool
+    observed: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    units: NDArray[np.int64] | None,
+    *,
+    binary: bool,
 ) -> tuple[float, float, float]:
-    """Return a share or mean of rows with the ends of its 90 % interval.
+    """Return a share or mean of rows by weight with the ends of its 90 % interval.
 
-    Shares have Wilson's interval; rows of a group count as many as their variance says.
+    Shares have Wilson's interval; weighted rows and rows of a group count as many as their variance says.
     """
     from scipy import stats
 
-    n, mean = len(observed), float(observed.mean())
+    n, mean = len(observed), float(np.average(observed, weights=weights))
+    deviations = observed - mean
+    if weights is not None:
+        deviations = deviations * weights / weights.mean()
+        units = np.arange(n) if units is None else units
     variance = mean * (1 - mean) / n if binary else (float(observed.var(ddof=1)) / n if n > 1 else np.nan)
     n_units = n
     if units is not None:
         codes = np.unique(units, return_inverse=True)[1]
         n_units = int(codes.max()) + 1
-        sums = np.bincount(codes, observed - mean)
+        sums = np.bincount(codes, deviations)
         of_groups = float((sums**2).sum()) / n**2 * n_units / max(n_units - 1, 1)
         if variance > 0 and of_groups > variance:
             n, variance = max(round(n * variance / of_groups), 1), of_groups
@@ -489,6 +551,7 @@ def _share_of_rows(
 def _columns(
     network: DiscretizedBayesNet,
     table: Table,
+    weights: NDArray[np.float64] | None,
     target: str,
     state: int | None,
     codings: Mapping[str, ValueGroups],
@@ -510,8 +573,8 @@ def _columns(
         low, high = by_figure.iloc[0], by_figure.iloc[-1]
         records[name] = {
             "joined": name in joined,
-            "tells": information(coding.codes, of_target),
-            "p_value": _p_value(coding.codes, observed, binary=state is not None),
+            "tells": information(coding.codes, of_target, weights),
+            "p_value": _p_value(coding.codes, observed, weights, binary=state is not None),
             "lowest": low["network"],
             "lowest_at": low["group"],
             "highest": high["network"],
@@ -521,25 +584,37 @@ def _columns(
     return frame.sort_values(["joined", "tells"], ascending=False, kind="stable")
 
 
-def _p_value(codes: NDArray[np.int64], observed: NDArray[np.float64], *, binary: bool) -> float:
-    """Return the probability that chance makes groups differ as much: a chi-squared test, or one of ranks."""
+def _p_value(
+    codes: NDArray[np.int64],
+    observed: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    *,
+    binary: bool,
+) -> float:
+    """Return the probability that chance makes groups differ as much: a chi-squared test, or one of ranks.
+
+    Both statistics are the share of the squares, of outcomes or of ranks, that lies between groups, times the number of
+    rows (Pearson), or one less (Kruskal and Wallis). Weighted rows are as many as they are worth.
+    """
     from scipy import stats
 
     known = codes >= 0
-    groups, of_rows = codes[known], observed[known]
-    present = np.unique(groups)
-    if len(present) < 2 or len(np.unique(of_rows)) < 2:
+    groups = np.unique(codes[known], return_inverse=True)[1]
+    values = observed[known] if binary else stats.rankdata(observed[known])
+    of_rows = np.ones(len(values)) if weights is None else weights[known]
+    if not len(values) or not groups.max() or values.min() == values.max():
         return 1.0
-    if binary:
-        positions = np.searchsorted(present, groups)
-        counts = np.stack([np.bincount(positions, of_rows == value) for value in (0, 1)])
-        return float(stats.chi2_contingency(counts, correction=False).pvalue)
-    return float(stats.kruskal(*(of_rows[groups == code] for code in present)).pvalue)
+    centred = values - np.average(values, weights=of_rows)
+    sums, totals = np.bincount(groups, of_rows * centred), np.bincount(groups, of_rows)
+    share = float((sums**2 / totals).sum() / (of_rows @ centred**2))
+    n = effective_rows(of_rows) - (0 if binary else 1)
+    return float(stats.chi2.sf(n * share, int(groups.max())))
 
 
 def _cases(
     network: DiscretizedBayesNet,
     table: Table,
+    positions: NDArray[np.int64],
     target: str,
     state: int | None,
     codings: Mapping[str, ValueGroups],
@@ -575,7 +650,7 @@ def _cases(
 
     cases += [
         Case(
-            int(row),
+            int(positions[row]),
             *_steps(network, frame.iloc[row], target, state, codings, needed, background),
             float(figures[row]),
             float(observed[row]),

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn.data.dates import date_texts, name_in_words
+from gomea_bn.data.event_times import time_and_event, yes_codes
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.recorded import checks_text
@@ -207,9 +208,13 @@ class _Words:
         if study.target is None:
             return self._together()
         joined = study.columns[study.columns["joined"]]
-        subject = "rows have" if self.is_binary else "rows:"
-        if self.is_binary:
-            lines = [f"{percent(study.base)} of {study.table.n_rows:,} {subject} {study.outcome}."]
+        if (done := study.table.censoring) is not None:
+            lines = [
+                f"{percent(study.base)} have {study.outcome}. Of {done.n_rows:,} rows {done.n_lost:,} were not seen "
+                "that long; the others count for them."
+            ]
+        elif self.is_binary:
+            lines = [f"{percent(study.base)} of {study.table.n_rows:,} rows have {study.outcome}."]
         else:
             lines = [
                 f"The mean of {study.outcome} is {self.text(study.base)} over {study.table.n_rows:,} rows."
@@ -228,6 +233,11 @@ class _Words:
                 else ""
             )
             lines.append(f"It goes most with {'; '.join(parts)}{more}.")
+        if (time := self._unused_time()) is not None:
+            lines.append(
+                f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
+                f"still get it, and these figures mislead: make the page with --time {time}."
+            )
         if decisive := self._decisive(joined):
             verb = "decides" if len(decisive) == 1 else "decide"
             lines.append(
@@ -246,6 +256,18 @@ class _Words:
             "An arrow says what to expect when a value is seen, not what would happen if it were changed."
         )
         return lines
+
+    def _unused_time(self) -> str | None:
+        """Return the column that looks like the time until the outcome or the end, if it is a variable."""
+        study = self.study
+        # columns of other events say nothing about this one
+        columns = [
+            column
+            for column in study.table.columns
+            if column.name == study.target or yes_codes(column) is None
+        ]
+        found = time_and_event(columns)
+        return None if found is None else found[0]
 
     def _decisive(self, joined: pd.DataFrame) -> list[str]:
         """Return the columns that tell nearly all about an outcome."""
@@ -324,6 +346,7 @@ class _Words:
                 "with the number of rows. "
                 "Blue: what the network says for these rows, on average. It differs from the rows "
                 "where these are few, or where other columns explain them."
+                + (" Shares of rows are by weight." if study.weights is not None else "")
             ),
             self._key(),
         ]
@@ -581,7 +604,8 @@ class _Words:
             shown = {name for name, _, _ in near}
             others = {edge: telling for edge, telling in study.edges.items() if set(edge) <= shown}
             if near:
-                drawn = around_svg(study.outcome, near, others, f"Around {study.outcome}")
+                # a horizon stands in the headline, and has no room in a box
+                drawn = around_svg(study.short_outcome, near, others, f"Around {study.outcome}")
                 parts.append(
                     f'<figure class="card picture">{drawn}<figcaption>An arrow is as thick as what the two '
                     "columns tell about each "
@@ -654,7 +678,11 @@ class _Words:
 
     def _origin(self) -> str:
         study, table = self.study, self.study.table
-        lines = [f"{counted(table.n_rows, 'row')} and {counted(len(table.columns), 'column')} were read."]
+        n_lost = 0 if table.censoring is None else table.censoring.n_lost
+        n_read = table.n_rows + len(table.dropped_rows) + study.n_without_outcome + n_lost
+        lines = [
+            f"{counted(n_read, 'row')} were read; the network has {counted(len(table.columns), 'column')}."
+        ]
         if study.n_without_outcome:
             lines.append(f"{counted(study.n_without_outcome, 'row')} without the outcome were left out.")
         if table.dropped_rows:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Column
+from gomea_bn.network.matched_rows import effective_rows
 from gomea_bn.network.tables import value_texts
 
 NOT_KNOWN = "not known"
@@ -90,21 +91,24 @@ def _of_levels(column: Column) -> ValueGroups:
     return ValueGroups(tuple(labels), group_of[column.values], tuple(statements))
 
 
-def information(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def information(
+    first: NDArray[np.int64], second: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> float:
     """Return what two codings of the rows tell about each other, in bits; rows with a code below 0 are left out.
 
-    Chance alone adds about (rows - 1)(columns - 1) / 2n nats (Miller, "Note on the bias of information estimates",
-    1955), which are taken off.
+    Rows count by their weights, and are as many as these are worth. Chance alone adds about (rows - 1)(columns - 1) /
+    2n nats (Miller, "Note on the bias of information estimates", 1955), which are taken off.
     """
     known = (first >= 0) & (second >= 0)
     if not known.any():
         return 0.0
     a, b = (np.unique(codes[known], return_inverse=True)[1] for codes in (first, second))
-    counts = np.bincount(a * (b.max() + 1) + b, minlength=(a.max() + 1) * (b.max() + 1)).reshape(
+    of_rows = np.ones(len(a)) if weights is None else weights[known]
+    counts = np.bincount(a * (b.max() + 1) + b, of_rows, (a.max() + 1) * (b.max() + 1)).reshape(
         a.max() + 1, -1
     )
-    n = counts.sum()
-    joint = counts / n
+    n = effective_rows(of_rows)
+    joint = counts / counts.sum()
     product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     cells = joint > 0
     nats = float((joint[cells] * np.log(joint[cells] / product[cells])).sum())

@@ -200,7 +200,14 @@ def warned(frame: pd.DataFrame) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("time", "event"), [("time", "event"), ("futime", "death"), ("d.time", "death"), ("OS_TIME", "status")]
+    ("time", "event"),
+    [
+        ("time", "event"),
+        ("futime", "death"),
+        ("d.time", "death"),
+        ("OS_TIME", "status"),
+        ("survtime", "censdead"),
+    ],
 )
 def test_a_pair_is_noticed(time: str, event: str) -> None:
     (text,) = warned(censored_rows().rename(columns={"time": time, "event": event}))

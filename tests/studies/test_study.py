@@ -19,8 +19,9 @@ from wrong_input import untyped
 from gomea_bn import BayesNetLearner, ExpertNetwork, GomeaBnError, read_table, study
 from gomea_bn.prediction.distributions import folds_of
 from gomea_bn.studies import page as page_module
+from gomea_bn.studies.drawings import groups_svg, waterfall_svg
 from gomea_bn.studies.left_out import OURS, LeftOut
-from gomea_bn.studies.outcome_study import VERDICTS
+from gomea_bn.studies.outcome_study import VERDICTS, _p_value
 from gomea_bn.studies.page import study_page
 from gomea_bn.studies.value_groups import groups_of, information
 
@@ -503,3 +504,121 @@ def test_levels_with_equals_signs_are_asked_about(tmp_path):
     ok("study", path, "--target", "income=<=50K", "--row", "hours=35.5, old=er==", "--folds", "0", "-o", page)
     assert "income = &lt;=50K" in page.read_text()
     assert "your row" in page.read_text()
+
+
+def times(n: int = 400, seed: int = 3) -> pd.DataFrame:
+    """Return times until an event, which goes with x and with a level, or until the end of observation."""
+    frame = rows(n, seed)[["x", UGLY]]
+    rng = np.random.default_rng(seed)
+    until = rng.exponential(10 * np.exp(-frame["x"] - (frame[UGLY] == "high")))
+    seen = rng.uniform(2, 30, n)
+    return frame.assign(died=(until <= seen).astype(int), followup=np.minimum(until, seen).round(3))
+
+
+@pytest.fixture(scope="module")
+def timed():
+    return study(times(), "died", time="followup", horizon=8.0, folds=2, learner=learner())
+
+
+def test_shares_of_times_until_an_event_are_those_of_kaplan_and_meier(timed):
+    frame = times()
+    has_event, at = frame["died"].to_numpy() == 1, frame["followup"].to_numpy()
+    survival = 1.0
+    for moment in np.unique(at[has_event & (at <= 8)]):
+        survival *= 1 - (has_event & (at == moment)).sum() / (at >= moment).sum()
+    assert timed.base == pytest.approx(1 - survival)
+    assert timed.outcome == "died = 1 within 8 (followup)"
+    seen = frame[(has_event & (at <= 8)) | (at >= 8)]
+    assert timed.table.n_rows == len(seen) < len(frame)
+    assert timed.table.to_frame()["x"].tolist() == pytest.approx(seen["x"].tolist())
+    assert "followup" not in timed.columns.index
+    weighted = seen.assign(weight=timed.weights, case=(seen["died"] == 1) & (seen["followup"] <= 8))
+    of_levels = timed.groups[timed.groups["column"] == UGLY].set_index("group")
+    for level, part in weighted.groupby(UGLY):
+        assert of_levels.loc[level, "rows"] == len(part)
+        assert of_levels.loc[level, "share"] == pytest.approx(
+            np.average(part["case"], weights=part["weight"])
+        )
+    # rows that stand for others say less than as many rows that stand for themselves
+    low = of_levels.loc["low"]
+    n_worth = (weights := weighted.loc[weighted[UGLY] == "low", "weight"]).sum() ** 2 / (weights**2).sum()
+    assert n_worth < len(weights)
+    half = (low["share_high"] - low["share_low"]) / 2
+    assert half > 1.645 * np.sqrt(low["share"] * (1 - low["share"]) / (len(weights) + 1.645**2))
+
+
+def test_measures_of_times_until_an_event_count_rows_by_weight(timed):
+    of = timed.left_out
+    predicted, weights = of.predictions[OURS], timed.weights
+    assert of.observed.tolist() == (timed.table.to_frame()["died"].astype(int) == 1).astype(float).tolist()
+    brier = np.average((predicted - of.observed) ** 2, weights=weights)
+    assert timed.quality.loc[(OURS, "brier"), "value"] == pytest.approx(brier)
+    pairs = [
+        (weights[a] * weights[b], (predicted[a] > predicted[b]) + 0.5 * (predicted[a] == predicted[b]))
+        for a in np.flatnonzero(of.observed == 1)
+        for b in np.flatnonzero(of.observed == 0)
+    ]
+    auc = sum(weight * value for weight, value in pairs) / sum(weight for weight, _ in pairs)
+    assert timed.quality.loc[(OURS, "auc"), "value"] == pytest.approx(auc)
+    assert of.net_benefit().loc[0.01, "act on all"] == pytest.approx(timed.base - (1 - timed.base) / 99)
+    # networks of few of the rows are right on average by weight
+    assert np.average(predicted, weights=weights) == pytest.approx(timed.base, abs=0.06)
+
+
+def test_cases_name_the_rows_of_the_source(timed):
+    frame = times()
+    for case in timed.cases:
+        row = frame.iloc[case.row]
+        assert case.observed == float(row["died"] == 1 and row["followup"] <= 8)
+        assert case.steps.loc["x", "value"] == f"{row['x']:.4g}"
+    gaps = rows(100).drop(columns="stay").astype({"sick": object})
+    gaps.loc[gaps.index[:30], "sick"] = np.nan
+    for case in study(gaps, "sick", folds=0, learner=learner()).cases:
+        assert case.observed == gaps["sick"].iloc[case.row]
+
+
+def test_the_page_says_what_it_made_of_times(timed):
+    lead = " ".join(study_page(timed).split("</h2>")[1].split("</section>")[0].split())
+    n_lost = 400 - timed.table.n_rows
+    assert f"Of 400 rows {n_lost} were not seen that long" in lead
+    assert "mislead" not in lead
+    untimed = study(times(), "died", folds=0, learner=learner())
+    assert "these figures mislead: make the page with --time followup." in study_page(untimed)
+
+
+def test_times_need_an_event(tmp_path):
+    times(100).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(GomeaBnError, match="needs the column of the event"):
+        study(times(100), time="followup", learner=learner())
+    refused(2, "study", tmp_path / "t.csv", "--time", "followup", "-o", tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_tests_of_groups_equal_those_of_scipy(binary):
+    rng = np.random.default_rng(1)
+    codes = rng.integers(-1, 4, 200)
+    observed = rng.integers(0, 2 if binary else 6, 200).astype(float)
+    known = codes >= 0
+    if binary:
+        expected = stats.chi2_contingency(pd.crosstab(codes[known], observed[known]), correction=False).pvalue
+    else:
+        expected = stats.kruskal(*(observed[codes == code] for code in range(4))).pvalue
+    assert _p_value(codes, observed, None, binary=binary) == pytest.approx(expected)
+    assert _p_value(codes, observed, np.full(200, 3.0), binary=binary) == pytest.approx(expected)
+
+
+def test_dates_and_values_are_not_cut():
+    groups = pd.DataFrame(
+        {
+            "group": ["1984-04-25 to 1985-02-21", "1985-02-22 to 1986-01-01"], "rows": [20, 30], "share": [0.1, 0.2],
+            "share_low": 0.05, "share_high": 0.3, "network": 0.15, "network_low": 0.1, "network_high": 0.2,
+        }
+    )  # fmt: skip
+    drawn = groups_svg(groups, 0.15, (0.0, 1.0), str, "by date", has_bars=True)
+    assert "1984-04-25 to 1985-02-21</text>" in drawn
+    steps = [("date of the diagnosis = 1984-07-05", 0.2)]
+    assert " = 1984-07-05</text>" in waterfall_svg(steps, 0.1, 0.2, str, str, "a row")
+    long = waterfall_svg([("state = " + "a" * 60, 0.2)], 0.1, 0.2, str, str, "a row")
+    shown = re.findall("<title>state[^<]*</title>([^<]*)</text>", long)
+    assert len(shown) == 1
+    assert len(shown[0]) <= 22

@@ -46,6 +46,17 @@ def study(
         opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
     ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
+    time: Annotated[
+        str | None,
+        opt(
+            "Column of the times until the event of --target, or until nobody saw the row any more: the outcome is the "
+            "event within --horizon, and rows that were seen until then count for the others.",
+            metavar="NAME",
+        ),
+    ] = None,
+    horizon: Annotated[
+        float | None, opt("Time up to which events count. Default: the latest with enough rows.", min=0)
+    ] = None,
     group: Group = None,
     time: TimeOfRows = None,
     lags: Lags = None,
@@ -80,7 +91,14 @@ def study(
             fail("--time orders the rows for --lags; give both.", WRONG_USE)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
-            data, kinds=kinds, missing="available", max_levels=50, reading=reading, groups=group
+            data,
+            kinds=kinds,
+            missing="available",
+            max_levels=50,
+            reading=reading,
+            groups=group,
+            time=time,
+            keeps_times=True,
         )
         with failing(WRONG_USE):
             cells = None if row is None else read_cells("--row", row, table.names)
@@ -100,6 +118,8 @@ def study(
             row=cells,
             folds=folds,
             learner=learner,
+            time=time,
+            horizon=horizon,
             random_state=seed,
             tell=tell,
         )
