@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, TimeOfRows, reads_table
+from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, fail, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first, lags_of, limit, read_data, with_tiers
@@ -50,7 +50,8 @@ def study(
         str | None,
         opt(
             "Column of the times until the event of --target, or until nobody saw the row any more: the outcome is the "
-            "event within --horizon, and rows that were seen until then count for the others.",
+            "event within --horizon, and rows that were seen until then count for the others. With --lags: the column that "
+            "orders the rows.",
             metavar="NAME",
         ),
     ] = None,
@@ -58,7 +59,6 @@ def study(
         float | None, opt("Time up to which events count. Default: the latest with enough rows.", min=0)
     ] = None,
     group: Group = None,
-    time: TimeOfRows = None,
     lags: Lags = None,
     kind: Kind = None,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
@@ -86,9 +86,7 @@ def study(
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
         if lags is not None:
-            reading, group = replace(reading, lags=lags_of(time, group, lags)), None
-        elif time is not None:
-            fail("--time orders the rows for --lags; give both.", WRONG_USE)
+            reading, group, time = replace(reading, lags=lags_of(time, group, lags)), None, None
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
             data,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -202,7 +203,9 @@ def with_completions(
         start: tuple[list[tuple[int, int]], Cuts] | None = None,
     ) -> tuple[StructureProblem, Result]:
         of_preparation = clock.part(_SHARE_OF_PREPARATION)
-        of_rows = learning_problem(rows, replace(options, curves=curves), pairs=problem.pairs, clock=of_preparation)
+        of_rows = learning_problem(
+            rows, replace(options, curves=curves), pairs=problem.pairs, clock=of_preparation
+        )
         limits = rounds.limits(1 / n_left)
         settings = rounds.next(part, limits, further=further, best=float(first.F[0]), compares=False)
         return of_rows, rounds.add(searched(of_rows, settings, start))
