@@ -9,7 +9,7 @@ from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
 from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, reads_table
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, fail, failing, say, silent, writing
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first, lags_of, limit, read_data, with_tiers
 from gomea_bn.data.files.reading import ReadingOptions
@@ -50,8 +50,8 @@ def study(
         str | None,
         opt(
             "Column of the times until the event of --target, or until nobody saw the row any more: the outcome is the "
-            "event within --horizon, and rows that were seen until then count for the others. With --lags: the column that "
-            "orders the rows.",
+            "event within --horizon, and rows that were seen until then count for the others. With --lags: the column "
+            "that orders the rows.",
             metavar="NAME",
         ),
     ] = None,
