@@ -1,6 +1,6 @@
 """Named tuples of many arrays reach kernels by their address."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -81,14 +81,19 @@ def read_all(data: Whole) -> float:
     return total
 
 
+def plain(of_kernel: Any) -> Any:
+    """Return the Python function of a kernel."""
+    return of_kernel.py_func
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_kernels_read_and_write_what_python_holds(seed):
     ours, slow = whole(seed), whole(seed)
     total = 0.0
     for k in range(4):
-        slow.work[k] = near.py_func(slow.many, slow.many.pair, k)
+        slow.work[k] = plain(near)(slow.many, slow.many.pair, k)
         slow.many.a[1, k] += slow.work[k]
-        total += far.py_func(slow, k)
+        total += plain(far)(slow, k)
     assert read_all(ours) == pytest.approx(total, rel=1e-12)
     np.testing.assert_allclose(ours.work, slow.work, rtol=1e-12)
     np.testing.assert_array_equal(ours.many.c, slow.many.c)
@@ -105,7 +110,8 @@ def test_tuples_of_many_arrays_are_one_argument_and_small_ones_are_not():
     assert isinstance(of_pair, types.BaseNamedTuple)
     assert held(of_whole) == of_whole
     compile_for(read_all, data)
-    (compiled,) = read_all.overloads.values()
+    compiled_forms: Any = read_all
+    (compiled,) = compiled_forms.overloads.values()
     text = compiled.library.get_llvm_str()
     definition = next(
         line for line in text.splitlines() if line.startswith("define") and "cpython" not in line
@@ -125,4 +131,4 @@ def test_types_of_other_members_are_other_types():
 
 def test_fields_are_also_read_by_their_places():
     data = whole()
-    assert unpacked(data) == pytest.approx(unpacked.py_func(data), rel=1e-15)
+    assert unpacked(data) == pytest.approx(plain(unpacked)(data), rel=1e-15)

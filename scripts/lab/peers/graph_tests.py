@@ -83,7 +83,7 @@ def _network(table: pd.DataFrame, road: str, evaluations: int, seed: int) -> Dis
     """Return what one road makes of a table: the default, gaps, many rows, or the knee of a front."""
     limits: dict[str, Any] = {"max_evaluations": evaluations, "max_seconds": None, "random_state": seed}
     if road == "front":
-        return ParetoBayesNetLearner(**limits).fit(table).network_
+        return ParetoBayesNetLearner(**limits).fit(table).front_.knee().network
     if road == "gaps":
         table = table.mask(np.random.default_rng([seed, len(table)]).random(table.shape) < SHARE_OF_GAPS)
     if road == "many rows":
