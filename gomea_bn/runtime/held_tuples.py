@@ -8,6 +8,7 @@ compiler may keep what it has read.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,6 @@ MOST_ARRAYS = 5
 
 # numba declares no types of these
 _builders: Any = numba_builders
-_models: Any = numba_models
 _lower: Any = lower_builtin
 _lower_any_field: Any = lower_getattr_generic
 _Model: Any = numba_models.DataModel
@@ -45,6 +45,8 @@ class HeldTuple(_Named):  # type: ignore[misc]
         self.name: str = f"{held_class.__name__}.{hashlib.sha256(whole_name.encode()).hexdigest()[:12]}"
 
 
+# every call from Python asks for the types of its arguments
+@functools.cache
 def held(numba_type: Any) -> Any:
     """Return the type by which kernels get arguments of a type: `HeldTuple` for named tuples with many arrays."""
     if not isinstance(numba_type, types.BaseTuple) or isinstance(numba_type, HeldTuple):

@@ -132,3 +132,10 @@ def test_types_of_other_members_are_other_types():
 def test_fields_are_also_read_by_their_places():
     data = whole()
     assert unpacked(data) == pytest.approx(plain(unpacked)(data), rel=1e-15)
+
+
+def test_the_type_of_a_held_tuple_is_made_once(monkeypatch):
+    numba_type = numba.typeof(whole())
+    first = held(numba_type)
+    monkeypatch.setattr("gomea_bn.runtime.held_tuples.HeldTuple.__init__", None)
+    assert held(numba.typeof(whole(1))) is first
