@@ -172,7 +172,7 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
 
     Of k equal rows count 1 + (k - 1) * c, rounded, where c is the share of equal pairs that chance explains
     (`chance_of_copies`). All rows count if that is more than a half, in tables of discrete columns alone, and where
-    weights repeat rows. Equal rows whose numbers are all missing or heaped, such as zeros, are no sign of copies: of
+    weights repeat rows. Equal rows whose numbers are all missing or dominant, such as zeros, are no sign of copies: of
     these count as many in proportion as of the other rows.
     """
     if table.weighted or not any(column.is_continuous for column in table.columns):
@@ -203,8 +203,8 @@ def chance_of_copies(table: Table, weights: NDArray[np.float64] | None = None) -
 
     Where a density is smooth over one step between neighbouring values, two independent rows are as often equal as they
     differ by one step up in one continuous column alone. The number of such pairs is the largest one of all continuous
-    columns; without any the share is 1. Rows whose numbers are all missing or heaped do not take part. A value is
-    heaped if it has at least five times as many rows as every value that is not, and stands in different rows or in a
+    columns; without any the share is 1. Rows whose numbers are all missing or dominant do not take part. A value is
+    dominant if it has at least five times as many rows as every value that is not, and stands in different rows or in a
     tenth of them.
     """
     return _chance(_RowHashes.of(table, weights), weights)
@@ -240,7 +240,7 @@ class _RowHashes:
     hashes: NDArray[np.uint64]
     # by how much they change with the next larger value of every continuous column, uint64 (n_continuous, n_rows)
     steps: NDArray[np.uint64]
-    # whether a number of the row is neither missing nor heaped, bool (n_rows,)
+    # whether a number of the row is neither missing nor dominant, bool (n_rows,)
     tell: NDArray[np.bool_]
 
     @classmethod
@@ -265,9 +265,9 @@ class _RowHashes:
             n_values = np.count_nonzero(~np.isnan(distinct))
             counts = np.bincount(codes, weights)[:n_values]
             is_wide = np.bincount(codes[first], minlength=len(distinct))[:n_values] > 1
-            # share of the rows from which on a value may be heaped though its rows are all equal
-            is_heaped = _are_most(counts) & (is_wide | (counts >= 0.1 * counts.sum()))
-            tell |= np.append(~is_heaped, np.False_)[np.minimum(codes, n_values)]
+            # share of the rows from which on a value may be dominant though its rows are all equal
+            is_dominant = _are_most(counts) & (is_wide | (counts >= 0.1 * counts.sum()))
+            tell |= np.append(~is_dominant, np.False_)[np.minimum(codes, n_values)]
         return cls(hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell)
 
 
@@ -278,7 +278,7 @@ def _are_most(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
     """
     order = np.argsort(-counts, kind="stable")
     ordered = counts[order]
-    # how many times as many rows a heaped value has as every value that is not heaped
+    # how many times as many rows a dominant value has as every value that is not dominant
     ends = np.flatnonzero(ordered[:-2] >= 5 * ordered[1:-1])
     are_most = np.zeros(len(counts), np.bool_)
     are_most[order[: ends[-1] + 1 if len(ends) else 0]] = True

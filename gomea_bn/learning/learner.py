@@ -72,8 +72,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
-        column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
-        is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
+        column with a point mass, a value of at least a tenth of the rows and of five times as many as the values around
+        it, is never uniform under "auto": the probability of the point does not compare with the density of a uniform
+        bin.
     curves : {"auto", "none"}
         Whether the search may also score a continuous column as a sum of smooth curves of its parents, and of products
         of curves of two parents, where that is better than its table. The column may be an increasing function of such
