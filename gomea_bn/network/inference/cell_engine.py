@@ -1139,7 +1139,7 @@ class _Combined(Columns):
     ) -> None:
         self._known, self._rows, self._cells, self._shapes = known, rows, cells, shapes
         self._shape_of_rows = (len(rows), *[1] * n_axes)
-        self.rows_of_batch = of_rows
+        self._of_rows = of_rows
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._combined(name, lambda columns: columns[name])
@@ -1166,7 +1166,7 @@ class _Combined(Columns):
         return of_columns(self._known)[self._rows].reshape(self._shape_of_rows)
 
     def _shaped(self, name: str, of_cells: NDArray[Any]) -> NDArray[Any]:
-        of_rows = of_cells[self._rows] if self.rows_of_batch else of_cells
+        of_rows = of_cells[self._rows] if self._of_rows else of_cells
         return of_rows.reshape(self._shapes[name])
 
 
