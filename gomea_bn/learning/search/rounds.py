@@ -140,14 +140,15 @@ class SearchRounds:
         callback = self.settings.callback
         if callback is None:
             return None
-        n_eval, n_generations = self.n_eval, self.n_generations
+        n_eval, n_generations, began = self.n_eval, self.n_generations, self._began
         statistics = Counter(self.statistics)
 
         def report(progress: Progress) -> bool | None:
             return callback(
                 replace(
                     progress,
-                    seconds=self.stop.seconds,
+                    # a round that goes on from a checkpoint has seconds of an earlier process
+                    seconds=max(self.stop.seconds, began + progress.seconds),
                     n_eval=n_eval + progress.n_eval,
                     n_generations=n_generations + progress.n_generations,
                     best=min(best, progress.best) if compares else best,

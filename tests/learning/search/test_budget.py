@@ -50,6 +50,22 @@ def of_round(n_eval: int, objective: float, stopped_by: str = "done", seconds: f
     return Result(np.zeros(2), np.array([objective]), n_eval, 2.0, seconds, 0.5, [], stopped_by, 3, counts)
 
 
+def test_a_round_of_a_checkpoint_counts_the_seconds_of_an_earlier_process() -> None:
+    reported: list[Progress] = []
+    limits = Limits(100.0, 1000, 40)
+    rounds = SearchRounds(SearchSettings(GOMEA(), limits, 5, n_threads=1, callback=reported.append))
+    first = rounds.next("first", limits)
+    assert first.callback is not None
+    # the clock of the rounds begins in this process
+    first.callback(Progress(35.0, 10, 1, (), (), 3.0, {}))
+    assert 35.0 <= reported[-1].seconds < 40.0
+    rounds.add(of_round(200, 3.0, seconds=40.0))
+    second = rounds.next("second", limits)
+    assert second.callback is not None
+    second.callback(Progress(20.0, 10, 1, (), (), 3.0, {}))
+    assert 60.0 <= reported[-1].seconds < 65.0
+
+
 def test_rounds_count_together_and_a_saved_one_keeps_its_seconds() -> None:
     reported: list[Progress] = []
     limits = Limits(100.0, 1000, 40)
