@@ -381,14 +381,17 @@ class _Choice:
         # sums of fewer lines may be surer by chance, and sums with fewer amounts of levels are wider
         fewest = (widths[_LINE], widths[_CURVE], 0, 0)
         found = [(names, self.fit(names, widths).loss)]
-        while set(names) - kept and not (is_late() and len(names) <= most):
+        while set(names) - kept:
+            late = is_late()
+            if late and len(names) <= most:
+                break
             fit, (_, precisions, owners) = self.fit(names, widths), self.design(names, widths)
             needs = {
                 name: self._need(fit, precisions, np.flatnonzero(owners == number))
                 for number, name in enumerate(names)
                 if name not in kept
             }
-            n_leaving = len(names) - int(most) if is_late() else max(len(names) // _PART, 1)
+            n_leaving = len(names) - int(most) if late else max(len(names) // _PART, 1)
             leaving = sorted(needs, key=lambda name: needs[name])[:n_leaving]
             names = [name for name in names if name not in leaving]
             widths = self.widths(names, widths, (1, -1), fewest, is_late)

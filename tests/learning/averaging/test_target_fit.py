@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,14 @@ from gomea_bn import read_table
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.line_scales import line_scale
 from gomea_bn.learning.averaging.stacks import Member
-from gomea_bn.learning.averaging.target_fit import LevelOdds, TargetRules, chosen_parents, fitted_target
+from gomea_bn.learning.averaging.target_fit import (
+    LevelOdds,
+    TargetRules,
+    _Choice,
+    _terms_of,
+    chosen_parents,
+    fitted_target,
+)
 from gomea_bn.network.conditionals.family_logit import FamilyLogit
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
@@ -133,6 +143,31 @@ def test_a_choice_that_becomes_late_keeps_to_the_limit_on_parents(monkeypatch: p
     assert len(chosen) == 2
     assert set(chosen) < {"a", "b", "g"}
     assert len(sizes) == 2
+
+
+def late_after(questions: Iterator[int], n_early: int) -> bool:
+    return next(questions) >= n_early
+
+
+@pytest.mark.parametrize("most", [np.inf, 10.0, 2.0])
+def test_a_choice_may_become_late_at_any_moment(most: float) -> None:
+    table = read_table(weak_rows(300, 2))
+    columns, scales, levels = columns_of(table), scales_of(table), levels_of(table)
+    known = np.ones(table.n_rows, np.bool_)
+    terms = {name: _terms_of(name, columns, scales, levels, known) for name in table.names if name != "y"}
+    target = LevelOdds(np.asarray(columns["y"], np.int64), 2)
+    choice = _Choice(target, {name: of for name, of in terms.items() if of is not None})
+    questions = itertools.count()
+    assert len(choice.path((), most, lambda: next(questions) < 0)) == len(terms) + 1
+    for n_early in range(next(questions)):
+        questions = itertools.count()
+        sizes = [len(names) for names, _ in choice.path((), most, partial(late_after, questions, n_early))]
+        assert sizes[0] == len(terms)
+        assert sizes[-1] <= most
+        # one leaves at a time, and then all that are too many
+        steps = -np.diff(sizes)
+        assert (steps[:-1] == 1).all()
+        assert (steps[-1:] == 1).all() or sizes[-1] == most
 
 
 def test_units_and_row_order_change_no_probability() -> None:
