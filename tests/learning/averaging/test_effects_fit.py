@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -534,6 +535,33 @@ def test_functions_of_a_parent_with_many_equal_rows_are_those_of_its_ranks() -> 
     smooth = SmoothFunctions(scores, 5)
     functions = functions_of_places("x", smooth, scores, places)
     np.testing.assert_allclose(functions.at(places), smooth.of_rows(0, len(values)), atol=1e-9)
+
+
+@given(st.lists(st.integers(-300, 300), min_size=2, max_size=100, unique=True))
+def test_knots_of_ranks_are_the_scores_nearest_to_even_ones(numbers: list[int]) -> None:
+    scores = np.sort(numbers) / 100
+    places = np.arange(len(scores)) * 1.0
+    smooth = SmoothFunctions(normal_scores(np.arange(40.0))[0], 5)
+    functions = functions_of_places("x", smooth, scores, places)
+    even = np.linspace(scores[0], scores[-1], 32)
+    knots = functions.knots[1:-1]
+    assert {0, len(scores) - 1} <= set(knots)
+    taken = scores[knots.astype(int)]
+    nearest = np.abs(scores[:, None] - even).min(axis=0)
+    np.testing.assert_allclose(np.abs(taken[:, None] - even).min(axis=0), nearest, atol=1e-12)
+    assert len(knots) <= 32
+
+
+def test_knots_of_many_values_need_little_memory() -> None:
+    scores = normal_scores(np.arange(100_000.0))[0]
+    smooth = SmoothFunctions(scores, 5)
+    places = scores**3
+    tracemalloc.start()
+    functions_of_places("x", smooth, scores, places)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # a float of every pair of a value and a knot takes 26 MB
+    assert most < 10_000_000
 
 
 def test_functions_of_a_parent_whose_places_are_near_its_ranks_are_those_of_places() -> None:
