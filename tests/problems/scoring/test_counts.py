@@ -58,7 +58,7 @@ def test_counts_are_whole_numbers_from_about_0_on(values: Values, expected: bool
     assert are_counts(values) == expected
 
 
-def log_evidence(
+def slow_log_evidence(
     functions: Values, values: Values, precisions: Values, size: float, alone: float
 ) -> tuple[float, Values]:
     """Return Laplace's approximation of the log marginal likelihood by SciPy's optimiser, and the coefficients.
@@ -97,7 +97,7 @@ def test_the_gain_is_that_of_a_slow_optimum(size: float, n_rows: int) -> None:
     mean = float(counts.means[2])
     of_row = mean / (1 + mean / COUNT_SIZES[counts.first_size[2]])
     functions = functions_of_rows(cells, scratch.functions[:n])
-    evidence, beta = log_evidence(
+    evidence, beta = slow_log_evidence(
         functions,
         counts.values[2].astype(float),
         factor * of_row * before,

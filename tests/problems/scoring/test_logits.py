@@ -55,7 +55,7 @@ def chain(n_levels: int, n_rows: int = 400, seed: int = 0) -> list[ScoredVariabl
     ]
 
 
-def log_evidence(
+def slow_log_evidence(
     scorer: FamilyScorer, child: int, parents: tuple[int, ...], prior: int, factor: float
 ) -> float:
     """Return the gain over the shares of the levels by SciPy's optimiser, with numerical second derivatives."""
@@ -133,7 +133,7 @@ def test_scores_are_those_of_the_best_logit(n_levels: int, parents: tuple[int, .
     scorer = curves_scorer(chain(n_levels))
     gain = score(scorer, 3, *parents) - score(scorer, 3) + len(parents) * scorer.rule.edge_cost
     of_priors = [
-        max(log_evidence(scorer, 3, parents, prior, factor) for factor in (1.0, 0.5, 0.25, 0.125))
+        max(slow_log_evidence(scorer, 3, parents, prior, factor) for factor in (1.0, 0.5, 0.25, 0.125))
         for prior in (LINES, SMOOTH)
     ]
     assert gain > 50
@@ -254,7 +254,7 @@ def test_rare_levels_of_parents_count_by_all_rows() -> None:
     k = levels_of(np.array([0.0, 1.0, -1.0, 2.0, 0.5])[g] + 0.3 * x, 2, generator)
     scorer = curves_scorer([curved_column("x", x), discrete("g", g, 5), discrete("k", k, 2)])
     gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
-    grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
+    grid = [slow_log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
     assert gain == pytest.approx(max(grid), abs=0.7)
 
 
@@ -267,7 +267,7 @@ def test_combinations_of_levels_count_as_their_rows_do() -> None:
     columns = [discrete("g", g, 3), discrete("h", h, 2), discrete("k", k, 3)]
     scorer = curves_scorer([*columns, curved_column("x", generator.normal(size=n_rows))])
     gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
-    grid = [log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
+    grid = [slow_log_evidence(scorer, 2, (0, 1), LINES, factor) for factor in (1.0, 0.5, 0.25, 0.125)]
     assert gain == pytest.approx(max(grid), abs=1.0)
 
 

@@ -48,7 +48,7 @@ def score(variables: list[ScoredVariable], data: CurveData, child: int, *parents
     return float(found + own_cost)
 
 
-def log_evidence(
+def slow_log_evidence(
     squares: Values, columns: Values, precisions: Values, freedom: float, n_candidates: float
 ) -> float:
     """Return what squared residuals gain by a log width that is a sum of columns, over normal noise of one width."""
@@ -130,7 +130,7 @@ def test_widths_gain_what_the_likeliest_ones_do(centre: float, kind: str) -> Non
                 # sets of as many parents
                 n_sets = n_forms * (1 if own and of_group else 2)
                 for freedom in (np.inf, 8.0, 3.0):
-                    gain = log_evidence(of_rows, x[:, chosen], of_chosen, freedom, n_sets)
+                    gain = slow_log_evidence(of_rows, x[:, chosen], of_chosen, freedom, n_sets)
                     candidates.append(plain + gain)
     found, best = score(variables, data, 1, 0, 2), max(candidates)
     assert best > max(normal) + 30
