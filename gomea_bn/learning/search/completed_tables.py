@@ -81,6 +81,8 @@ def _on_completed_rows(problem: StructureProblem, table: Table, rounds: SearchRo
         step: int, codes: NDArray[np.uint8], rule: ScoreRule, completion: Completion | None = None
     ) -> list[tuple[int, int]] | None:
         """Return the edges of a search for the graph alone, None if nothing is left or the user stops it."""
+        if rounds.is_over:
+            return None
         names = [variable.name for variable in problem.scorer.variables]
         variables = [ScoredVariable(*column) for column in zip(names, codes, cards)]
         of_rows = StructureProblem(
@@ -90,8 +92,6 @@ def _on_completed_rows(problem: StructureProblem, table: Table, rounds: SearchRo
             initial_indegree=problem.initial_indegree,
             pairs=problem.pairs,
         )
-        if rounds.is_over:
-            return None
         left = rounds.limits(1 / (2 - step))
         limits = replace(
             left, max_evaluations=int(min(left.evaluations, _evaluations(problem))), patience=None

@@ -479,6 +479,14 @@ def test_a_stop_on_completed_rows_is_a_stop():
     assert stopped.stopped_by_ == "callback"
 
 
+def test_no_scores_of_completed_rows_are_prepared_when_the_search_is_over(monkeypatch):
+    monkeypatch.setattr(completed_tables, "FamilyScorer", None)
+    stopped = learner(discretizer="equal-frequency", callback=lambda progress: True).fit(
+        with_gaps(chain(200))
+    )
+    assert stopped.stopped_by_ == "callback"
+
+
 def test_fronts_of_equal_frequency_bins_take_missing_values():
     learned = front_learner(discretizer="equal-frequency").fit(with_gaps(chain(300)))
     assert learned.front_.single is not None
