@@ -20,6 +20,7 @@ from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_nam
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, doubts_about
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import offered
@@ -67,7 +68,8 @@ class Case:
     Attributes
     ----------
     row : int or None
-        Position among the rows of the source, counted from 0; None for the row that was asked about.
+        Position among the rows of the source, counted from 0, or among those of `Study.table` where rows have weights;
+        None for the row that was asked about.
     steps : DataFrame
         By column, in the order in which they become known: its "value" in words, and "figure", the answer with it and
         all before it, while other columns vary as in the rows. The column that moves the answer most comes first.
@@ -278,15 +280,19 @@ def study(
             groups=groups or chosen["groups"],
             time=options["time"],
         )
-        n_read, code, positions = table.n_rows, None, np.empty(0, np.int64)
+        # weights draw the rows to search anew from those that have the outcome
+        given = table.all_rows
+        if given is not None:
+            table = replace(given.table, weighted=True)
+        of_rows = None if given is None else given.weights
+        n_read, code, positions = table.n_rows, None, np.arange(table.n_rows)
         if target is not None:
             table, code, positions = _with_outcome(table, target, state, options)
         n_without = n_read - table.n_rows
-        counted_rows = _counted_rows(table, options)
+        counted_rows = _counted_rows(table, None if of_rows is None else of_rows[positions], options)
         table = counted_rows.searched
         shown, weights = counted_rows.table, counted_rows.weights
-        if target is not None and counted_rows.rows is not None:
-            positions = positions[counted_rows.rows]
+        positions = np.arange(shown.n_rows) if counted_rows.rows is None else positions[counted_rows.rows]
         asked = None if row is None else _cells_of(row, table, target)
         rules = None if expert is None else _expert_of(expert)
         if rules is not None:
@@ -335,7 +341,7 @@ def study(
 class _CountedRows(NamedTuple):
     """The rows to search, and the rows to count with their weights, None if all count alike.
 
-    `rows` are their positions among the rows given, None if they stand in another order.
+    `rows` are their positions among the rows given, None if weights put them in another order or repeat them.
     """
 
     searched: Table
@@ -344,16 +350,23 @@ class _CountedRows(NamedTuple):
     rows: NDArray[np.int64] | None
 
 
-def _counted_rows(table: Table, options: Mapping[str, Any]) -> _CountedRows:
-    """Return the rows to search and to count: of times until an event those whose outcome is known."""
+def _counted_rows(
+    table: Table, weights: NDArray[np.float64] | None, options: Mapping[str, Any]
+) -> _CountedRows:
+    """Return the rows to search and to count, by their weights if there are some, (n_rows,).
+
+    Of times until an event they are those whose outcome is known.
+    """
     time = options["time"]
     searched = with_outcome(table, options["target"], time, options["horizon"])
     if time is not None and searched is not table:
         known = known_outcomes(table, options["target"], time, options["horizon"])
         return _CountedRows(searched, known.table, known.weights, known.rows)
+    if weights is not None:
+        searched = weighted_table(table, weights)
     if searched.all_rows is not None:
         return _CountedRows(searched, searched.all_rows.table, searched.all_rows.weights, None)
-    return _CountedRows(searched, searched, None, np.arange(searched.n_rows))
+    return _CountedRows(searched, searched, None, None if table.weighted else np.arange(searched.n_rows))
 
 
 def _with_outcome(

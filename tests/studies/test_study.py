@@ -17,6 +17,7 @@ from scipy import stats
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, GomeaBnError, read_table, study
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.prediction.distributions import folds_of
 from gomea_bn.studies import page as page_module
 from gomea_bn.studies.drawings import groups_svg, waterfall_svg
@@ -575,6 +576,55 @@ def test_cases_name_the_rows_of_the_source(timed):
     gaps.loc[gaps.index[:30], "sick"] = np.nan
     for case in study(gaps, "sick", folds=0, learner=learner()).cases:
         assert case.observed == gaps["sick"].iloc[case.row]
+
+
+def shares_by_weight(made, values, weights):
+    """Check the shares of groups against those of the rows by their weights, and the numbers of cases."""
+    frame = made.table.to_frame()
+    assert len(made.weights) == made.table.n_rows
+    for level, figures in made.groups[made.groups["column"] == "coin"].set_index("group").iterrows():
+        of_level = (values["coin"] == level).to_numpy()
+        wanted = np.average(values["sick"][of_level] == 1, weights=weights[of_level])
+        assert figures["share"] == pytest.approx(wanted)
+        assert figures["rows"] == of_level.sum()
+    assert made.base == pytest.approx(np.average(values["sick"] == 1, weights=weights))
+    for case in made.cases:
+        row = frame.iloc[case.row]
+        assert case.observed == float(int(row["sick"]) == 1)
+        assert case.steps.loc["x", "value"] == f"{row['x']:.4g}"
+
+
+@pytest.mark.parametrize("n_missing", [0, 40])
+def test_importance_weights_count_in_a_study_also_where_outcomes_are_missing(n_missing):
+    frame = rows(300)[["x", "coin", "sick"]].astype({"sick": "Int64"})
+    weights = np.random.default_rng(1).gamma(1.0, size=300) + 1.5 * frame["sick"].to_numpy(np.float64)
+    frame.loc[: n_missing - 1, "sick"] = pd.NA
+    table = weighted_table(read_table(frame, missing="keep"), weights)
+    assert table.n_rows < 300
+    made = study(table, "sick", folds=2, learner=learner())
+    assert made.n_without_outcome == n_missing
+    shares_by_weight(made, frame[n_missing:], weights[n_missing:])
+    predicted = made.left_out.predictions[OURS]
+    brier = np.average((predicted - made.left_out.observed) ** 2, weights=made.weights)
+    assert made.quality.loc[(OURS, "brier"), "value"] == pytest.approx(brier)
+
+
+def test_weights_exclude_times_until_an_event():
+    table = weighted_table(read_table(times(200)), np.random.default_rng(1).gamma(1.0, size=200))
+    with pytest.raises(GomeaBnError, match="both decide how rows count"):
+        study(table, "died", time="followup", learner=learner())
+
+
+def test_cases_of_rows_that_frequencies_repeat_are_rows_of_the_study():
+    frame = rows(200)[["x", "coin", "sick"]].round({"x": 0}).astype({"sick": "Int64"})
+    frame.loc[:29, "sick"] = pd.NA
+    table = weighted_table(read_table(frame, kinds={"x": "continuous"}, missing="keep"), np.arange(200) % 3)
+    assert table.n_rows == 199
+    made = study(table, "sick", folds=0, learner=learner())
+    of_study = made.table.to_frame()
+    assert made.cases
+    for case in made.cases:
+        assert case.observed == of_study["sick"].astype(int).iloc[case.row]
 
 
 def test_the_page_says_what_it_made_of_times(timed):
