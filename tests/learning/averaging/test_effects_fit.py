@@ -540,7 +540,7 @@ def test_functions_of_a_parent_with_many_equal_rows_are_those_of_its_ranks() -> 
 @given(st.lists(st.integers(-300, 300), min_size=2, max_size=100, unique=True))
 def test_knots_of_ranks_are_the_scores_nearest_to_even_ones(numbers: list[int]) -> None:
     scores = np.sort(numbers) / 100
-    places = np.arange(len(scores)) * 1.0
+    places = np.arange(len(scores), dtype=np.float64)
     smooth = SmoothFunctions(normal_scores(np.arange(40.0))[0], 5)
     functions = functions_of_places("x", smooth, scores, places)
     even = np.linspace(scores[0], scores[-1], 32)
