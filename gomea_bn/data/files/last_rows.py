@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,21 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-_TOTAL = re.compile(
-    r"(?:(?:grand |sub)?totals?|total général|total general|sum|summe|gesamt(?:summe)?|insgesamt|somme|suma|totaal|all|"
-    r"mean|average|avg\.?|median|mittelwert|durchschnitt|moyenne|promedio|gemiddelde)(?:\s*[:(].*)?",
-    re.IGNORECASE,
-)
+# names of rows by what they hold of the others
+_NAMES = {
+    what: re.compile(rf"(?:{names})(?:\s*[:(].*)?", re.IGNORECASE)
+    for what, names in {
+        "sum": r"(?:grand |sub)?totals?|total général|total general|sum|summe|gesamt(?:summe)?|insgesamt|somme|suma|"
+        r"totaal|all",
+        "mean": r"mean|average|avg\.?|mittelwert|durchschnitt|moyenne|promedio|gemiddelde",
+        "median": "median",
+    }.items()
+}
+_VALUE_OF: dict[str, Callable[[NDArray[np.float64]], float]] = {
+    "sum": lambda numbers: float(numbers.sum()),
+    "mean": lambda numbers: float(numbers.mean()),
+    "median": lambda numbers: float(np.median(numbers)),
+}
 _NOTE = re.compile(
     r"(?:sources?|quellen?|fuente|bron|notes?|nb|n\.b\.|anmerkung(?:en)?|hinweise?|remarks?|legend|legende|generated|"
     r"created|exported|printed|downloaded|retrieved|erstellt|exportiert|gedruckt|stand|copyright|end of|"
@@ -32,6 +43,14 @@ _MOST_LAST = 12
 _TOLERANCE = 1e-6
 
 
+class _Total(NamedTuple):
+    """A row that is called a total: its position, the text that calls it so, and a key of `_NAMES`."""
+
+    position: int
+    text: str
+    what: str
+
+
 def is_note(line: str) -> bool:
     """Return whether a text is a note below a table, such as a source."""
     return bool(_NOTE.fullmatch(line.strip().strip('"').rstrip(",;\t ")))
@@ -40,8 +59,9 @@ def is_note(line: str) -> bool:
 def end_of_rows(frame: pd.DataFrame) -> tuple[int, list[Note], list[Note]]:
     """Return the number of rows of a table without those at its end that are none, notes, and warnings.
 
-    Left out are empty rows, rows with one text alone that is a note, and rows that are called a total or a mean and
-    have the sums or means of the others. Rows that are called so and have none stay, with a warning.
+    Left out are empty rows, rows with one text alone that is a note, and rows that are called a total, a mean or a
+    median and have the sums, means or medians of the others. Rows that are called so and have others stay, with a
+    warning.
     """
     is_full = frame.notna().any(axis=1).to_numpy()
     if not is_full.any():
@@ -49,13 +69,13 @@ def end_of_rows(frame: pd.DataFrame) -> tuple[int, list[Note], list[Note]]:
     end = int(is_full.nonzero()[0][-1]) + 1
     n_empty = len(frame) - end
     notes: list[str] = []
-    totals: list[tuple[int, str]] = []
+    totals: list[_Total] = []
     for position in range(end - 1, max(end - 1 - _MOST_LAST, 2), -1):
         row = frame.iloc[position]
         if not totals and (text := _note_of(row, frame)) is not None:
             notes.append(text)
-        elif (text := _name_of_total(row, frame, position)) is not None:
-            totals.append((position, text))
+        elif (total := _named_total(row, frame, position)) is not None:
+            totals.append(total)
         elif is_full[position]:
             break
         else:
@@ -65,23 +85,28 @@ def end_of_rows(frame: pd.DataFrame) -> tuple[int, list[Note], list[Note]]:
         end -= 1
     doubts = []
     if totals:
-        left_out = [(position, text) for position, text in totals if _sums_up(frame, position, end)]
-        if len(left_out) < len(totals):
-            stays = [repr(text) for _, text in totals if text not in dict(left_out).values()]
+        totals.reverse()
+        agreement = {total.position: _agreement(frame, total, end) for total in totals}
+        if stay := [total for total in totals if not agreement[total.position]]:
+            end = stay[-1].position + 1
+        # a row without numbers is like any other
+        if doubtful := [total for total in stay if agreement[total.position] is False]:
             doubts.append(
                 Note(
-                    f"The last {'row is' if len(stays) == 1 else 'rows are'} called {listed(stays, 3)}, but "
-                    f"{'has' if len(stays) == 1 else 'have'} no sums of the others, and counts like these.",
+                    f"The last {'row is' if len(doubtful) == 1 else 'rows are'} called {_texts_of(doubtful)}, but "
+                    f"{'has' if len(doubtful) == 1 else 'have'} no {_whats(doubtful, 's')} of the others, and counts "
+                    "like these.",
                     ["remove from the file what is no row"],
                 )
             )
-            end = max(position for position, text in totals if repr(text) in stays) + 1
-            left_out = [(position, text) for position, text in left_out if position >= end]
-        if left_out:
-            names = listed([repr(text) for _, text in reversed(left_out)], 3)
-            what = "the last row" if len(left_out) == 1 else "the last rows"
-            has = "has the sum" if len(left_out) == 1 else "have sums or means"
-            doubts.append(Note(f"Left out {what}, {names}, which {has} of the others."))
+        if left_out := [total for total in totals if total.position >= end]:
+            what, has, plural = ("row", "has the", "") if len(left_out) == 1 else ("rows", "have", "s")
+            doubts.append(
+                Note(
+                    f"Left out the last {what}, {_texts_of(left_out)}, which {has} {_whats(left_out, plural)} of the "
+                    "others."
+                )
+            )
     if notes:
         shown = listed([repr(text[:60]) for text in reversed(notes)], 3)
         doubts.append(Note(f"Left out {counted(len(notes), 'line')} below the table: {shown}."))
@@ -103,30 +128,45 @@ def _note_of(row: pd.Series[Any], frame: pd.DataFrame) -> str | None:
     return None if (others.notna().sum(axis=1) == n_values).any() else text.strip()
 
 
-def _name_of_total(row: pd.Series[Any], frame: pd.DataFrame, position: int) -> str | None:
-    """Return the text by which a row is called a total or a mean, which no row above has; or None."""
+def _named_total(row: pd.Series[Any], frame: pd.DataFrame, position: int) -> _Total | None:
+    """Return a row that is called a total, a mean or a median by a text that no row above has; or None."""
     for column, value in enumerate(row):
-        is_name = isinstance(value, str) and _TOTAL.fullmatch(value.strip())
-        if is_name and not frame.iloc[:position, column].eq(value).fillna(False).any():
-            return str(value).strip()
+        if not isinstance(value, str):
+            continue
+        for what, names in _NAMES.items():
+            is_new = names.fullmatch(value.strip()) is not None
+            if is_new and not frame.iloc[:position, column].eq(value).fillna(False).any():
+                return _Total(position, value.strip(), what)
     return None
 
 
-def _sums_up(frame: pd.DataFrame, position: int, end: int) -> bool:
-    """Return whether at least half of the numbers of a row are sums, means or medians of the rows before `end`."""
-    n_numbers = n_sums = 0
+def _texts_of(totals: Iterable[_Total]) -> str:
+    return listed([repr(total.text) for total in totals], 3)
+
+
+def _whats(totals: Iterable[_Total], plural: str) -> str:
+    """Return what rows are called to have of the others, in words."""
+    return " or ".join(dict.fromkeys(f"{total.what}{plural}" for total in totals))
+
+
+def _agreement(frame: pd.DataFrame, total: _Total, end: int) -> bool | None:
+    """Return whether at least half of the numbers of a row are what it is called of the rows before `end`.
+
+    None if it has no numbers to tell by: a zero says nothing where it is the sum of zeros.
+    """
+    n_numbers = n_equal = 0
     for column in range(frame.shape[1]):
         series = frame.iloc[:, column]
-        for numbers in _numbers(series.iloc[[*range(end), position]]):
-            present, total = numbers[:-1][~np.isnan(numbers[:-1])], numbers[-1]
-            if not present.size or np.isnan(total):
+        for numbers in _numbers(series.iloc[[*range(end), total.position]]):
+            present, number = numbers[:-1][~np.isnan(numbers[:-1])], numbers[-1]
+            if not present.size or np.isnan(number):
                 continue
-            of_all = (present.sum(), present.mean(), np.median(present))
-            is_sum = any(abs(total - value) <= _TOLERANCE * abs(value) for value in of_all if value)
-            n_numbers += 1
-            n_sums += is_sum
+            of_others = _VALUE_OF[total.what](present)
+            if number or of_others:
+                n_numbers += 1
+                n_equal += bool(abs(number - of_others) <= _TOLERANCE * abs(of_others))
             break
-    return n_sums > 0 and 2 * n_sums >= n_numbers
+    return n_equal > 0 and 2 * n_equal >= n_numbers if n_numbers else None
 
 
 def _numbers(series: pd.Series[Any]) -> list[NDArray[np.float64]]:

@@ -139,16 +139,51 @@ def test_totals_and_notes_below_a_table_are_no_rows(below, words, n_times, tmp_p
     rows = PRICES * n_times
     if n_times > 1:
         below = [text.replace(str(SUM_OF_N), str(SUM_OF_N * n_times)) for text in below]
+        below = [text.replace(str(SUM_OF_N + 1), str(SUM_OF_N * n_times + 1)) for text in below]
         below = [text.replace(SUM_OF_PRICES, "") for text in below]
         if "Mean" in below[-1]:
             below[-1] = f"Mean;{SUM_OF_N / 30};;"
     frame, said = read("\n".join(["ward;n;cost;x", *rows, *below, ""]).encode(), tmp_path, missing="keep")
-    stays = "no sums" in words[0] and n_times == 1
-    if not ("no sums" in words[0] and n_times > 1):
-        assert len(frame) == len(rows) + stays
-        for text in words:
-            assert text in " ".join(said)
+    assert len(frame) == len(rows) + ("no sums" in words[0])
+    for text in words:
+        assert text in " ".join(said)
     assert frame["cost"].tolist()[:30] == [1000 + 3.25 * k for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("below", "n_stay", "words"),
+    [
+        # two rows of one name
+        (["Total;;8555;60", ";Total;999;888"], 2, ["called 'Total', but has no sums"]),
+        (
+            ["Total;;99;77", ";Total;8555;60"],
+            1,
+            ["called 'Total', but has no sums", "'Total', which has the sum"],
+        ),
+        # numbers of other names
+        (["All;;210.5;2"], 1, ["called 'All', but has no sums"]),
+        (["mean;;8555;60"], 1, ["called 'mean', but has no means"]),
+        (["mean;;285.1666667;2"], 0, ["'mean', which has the mean of"]),
+        (["median;;210.5;2"], 0, ["'median', which has the median of"]),
+        (["Sum;;8555;60", "mean;;285.1666667;2"], 0, ["'Sum', 'mean', which have sums or means of"]),
+        # without numbers nothing is doubtful
+        (["Total;q1;;"], 1, []),
+    ],
+)
+def test_a_total_is_what_its_name_says(below, n_stay, words, tmp_path):
+    rows = [f"w{k % 3};q{k % 2};{k * k};{k % 2 * 4}" for k in range(30)]
+    frame, said = read("\n".join(["ward;part;n;x", *rows, *below, ""]).encode(), tmp_path, missing="keep")
+    assert len(frame) == 30 + n_stay
+    assert len(said) == len(words)
+    for text, of_row in zip(words, said, strict=True):
+        assert text in of_row
+
+
+def test_sums_of_zeros_say_nothing(tmp_path):
+    rows = [f"w{k % 3};{k};0;0;0" for k in range(30)]
+    for last, n_rows in (("Total;435;0;0;0", 30), ("Total;9;0;0;0", 31), ("Total;9;1;0;435", 31)):
+        frame, _ = read("\n".join(["ward;n;a;b;c", *rows, last, ""]).encode(), tmp_path, missing="keep")
+        assert len(frame) == n_rows
 
 
 def test_totals_and_notes_below_a_sheet_are_no_rows(tmp_path):
