@@ -32,12 +32,17 @@ _VALUE_OF: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "mean": lambda numbers: float(numbers.mean()),
     "median": lambda numbers: float(np.median(numbers)),
 }
+# words with which names begin, too, such as that of Page County
+_AMBIGUOUS = (
+    r"(?:legend|legende|generated|created|exported|printed|downloaded|retrieved|erstellt|exportiert|gedruckt|stand|"
+    r"end of|page|seite)\b"
+)
 _NOTE = re.compile(
-    r"(?:sources?|quellen?|fuente|bron|notes?|nb|n\.b\.|anmerkung(?:en)?|hinweise?|remarks?|legend|legende|generated|"
-    r"created|exported|printed|downloaded|retrieved|erstellt|exportiert|gedruckt|stand|copyright|end of|"
-    r"page|seite)\b.*|[*†©].*",
+    r"(?:sources?|quellen?|fuente|bron|notes?|nb|n\.b\.|anmerkung(?:en)?|hinweise?|remarks?|copyright)\b.*|"
+    rf"{_AMBIGUOUS}.*|[*†©].*",
     re.IGNORECASE | re.DOTALL,
 )
+_NAME = re.compile(rf"{_AMBIGUOUS}[^:\d]*", re.IGNORECASE)
 # rows at the end that may be no rows of the table
 _MOST_LAST = 12
 _TOLERANCE = 1e-6
@@ -121,7 +126,8 @@ def _note_of(row: pd.Series[Any], frame: pd.DataFrame) -> str | None:
     if not isinstance(text, str) or 2 * n_values > len(cells):
         return None
     is_alone = n_values == 1 and len(cells) > 2 and len(text.split()) > 1
-    if not (is_alone or is_note(text)) or not all(isinstance(value, str) for value in row[cells]):
+    is_said = is_note(text) and (n_values == 1 or not _NAME.fullmatch(text.strip()))
+    if not (is_alone or is_said) or not all(isinstance(value, str) for value in row[cells]):
         return None
     # where rows are short as a rule, this is one of them
     others = frame.iloc[: max(len(frame) - _MOST_LAST, len(frame) // 2)]

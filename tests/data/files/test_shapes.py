@@ -203,6 +203,26 @@ def test_totals_and_notes_below_a_sheet_are_no_rows(tmp_path):
     assert "'Printed by A. B.'" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "is_row"),
+    [
+        ("York County", True),
+        ("Page County", True),
+        ("Stand", True),
+        ("Page 3", False),
+        ("Stand: June", False),
+        ("Created by hand;;;;", False),
+        ("Source of all", False),
+    ],
+)
+def test_names_that_begin_like_notes_are_rows(text, is_row, tmp_path):
+    rows = [f"C{k} County;u{k % 2};{k};{k / 7};{k * k}" for k in range(40)]
+    last = text if ";" in text else f"{text};u1;;;"
+    frame, said = read("\n".join(["where;u;n;x;y", *rows, last, ""]).encode(), tmp_path, missing="keep")
+    assert len(frame) == 40 + is_row
+    assert any("below the table" in words for words in said) != is_row
+
+
 def test_short_last_rows_are_rows_where_others_are_short(tmp_path):
     rows = [f"note {k % 3},{k if k % 2 else ''},{k / 7 if k % 2 else ''}" for k in range(40)]
     frame, _ = read("\n".join(["what,n,x", *rows, "note 0,,"]).encode(), tmp_path, missing="keep")
