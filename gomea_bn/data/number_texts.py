@@ -151,7 +151,7 @@ def number_texts(
         if match is not None and match["number"] and is_number(match["number"].rstrip(), decimal):
             found = _unit_of(match)
             # a range such as 1-2 and a second number are no unit
-            if found is None or (units and not any(_alike(found, other) for other in units)):
+            if found is None or not all(_alike(found, other) for other in units):
                 return None
             units[found] += 1
             n_limits += bool(match["limit"] or match["more"])
