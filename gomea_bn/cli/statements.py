@@ -81,6 +81,9 @@ def _both(option: str, name: str, first: Any, second: Any) -> Any:
     low, is_low_open = max((low, is_open) for (low, is_open), _ in ends)
     high, is_high_closed = min((high, not is_open) for _, (high, is_open) in ends)
     if not low < high:
+        if low == high and is_high_closed and not is_low_open:
+            number = str(low).removesuffix(".0")
+            raise GomeaBnError(f"{option}: only one value satisfies what is stated; write {name}={number}.")
         raise GomeaBnError(f"{option}: no value of '{name}' satisfies all that is stated about it.")
     if is_high_closed and not is_low_open:
         return (low if isfinite(low) else None, high if isfinite(high) else None)

@@ -90,6 +90,10 @@ def test_two_limits_of_a_column_hold_together(network, texts, value):
     [
         (["prior_admissions>=2", "prior_admissions<=1"], "no level of 'prior_admissions' satisfies all"),
         (["litres>=3", "litres<=2"], "no value of 'litres' satisfies all"),
+        (["litres>=2", "litres<2"], "no value of 'litres' satisfies all"),
+        (["litres>2", "litres<=2"], "no value of 'litres' satisfies all"),
+        (["litres<=2.1", "litres>=2.1"], r"only one value satisfies .*; write litres=2\.1\.$"),
+        (["litres<=2", "litres>=2"], r"only one value satisfies .*; write litres=2\.$"),
         (["litres=3", "litres<=4"], "names 'litres' twice; give one statement per variable, or two limits"),
         (["litres<=4", "litres=3"], "names 'litres' twice"),
     ],
