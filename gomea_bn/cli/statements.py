@@ -194,8 +194,10 @@ def _number(option: str, name: str, text: str, network: DiscretizedBayesNet) -> 
 
 def _written(option: str, name: str, text: str, network: DiscretizedBayesNet) -> float:
     """Return the number of a text such as "€1,200", "12 %" or "12 mg", if the column was read so; NaN for others."""
-    form = network.metadata.get(READ_FORMS, {}).get(name, "number")
-    unit, _ = number_form(form) or (None, None)
+    # a file may hold anything there
+    forms = network.metadata.get(READ_FORMS)
+    form = forms.get(name) if isinstance(forms, Mapping) else None
+    unit, _ = (number_form(form) if isinstance(form, str) else None) or (None, None)
     found = [number_texts([text], mark, unit, is_given=True) for mark in ".,"]
     readings = {float(read.numbers[0] or 0) for read in found if read is not None and not read.limits}
     written = {read.unit for read in found if read is not None}

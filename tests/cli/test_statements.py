@@ -123,3 +123,13 @@ def test_numbers_are_written_as_in_the_table(network):
         read_statements("--given", ["litres=3 mL"], network)
     with pytest.raises(GomeaBnError, match=r"'1,250%' of 'both' may be 1\.25, 1250"):
         read_statements("--given", ["both=1,250%"], with_forms)
+
+
+@pytest.mark.parametrize("forms", [None, 3, "income", ["income"], {"income": 3}, {"income": None}])
+def test_forms_that_are_none_name_no_unit(network, forms):
+    content = json.loads(network.to_json())
+    content["metadata"] = {**network.metadata, READ_FORMS: forms}
+    changed = DiscretizedBayesNet.from_json(json.dumps(content))
+    assert read_statements("--given", ["income=1'250"], changed) == {"income": 1250}
+    with pytest.raises(GomeaBnError, match="have no unit that the network knows"):
+        read_statements("--given", ["income=€1,250"], changed)
