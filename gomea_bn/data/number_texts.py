@@ -193,6 +193,14 @@ def is_below_limit(text: str) -> bool:
     return match is not None and _is_below(match) and written_with([match["number"].rstrip()]) != ""
 
 
+def without_unit(text: str) -> str:
+    """Return a text such as "<5 mg" without what stands next to its number; others, such as "<LOD", stay."""
+    match = _PARTS.fullmatch(typed(text))
+    if match is None or not (match["before"] or match["after"]):
+        return text
+    return "".join(match[part] or "" for part in ("limit", "sign", "number", "more")).replace(" ", "")
+
+
 def _below(limit: float | None) -> float | None:
     """Return the number that stands for those below a limit: half of it, or itself if it is not positive."""
     return limit / 2 if limit is not None and limit > 0 else limit

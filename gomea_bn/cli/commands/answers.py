@@ -335,7 +335,7 @@ def _with_limits(
     import numpy as np
 
     from gomea_bn.cli.output import rounded_frame
-    from gomea_bn.data.files.reading import number_form
+    from gomea_bn.data.number_texts import without_unit
 
     limited, decimal = loaded.limited, loaded.form.decimal or "."
     names = [name for name in map(str, filled.columns) if name in limited]
@@ -345,14 +345,12 @@ def _with_limits(
     for name in names:
         position = [*map(str, filled.columns)].index(name)
         is_text = limited[name].notna().to_numpy()
-        unit, _ = number_form(loaded.options.forms[name]) or (None, None)
-        numbers = [f"{number:.15g}".replace(".", decimal) for number in changed.iloc[:, position]]
-        # the numbers next to them have no unit
-        texts = [
-            text.replace(unit or "\0", "").strip() if is_limit else number
-            for text, is_limit, number in zip(limited[name], is_text, numbers, strict=True)
-        ]
-        changed.isetitem(position, np.array(texts, dtype=object))
+        numbers = changed.iloc[:, position].to_numpy(np.float64, na_value=np.nan)
+        cells = [None if np.isnan(n) else str(n).removesuffix(".0").replace(".", decimal) for n in numbers]
+        for row in is_text.nonzero()[0]:
+            # the numbers next to it have no unit
+            cells[row] = without_unit(limited[name].iloc[row])
+        changed.isetitem(position, np.array(cells, dtype=object))
         given[:, position] |= is_text
     say(f"Texts with limits stay as they are in {listed(map(repr, names), 5)}.")
     return changed, given

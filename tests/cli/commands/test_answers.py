@@ -135,6 +135,61 @@ def test_impute_keeps_texts_with_limits(files, rows, decimal):
     ]
 
 
+@pytest.mark.parametrize(
+    ("unit", "texts"),
+    [
+        ("years", {"<5 years": "<5", ">90 year": ">90"}),
+        ("L", {"<LOD": "<LOD", "<0.5L": "<0.5"}),
+        ("d", {"<LOD": "<LOD", "not detected": "not detected", "<1 200 d": "<1200"}),
+        ("mg", {"<5 MG": "<5", "90+ mg": "90+"}),
+        ("", {"< 5": "< 5", "<LOD": "<LOD"}),
+        ("€", {"<€5": "<5", "€7+": "7+"}),
+    ],
+)
+def test_impute_takes_units_from_limits_and_leaves_words(files, rows, unit, texts):
+    cells = [f"{value:.3f} {unit}" for value in rows["a"]]
+    cells[: len(texts)] = texts
+    rows.assign(a=cells).to_csv("limits.csv", index=False)
+    ok("impute", "net.json", "limits.csv", "--form", "a=number", "-o", "full.csv")
+    written = pd.read_csv("full.csv", dtype=str)["a"]
+    assert written[: len(texts)].tolist() == [*texts.values()]
+    assert written[len(texts) :].astype(float).tolist() == rows["a"][len(texts) :].round(3).tolist()
+
+
+def test_impute_writes_observed_numbers_next_to_limits_as_they_are(files, rows):
+    cells = [repr(float(value) / 3) for value in rows["a"]]
+    others = ["<5", *map(repr, np.random.default_rng(1).random(len(rows) - 2).tolist()), ""]
+    rows.assign(a=["<0.006", *cells[1:]], other=others).to_csv("limits.csv", index=False)
+    ok("impute", "net.json", "limits.csv", "--form", "a=number", "--form", "other=number", "-o", "full.csv")
+    written = pd.read_csv("full.csv", dtype=str, keep_default_na=False)
+    assert written["a"].tolist() == ["<0.006", *cells[1:]]
+    # no cell of a column that the network lacks is filled
+    assert written["other"].tolist() == others
+
+
+def test_impute_keeps_texts_with_limits_of_earlier_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"who": np.tile(["a", "b"], 30), "t": np.repeat(np.arange(30), 2)})
+    rows["x"] = random.normal(size=60).round(3)
+    lags: dict[str, Any] = {"time": "t", "group": "who", "lags": [1, 2]}
+    frame, _ = lagged(rows, **lags)
+    values = frame.drop(columns="who")
+    DiscretizedBayesNet.from_table(values, [], {name: [0.0] for name in values}).to_json("net.json")
+    written = rows.astype({"x": str})
+    written.loc[random.choice(60, 20, replace=False), "x"] = "<-3"
+    written.sample(frac=1, random_state=1).to_csv("rows.csv", index=False)
+    (tmp_path / "reading.json").write_text(json.dumps({"lags": lags, "forms": {"x": "number"}}))
+    result = ok("impute", "net.json", "rows.csv", "--reading", "reading.json")
+    assert "Texts with limits stay as they are in 'x (2 before)', 'x (1 before)', 'x'." in result.stderr
+    filled = pd.read_csv(io.StringIO(result.stdout), dtype=str).astype({"t": int})
+    texts = {(row.who, row.t): row.x for row in written.itertuples()}
+    assert len(filled) == 56
+    for step, name in enumerate(("x", "x (1 before)", "x (2 before)")):
+        expected = [texts[who, t - step] for who, t in zip(filled["who"], filled["t"], strict=True)]
+        assert filled[name].tolist() == expected
+
+
 def test_rows_with_lags_say_which_row_is_which(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
