@@ -116,9 +116,8 @@ def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
     if reading.lags is not None and reading.lags["time"] in map(str, frame.columns):
         n_rows = len(frame)
         with failing(UNUSABLE_DATA, of_options=WRONG_USE), printed_warnings():
-            frame = rows_with_earlier(frame, **reading.lags)
-        # the other rows have moved
-        loaded = replace(loaded, limited={})
+            frame, limited = rows_with_earlier(frame, loaded.limited, **reading.lags)
+        loaded = replace(loaded, limited=limited)
         say(
             f"{counted(len(frame), 'row')} of {n_rows:,} have enough earlier ones; they stand in the order of "
             f"{listed([repr(name) for name in key_columns(reading, frame)])}."

@@ -71,23 +71,35 @@ def lagged(
     values = [name for name in names if name not in keys]
     if not values:
         raise GomeaBnError("No column remains besides the time and the group.")
-    lagged_rows, tiers = _with_earlier(rows, time, group, checked_lags(lags), values)
+    lagged_rows, tiers, _ = _with_earlier(rows, time, group, checked_lags(lags), values)
     return lagged_rows.drop(columns=time), tiers
 
 
 def rows_with_earlier(
-    rows: pd.DataFrame, *, time: str, group: str | None = None, lags: Sequence[int]
-) -> pd.DataFrame:
-    """Return the frame of `lagged` with the time of every row in its first column."""
+    rows: pd.DataFrame,
+    texts: Mapping[str, pd.Series[Any]],
+    *,
+    time: str,
+    group: str | None = None,
+    lags: Sequence[int],
+) -> tuple[pd.DataFrame, dict[str, pd.Series[Any]]]:
+    """Return the frame of `lagged` with the time of every row in its first column, and texts of columns likewise."""
     rows = rows.set_axis(list(column_positions(rows)), axis=1)
     values = [name for name in rows.columns if name not in (time, group)]
-    return _with_earlier(rows, time, group, lags, values)[0]
+    found, _, positions = _with_earlier(rows, time, group, lags, values)
+    moved = {
+        earlier_name(name, step): of_column.iloc[chosen].reset_index(drop=True)
+        for step, chosen in zip([*reversed(lags), 0], positions, strict=True)
+        for name, of_column in texts.items()
+        if name in values
+    }
+    return found, moved
 
 
 def _with_earlier(
     rows: pd.DataFrame, time: str, group: str | None, steps: Sequence[int], values: Sequence[str]
-) -> tuple[pd.DataFrame, list[list[str]]]:
-    """Return the frame of `lagged` with times in the first column, and its tiers."""
+) -> tuple[pd.DataFrame, list[list[str]], list[NDArray[np.int64]]]:
+    """Return the frame of `lagged` with times in the first column, its tiers, and what `earlier_rows` returns."""
     import pandas as pd
 
     positions = earlier_rows(rows, time, group, steps)
@@ -97,7 +109,7 @@ def _with_earlier(
         tiers.append([earlier_name(name, step) for name in values])
         parts.append(rows[list(values)].iloc[chosen].set_axis(tiers[-1], axis=1))
     _check_names([*rows.columns], tiers)
-    return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers
+    return pd.concat([part.reset_index(drop=True) for part in parts], axis=1), tiers, positions
 
 
 def earlier_columns(
