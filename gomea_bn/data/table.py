@@ -507,7 +507,7 @@ def table_of(
         notes=(*loaded.notes, *formed.notes),
         reading=replace(
             options,
-            forms={**of_times, **formed.forms, **options.forms},
+            forms={**loaded.forms, **of_times, **formed.forms, **options.forms},
             decimal=options.decimal or formed.decimal,
         ),
         left_out=left_out,

@@ -10,6 +10,7 @@ from table_examples import assert_same_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, GomeaBnWarning, read_table
+from gomea_bn.data.files.table_files import load
 from gomea_bn.data.frames import require_pyarrow
 
 N = 24
@@ -417,6 +418,37 @@ def test_scales_with_labels_of_some_values_stay_numbers(ending, tmp_path):
     with pytest.warns(GomeaBnWarning, match="Only some of the values have labels"):
         kept = {column.name: column for column in read_table(path, na_values="usual").columns}
     assert kept["age"].values.tolist() == rows["age"].tolist()
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta"])
+def test_a_second_file_of_a_survey_is_read_like_the_first(ending, tmp_path):
+    first = pd.DataFrame({"often": np.arange(40) % 10 + 1, "age": np.arange(40) + 20})
+    first.loc[3, "age"] = 99
+    second = pd.DataFrame({"often": np.arange(12) % 2 * 9 + 1, "age": np.arange(12) + 30})
+    second["age"] = np.where(second["age"] == 33, 99, second["age"])
+    third = second.assign(age=99).iloc[:1]
+    labels: dict[str, dict[float, str]] = {
+        "often": {1: "never", 10: "always"},
+        "age": {99: "Refused to answer"},
+    }
+    paths = [tmp_path / f"{name}{ending}" for name in ("first", "second", "third")]
+    for rows, path in zip((first, second, third), paths, strict=True):
+        if ending == ".sav":
+            pytest.importorskip("pyreadstat").write_sav(rows, str(path), variable_value_labels=labels)
+        else:
+            rows.to_stata(path, write_index=False, value_labels=labels)
+    with pytest.warns(GomeaBnWarning, match="Only some of the values have labels"):
+        table = read_table(paths[0], missing="keep")
+    assert table.reading.forms == {"often": "number", "age": "number"}
+    # without the first file nothing says that these are numbers
+    assert read_table(paths[1], missing="keep").columns[0].levels == ("never", "always")
+    loaded = load(paths[1], table.reading)
+    assert loaded.frame["often"].tolist() == second["often"].tolist()
+    assert loaded.frame["age"].isna().tolist() == (second["age"] == 99).tolist()
+    assert [note.text(str)[:36] for note in loaded.warnings] == ["Codes whose labels say that there is"]
+    assert load(paths[2], table.reading).frame["age"].isna().all()
+    some = read_table(paths[0], columns=["age"], missing="keep")
+    assert some.reading.forms == {"age": "number"}
 
 
 def test_two_values_of_stata_with_one_label_stay_numbers(tmp_path):

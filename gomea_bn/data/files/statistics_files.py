@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from gomea_bn.data.files.reading import Note
+from gomea_bn.data.files.reading import NUMBER, Note, number_form
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.symbols import is_text_like
 from gomea_bn.errors import GomeaBnError, Option
@@ -34,18 +34,20 @@ _NO_ANSWER = re.compile(
 )
 
 
-def read_statistics(path: str, ending: str, *, are_codes_missing: bool) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the table in a file of Stata, SAS, SPSS or R, and warnings.
+def read_statistics(
+    path: str, ending: str, forms: Mapping[str, str], *, are_codes_missing: bool
+) -> tuple[pd.DataFrame, list[Note], dict[str, str]]:
+    """Return the table in a file of Stata, SAS, SPSS or R, warnings, and the forms by which rows like these are read.
 
-    A column is a categorical of labels, in the order of their values, if all of its values have one. Otherwise it keeps
-    its values, and a warning says which have labels. With `are_codes_missing` those whose labels say that there is no
-    answer are missing values then.
+    A column is a categorical of labels, in the order of their values, if all of its values have one and `forms` does
+    not call it numbers. Otherwise it keeps its values, and a warning says which have labels. With `are_codes_missing`
+    those whose labels say that there is no answer are missing values then.
     """
     import pandas as pd
 
     try:
         if ending in _OF_R:
-            return _frame_of_r(path), []
+            return _frame_of_r(path), [], {}
         if ending == ".dta":
             frame, labels = _stata(path)
             ordered: Mapping[str, str] = {}
@@ -66,6 +68,7 @@ def read_statistics(path: str, ending: str, *, are_codes_missing: bool) -> tuple
         raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {first_line(error)}") from error
     frame = _without_blank_texts(pd.DataFrame(frame))
     partly, missing, doubts = [], [], []
+    found: dict[str, str] = {}
     if labels is None:
         doubts.append(Note("Two values have one label, so that the values are read without their labels."))
     for position, name in enumerate(map(str, frame.columns)):
@@ -73,10 +76,14 @@ def read_statistics(path: str, ending: str, *, are_codes_missing: bool) -> tuple
             continue
         column = frame.iloc[:, position]
         present = [*column.dropna().unique()]
-        if all(value in of_column for value in present):
+        is_labelled = all(value in of_column for value in present)
+        if is_labelled and number_form(forms.get(name, "")) is None:
             new = _labelled(column, of_column, present, is_ordered=ordered.get(name) == "ordinal")
             frame.isetitem(position, new.array)
             continue
+        # rows of the same survey may all have labelled values
+        if not is_text_like(column):
+            found[name] = NUMBER
         shown = [value for value in present if value in of_column]
         no_answer = [
             value
@@ -89,7 +96,8 @@ def read_statistics(path: str, ending: str, *, are_codes_missing: bool) -> tuple
             is_code = column.isin(no_answer)
             missing.append(f"'{name}' ({int(is_code.sum())} of {_shown(no_answer, of_column)})")
             frame.isetitem(position, column.mask(is_code).array)
-        if shown := [value for value in shown if value not in no_answer]:
+        shown = [value for value in shown if value not in no_answer]
+        if shown and not is_labelled:
             partly.append(f"'{name}' ({_shown(shown, of_column)})")
     if missing:
         doubts.append(
@@ -109,7 +117,7 @@ def read_statistics(path: str, ending: str, *, are_codes_missing: bool) -> tuple
                 f"{listed(partly, _MOST_COLUMNS)}."
             )
         )
-    return frame, doubts
+    return frame, doubts, found
 
 
 def _shown(values: Sequence[Any], labels: Mapping[Any, str]) -> str:

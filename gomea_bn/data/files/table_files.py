@@ -141,6 +141,7 @@ def read_file(
     form = USUAL_FORM._replace(decimal=options.decimal)
     notes: list[Note] = []
     doubts: list[Note] = []
+    forms: dict[str, str] = {}
     if applicable == _OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
@@ -150,7 +151,9 @@ def read_file(
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
     elif ending in STATISTICS:
-        frame, doubts = read_statistics(text, ending, are_codes_missing=options.na_values is None)
+        frame, doubts, forms = read_statistics(
+            text, ending, options.forms, are_codes_missing=options.na_values is None
+        )
         frame = frame_of(frame)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
@@ -160,7 +163,10 @@ def read_file(
     )
     frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
     doubts += [*uncertain, *limits]
-    return Loaded(frame, options, tuple(notes + found), tuple(doubts), form=form, limited=limited)
+    forms = {name: forms[name] for name in map(str, frame.columns) if name in forms}
+    return Loaded(
+        frame, options, tuple(notes + found), tuple(doubts), form=form, limited=limited, forms=forms
+    )
 
 
 def _read_database(database: Database, options: ReadingOptions, apart: Mapping[str, str] | None) -> Loaded:
@@ -369,6 +375,7 @@ class Loaded:
     the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
     the groups of the rows, and `time` one of times until an event. `form` is that of a text file, and the usual one of
     other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
+    `forms` are those by which other rows must be read that `options` does not have.
     """
 
     frame: pd.DataFrame
@@ -380,6 +387,7 @@ class Loaded:
     time: str | None = None
     form: TextForm = USUAL_FORM
     limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(
