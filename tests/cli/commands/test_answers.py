@@ -179,7 +179,7 @@ def test_impute_keeps_texts_with_limits_of_earlier_rows(tmp_path, monkeypatch):
     lags: dict[str, Any] = {"time": "t", "group": "who", "lags": [1, 2]}
     frame, _ = lagged(rows, **lags)
     values = frame.drop(columns="who")
-    DiscretizedBayesNet.from_table(values, [], {name: [0.0] for name in values}).to_json("net.json")
+    DiscretizedBayesNet.from_table(values, [], {str(name): [0.0] for name in values}).to_json("net.json")
     written = rows.astype({"x": str})
     written.loc[random.choice(60, 20, replace=False), "x"] = "<-3"
     written.sample(frac=1, random_state=1).to_csv("rows.csv", index=False)

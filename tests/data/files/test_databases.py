@@ -76,7 +76,10 @@ def test_other_sources_are_no_databases(text):
     ("source", "words"),
     [
         ("sqlite:///{file}::visit", "rows of 'visit' cannot be read from sqlite: .*no such table"),
-        ("sqlite:///{file}::select nothing", "cannot be read from sqlite: near .nothing.: syntax error.$"),
+        (
+            "sqlite:///{file}::select nothing",
+            "cannot be read from sqlite: near .nothing.: syntax error. It has .visits., .*\\.$",
+        ),
         ("sqlite:///{file}::select 1; drop table visits", "cannot be read from sqlite"),
         ("sqlite:///none.db::visits", "File '.*none.db' does not exist"),
         ("sqlite:///{file}.missing::visits", "does not exist"),
