@@ -249,7 +249,10 @@ def test_a_run_that_a_clock_ended_repeats_from_its_evaluations(sampled):
     again = BayesNetLearner(
         "bayesian", max_seconds=None, patience=None, max_evaluations=timed.n_eval_, random_state=timed.seed_
     ).fit(sampled)
-    assert again.network_ == timed.network_
+    # the clock may also cut short what follows the search
+    assert again.network_.edges == timed.network_.edges
+    for name, cuts in timed.network_.cut_points.items():
+        np.testing.assert_array_equal(again.network_.cut_points[name], cuts)
     assert again.score_ == timed.score_
 
 
