@@ -485,12 +485,12 @@ def _telling(
         return dict(terms)
     targets = followed.centred
 
-    def told(name: str) -> float:
+    def explained_share(name: str) -> float:
         rows = terms[name].rows
         explained = rows @ np.linalg.lstsq(rows, targets, rcond=None)[0]
         return float((explained * targets).sum() - targets.shape[1] * rows.shape[1])
 
-    order = sorted(terms, key=lambda name: (name not in required, -told(name)))
+    order = sorted(terms, key=lambda name: (name not in required, -explained_share(name)))
     n_terms, kept = 0, set(order[: max(len(required), 1)])
     for name in order:
         n_terms += terms[name].rows.shape[1]

@@ -104,8 +104,8 @@ def one_table(task: Task) -> dict[str, Any]:
         sizes = {name: int(generator.integers(len(of_name) + 1)) for name, of_name in gains.items()}
         scores.append(float(sum(nats for name, n in sizes.items() for _, nats in gains[name][:n])))
         of_networks.append(np.sum([logs[n][name] for name, n in sizes.items()], axis=0))
-    told, alike = ranked_alike(np.array(scores), np.array(of_networks))
-    return {"columns": columns, "told": told, "alike": alike}
+    decided, alike = ranked_alike(np.array(scores), np.array(of_networks))
+    return {"columns": columns, "decided": decided, "alike": alike}
 
 
 def tables_of(options: Options) -> list[Task]:
@@ -128,12 +128,10 @@ def scores_report(options: Options, rows: Sequence[Row]) -> Report:
         excess = known[:, 0] - known[:, 1]
         cells = [with_error(of, 4) for of in (known[:, 0], known[:, 1], excess)]
         lines.append([name, len(known), *cells, f"{excess.max():.4f}", f"{known[:, 2].mean():.4f}"])
-    told, alike = (sum(table[key] for table in tables) for key in ("told", "alike"))
+    decided, alike = (sum(table[key] for table in tables) for key in ("decided", "alike"))
     heading = f"{len(tables)} tables of {options.rows:,} rows, {options.new:,} new ones; nats a row"
     columns = ("", "tables", "promised", "received", "excess", "largest", "error of new rows")
-    note = (
-        f"Of {told:,} pairs of networks that new rows tell apart {alike / max(told, 1):.1%} are ranked alike."
-    )
+    note = f"Of {decided:,} pairs of networks that new rows tell apart {alike / max(decided, 1):.1%} are ranked alike."
     return Report((sheet(heading, columns, lines, note),))
 
 
