@@ -98,7 +98,7 @@ class BoundaryProblem(RealDefaults):
         min_width = np.full(n, float(limits.min_width))
         for v, column in self._sorted.items():
             variable = self.variables[v]
-            ranks[v] = np.searchsorted(column.distinct, column.values)
+            ranks[v] = np.searchsorted(column.greatest, column.values)
             span[v] = column.low, column.high
             if self.method.cut_cost and variable.policies[0].chosen:
                 cut_cost[v] = self.method.cut_cost * np.log(len(column.cuts))
@@ -131,7 +131,7 @@ class BoundaryProblem(RealDefaults):
 
     def kernel_data(self, n_threads: int) -> list[BoundaryData]:
         """Return one `BoundaryData` per thread, each with its own codes."""
-        most = 1 + max(len(column.distinct) for column in self._sorted.values())
+        most = 1 + max(column.n_distinct for column in self._sorted.values())
         per_thread = []
         for _ in range(n_threads):
             rows = self._scorer.rows
@@ -163,7 +163,7 @@ class BoundaryProblem(RealDefaults):
         """Return the genotype, shape (n_variables,), of cut points by variable index, each moved to its mid-point."""
         genes = []
         for v, column in self._sorted.items():
-            index = np.searchsorted(column.distinct, cuts[v], side="right") - 1
+            index = np.searchsorted(column.greatest, cuts[v], side="right") - 1
             # half a step above, so that a small change in either direction leaves the index alone
             genes.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
         return np.concatenate(genes)

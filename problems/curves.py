@@ -13,7 +13,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.data.kernels import MISSING
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.cells import COARSE, ITEMS_OF_BLOCK, LANES, CellData, CellScratch
@@ -39,7 +40,6 @@ from gomea_bn.problems.kernels.logits import (
     LogitData,
     LogitScratch,
 )
-from gomea_bn.problems.kernels.score import MISSING
 from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
 from gomea_bn.problems.kernels.transforms import (
     MOST_OF_TRANSFORM,
@@ -106,9 +106,9 @@ class ScoredVariable:
     is_ordered: bool = False  # whether the levels of a discrete column are in their order
 
     @cached_property
-    def ranks(self) -> SortedColumn:
+    def ranks(self) -> CutColumn:
         """A continuous column sorted once."""
-        return SortedColumn(np.asarray(self.values, np.float64))
+        return CutColumn.of_values(np.asarray(self.values, np.float64))
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:

@@ -109,7 +109,7 @@ class ScoredColumn:
             constants[True] = self._rounded(self._shaped(policy, counts))
         # in a column that may have a shape instead, narrow bins are not uniform
         if False in self._measures and not (
-            constants and shape and shape.is_too_narrow(edges, below, ranks.distinct_up_to(below))
+            constants and shape and shape.is_too_narrow(edges, below, ranks.cells_of_rows(below))
         ):
             # without shapes learners repeat the results of versions that had none
             constants[False] = self._rounded(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -252,7 +252,7 @@ class StructureProblem(DiscreteDefaults):
         """Return a continuous variable's values, shape (n_rows,), in the data's units."""
         return np.asarray(self.scorer.variables[variable].values, np.float64)
 
-    def sorted_column(self, variable: int) -> SortedColumn:
+    def sorted_column(self, variable: int) -> CutColumn:
         """Return a continuous variable, sorted once."""
         return self.scorer.variables[variable].ranks
 

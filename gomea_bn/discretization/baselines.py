@@ -14,7 +14,7 @@ from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.errors import MOST_SEED, GomeaBnError, Option, Setting
 from gomea_bn.parameters import Integer, option
 from gomea_bn.problems.cuts.blanket import Cuts
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
 
@@ -180,9 +180,9 @@ class MDLP(_PerColumn):
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         assert task.target is not None
-        column = SortedColumn(values)
-        n_distinct, n_classes = len(column.distinct), int(task.target.max()) + 1
-        rank = np.searchsorted(column.distinct, values)
+        column = CutColumn.of_values(values)
+        n_distinct, n_classes = column.n_distinct, int(task.target.max()) + 1
+        rank = np.searchsorted(column.greatest, values)
         counts = np.bincount(rank * n_classes + task.target, minlength=n_distinct * n_classes)
         # number of rows of each class below every distinct value
         below = np.zeros((n_distinct + 1, n_classes), np.int64)

@@ -24,7 +24,7 @@ from gomea_bn.problems.cuts.blanket import (
     coded_bins,
     coded_columns,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -64,7 +64,7 @@ class RefinementSession:
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
             )
         self.table = table
-        self._sorted: dict[int, SortedColumn] = {}
+        self._sorted: dict[int, CutColumn] = {}
         options = recorded_options(network.metadata)
         options |= {} if penalty is None else {"penalty": penalty}
         options |= {} if prior is None else {"prior": prior}
@@ -123,10 +123,10 @@ class RefinementSession:
         """The score as a sum over intervals; `GomeaBnError` under the prior BDeu."""
         return IntervalScore(self.method, self.rule)
 
-    def sorted_column(self, v: int) -> SortedColumn:
+    def sorted_column(self, v: int) -> CutColumn:
         """Return a continuous column, sorted once."""
         if v not in self._sorted:
-            self._sorted[v] = SortedColumn(self.table.columns[v].values)
+            self._sorted[v] = CutColumn.of_values(self.table.columns[v].values)
         return self._sorted[v]
 
     def cut_problem(self, v: int, around: Neighbourhood) -> CutProblem:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
-from math import inf, prod, sqrt
+from math import inf, log, prod, sqrt
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.cells import Coding, CountPlan, View, count_in_passes
 from gomea_bn.data.pieces import FramePiece, files_digest
 from gomea_bn.data.row_counters import Coded, CodedPiece, CountsPieces, FamilyCounter, OfPiece
 from gomea_bn.data.table import Table
@@ -21,17 +22,8 @@ from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.learning_problem import column_shapes, scoring_of
 from gomea_bn.learning.options import LearningOptions, rows_of_search
 from gomea_bn.network.graph import reachable
-from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore, candidate_boundaries
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
-from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.row_counts import (
-    Coding,
-    CountPlan,
-    View,
+from gomea_bn.problems.cuts.counted_cells import (
     available_score,
-    count_in_passes,
     cuts_around,
     estimated_distinct,
     first_boundaries,
@@ -39,7 +31,12 @@ from gomea_bn.problems.row_counts import (
     scaled_log_density,
     zoomed_boundaries,
 )
-from gomea_bn.problems.scores import is_gain, price_per_parameter, scoring_method
+from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore, candidate_boundaries
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
+from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scores import family_score, is_gain, price_per_parameter, scoring_method
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.threads import StopFlag
 from gomea_bn.texts import counted, listed
@@ -214,11 +211,11 @@ class CodedTable:
     def __post_init__(self) -> None:
         self.n_sample_rows = self.sample.n_rows
         self.key = b""
-        self.columns: list[GridColumn | None] = []
+        self.columns: list[CutColumn | None] = []
         self.cardinality: list[int] = []
         self.has_missing: list[bool] = []
         self.sorted_samples = {
-            column.name: SortedColumn(np.asarray(column.values, np.float64))
+            column.name: CutColumn.of_values(np.asarray(column.values, np.float64))
             for column in self.sample.columns
             if column.is_continuous
         }
@@ -303,7 +300,7 @@ class CodedTable:
             self.sample.names,
             boundaries,
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
-            {name: shape.shape for name, shape in self.shapes.items()}
+            {name: partial(scaled_log_density, shape.shape) for name, shape in self.shapes.items()}
             if is_first and not self.stop.is_over
             else {},
             drops_missing=self.missing == "drop",
@@ -329,7 +326,7 @@ class CodedTable:
         if is_first:
             self.shapes = {n: self._shape_of_all(n, shape, coded) for n, shape in self.shapes.items()}
         self.columns = [
-            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
+            self._cut_column(column.name, boundaries[column.name], of_column[:-1])
             if column.levels is None
             else None
             for column, of_column in zip(self.sample.columns, rows_of_cells, strict=True)
@@ -375,19 +372,53 @@ class CodedTable:
         of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
         return replace(shape, log_likelihood=of_all - price)
 
-    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
+    def _cut_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> CutColumn:
         """Return a continuous column, given the number of rows of every cell."""
         sample = self.sorted_samples[name]
         distinct = rows
         if repeats_values(sample):
-            ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
-            distinct = np.diff(np.append(ends, len(sample.distinct)))
-        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
+            distinct = np.diff(sample.distinct_below(np.append(boundaries, sample.high)), prepend=0)
+        return CutColumn.of_cells(boundaries, (sample.low, sample.high), rows, distinct, self.n_rows)
+
+    def cut_cost(self, v: int) -> float:
+        """Return the nats per chosen cut of a continuous column; given cuts cost nothing."""
+        name, column = self.sample.names[v], self.columns[v]
+        assert column is not None
         if name in (self.options.cut_points or {}):
-            cost = 0.0
-        return GridColumn(
-            boundaries, sample.low, sample.high, rows, distinct, cost, self.shapes.get(name), self.n_rows
-        )
+            return 0.0
+        n_distinct = estimated_distinct(self.sorted_samples[name], column.n_rows)
+        return self._method.cut_cost * float(np.log(max(n_distinct - 1, 1)))
+
+    def inside_of_bins(self, v: int, cuts: NDArray[np.int64], rule: ScoreRule) -> tuple[float, bool]:
+        """Return what the inside of a column's bins adds to the score in nats, less the cost of the cuts.
+
+        The second value says whether the bins are shaped. `cuts` holds indices of boundaries; `rule` scores families. A
+        discrete column adds nothing.
+        """
+        column, shape = self.columns[v], self.shapes.get(self.sample.names[v])
+        if column is None:
+            return 0.0, False
+        bins = column.merged(cuts)
+        # equal values: uniform bins, which need no further numbers
+        value, is_shaped = _inside_of_uniform_bins(bins, shape), False
+        if shape is not None and shape.measures[-1]:
+            of_shape = shape.compared_log_likelihood - family_score(bins.rows, rule)
+            if len(shape.measures) == 1 or of_shape > value:
+                value, is_shaped = of_shape, True
+        return column.weight * (value - self.cut_cost(v) * len(cuts)), is_shaped
+
+
+def _inside_of_uniform_bins(bins: CutColumn, shape: ColumnShape | None) -> float:
+    """Return the log density of rows that are uniform in their bins, with the range scaled to 1, in nats.
+
+    It is -inf if the column may have a shape instead and a bin is too narrow.
+    """
+    has_choice = shape is not None and len(shape.measures) == 2
+    if shape and has_choice and shape.is_too_narrow(bins.edges, bins.rows_up_to, bins.distinct_up_to):
+        return -inf
+    filled = bins.rows > 0
+    logs = np.log(np.diff(bins.edges)[filled]) - log(bins.high - bins.low)
+    return -float(bins.rows[filled] @ logs)
 
 
 @dataclass(frozen=True)
@@ -592,9 +623,7 @@ class Climb:
         """Return the score of the network, whose families are counted, in nats."""
         total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
         return total + sum(
-            column.constant(cuts, self.rules.score)[0]
-            for column, cuts in zip(self.rows.columns, self.cuts, strict=True)
-            if column is not None
+            self.rows.inside_of_bins(v, cuts, self.rules.score)[0] for v, cuts in enumerate(self.cuts)
         )
 
     def table_parents(self, v: int) -> list[int]:
@@ -629,10 +658,8 @@ class Climb:
         for v, table in enumerate(tables):
             views = self._family(v, self.parents[v])
             total += available_score(table, views, self.rules.score)
-            column = self.rows.columns[v]
-            if column is not None:
-                constant, is_shaped[v] = column.constant(self.cuts[v], self.rules.score)
-                total += constant
+            inside, is_shaped[v] = self.rows.inside_of_bins(v, self.cuts[v], self.rules.score)
+            total += inside
         return total, is_shaped
 
     def _family(self, child: int, parents: Iterable[int]) -> _Family:
@@ -704,7 +731,18 @@ class Climb:
         present = np.searchsorted(candidates, self.cuts[v])
         merged = column.merged(candidates)
         bins = [[self.view(view.column) for view in family] for family in families]
-        cuts = cuts_around(merged, present, families, bins, tables, self.rules.score, self._interval_score)
+        shape = self.rows.shapes.get(self.rows.sample.names[v])
+        cuts = cuts_around(
+            merged,
+            present,
+            families,
+            bins,
+            tables,
+            self.rules.score,
+            self._interval_score,
+            self.rows.cut_cost(v),
+            shape,
+        )
         chosen, value, now = cuts.best(self._limits(v), present)
         return BestCuts(candidates[chosen], value, now)
 

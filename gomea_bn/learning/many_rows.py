@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.cells import observed_counts
 from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
 from gomea_bn.data.row_counters import DaskCounter, FamilyCounter, LocalCounter
 from gomea_bn.data.sources import AVAILABLE
@@ -54,8 +55,8 @@ from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_co
 from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
+from gomea_bn.problems.cuts.counted_cells import available_score
 from gomea_bn.problems.kernels.score import DIRICHLET
-from gomea_bn.problems.row_counts import available_score, observed_counts
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed

@@ -22,7 +22,7 @@ from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.counts import are_counts
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
@@ -218,7 +218,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
     # those that the run itself needs first come first
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     score = IntervalScore(method, score_rule(method, 16))
-    CutProblem.of_rows(SortedColumn(values), Neighbourhood(), score).optimal(CutLimits())
+    CutProblem.of_rows(CutColumn.of_values(values), Neighbourhood(), score).optimal(CutLimits())
     problem = _example_problem()
     _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)
@@ -235,7 +235,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     concentrations(16.0)
     values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
     cuts = CutProblem.of_rows(
-        SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16))
+        CutColumn.of_values(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16))
     )
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
     # rows of one number of degrees of freedom, and of several

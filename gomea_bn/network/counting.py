@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.data.cells import CountPlan, View
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import FIXED_SEED, row_order
 from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
@@ -25,7 +26,6 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.row_counts import CountPlan, View
 from gomea_bn.runtime.threads import in_threads
 
 Net = TypeVar("Net", bound=NetworkLike)

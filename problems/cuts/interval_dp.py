@@ -17,16 +17,15 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gomea_bn.data.kernels import MISSING
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
-    CellCounts,
     CountTable,
-    GridColumn,
     IntervalCounts,
     PricedCuts,
-    SortedColumn,
     chosen_of,
     search_by_zooming,
 )
@@ -45,7 +44,6 @@ from gomea_bn.problems.kernels.score import (
     DIRICHLET,
     LEAST_GAIN,
     LIKELIHOOD,
-    MISSING,
     N_CONCENTRATIONS,
     ScoreRule,
     centred_gains,
@@ -285,8 +283,8 @@ class CutProblem:
 
     def __init__(
         self,
-        column: SortedColumn | GridColumn,
-        counts: IntervalCounts | CellCounts,
+        column: CutColumn,
+        counts: IntervalCounts,
         configurations: Sequence[tuple[float, NDArray[np.int64], float]],
         tables: Sequence[BlanketTable],
         bin_cost: float,
@@ -328,7 +326,7 @@ class CutProblem:
     @classmethod
     def of_rows(
         cls,
-        column: SortedColumn,
+        column: CutColumn,
         around: Neighbourhood,
         score: IntervalScore,
         shape: ColumnShape | None = None,
@@ -351,38 +349,39 @@ class CutProblem:
     @classmethod
     def of_cells(
         cls,
-        column: GridColumn,
+        column: CutColumn,
         of_family: Sequence[tuple[float, NDArray[np.int64]]],
         children: Sequence[tuple[float, NDArray[np.int64]]],
+        cut_cost: float,
         score: IntervalScore,
+        shape: ColumnShape | None = None,
     ) -> CutProblem:
-        """Return the problem of the cuts among the boundaries of a column's cells, given counts of these.
+        """Return the problem of the cuts between a column's cells, given counts of these.
 
         Counts have weights, and are several for one family if values are missing: of the column and its parents,
         (card(parent_1), ..., n_cells), and of its children's families, (n_cells, card(parent), ..., card(child)).
         """
-        n_cells = len(column.rows)
+        n_cells = len(column.greatest)
         own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
         totals = [(weight, table.sum(axis=1)) for weight, table in own]
         bin_cost = sum(weight * len(table) for weight, table in own)
         bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
-        tables = [(weight, table.T, 0) for weight, table in own]
-        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
         around = [
             BlanketTable(
                 weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
             )
             for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
         ]
-        around += [
-            BlanketTable(
-                weight, table[0].size, table.reshape(-1, table.shape[-1]).sum(axis=0).astype(np.int64), False
-            )
-            for weight, table in children
-        ]
-        counts = CellCounts(column, tables, bayesian=score.bayesian)
+        tables = [CountTable(table.T, len(table), weight=weight) for weight, table in own]
+        for weight, of_child in children:
+            r, size = of_child.shape[-1], of_child[0].size
+            shift = r - 1 if score.bayesian else 0
+            table = CountTable(of_child.reshape(n_cells, -1), size, size // r, shift, weight)
+            tables.append(table)
+            around.append(BlanketTable(weight, size, table.of_child(r), False))
+        counts = IntervalCounts(column, tables)
         configurations = [(weight, rows[rows > 0], len(rows)) for weight, rows in totals]
-        return cls(column, counts, configurations, around, bin_cost, column.cost_of_cut, score, column.shape)
+        return cls(column, counts, configurations, around, bin_cost, cut_cost, score, shape)
 
     def follow(self, cuts: NDArray[np.int64]) -> None:
         """Let intervals be priced with the concentrations that are best for cuts, given by their indices.
@@ -720,7 +719,7 @@ class CutProblem:
         values, or a grid gains less than `least_gain`. Every solution is at least as good as the one before. Another
         thread may raise `stop` to give up; the result is then None or that of the last grid.
         """
-        if not isinstance(self.column, SortedColumn) or len(self.column.cuts) < n_cells:
+        if len(self.column.cuts) < n_cells:
             return self._best_of_all(
                 limits, stop, _FIRST_POSITIONS if self.score.centred else _FIRST_POSITIONS[:1]
             )
@@ -766,7 +765,7 @@ class CutProblem:
         return _first_best(optima)
 
 
-def _uncut(column: SortedColumn) -> CodedColumn:
+def _uncut(column: CutColumn) -> CodedColumn:
     """Return the column with a single bin, which gains nothing as a parent."""
     has_missing = column.n_rows < column.n_all_rows
     codes = np.full(column.n_all_rows, -1 if has_missing else 0, np.int32)
@@ -806,7 +805,7 @@ def _child_tables(
         if is_counted is not None:
             codes[~is_counted] = -1
         table = CountTable(
-            codes=codes,
+            counted=codes,
             n_cells=n_observed * child.cardinality,
             n_table_rows=n_observed,
             shift=child.cardinality - 1 if score.bayesian else 0,
@@ -862,8 +861,6 @@ class PricedIntervals:
         generator: np.random.Generator | None = None,
     ) -> None:
         column = problem.column
-        # candidates are drawn among the values of rows
-        assert isinstance(column, SortedColumn)
         indices, share = np.arange(len(column.cuts)), 1.0
         if len(indices) >= n_cells:
             if generator is None:

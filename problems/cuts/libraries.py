@@ -27,7 +27,7 @@ from gomea_bn.problems.cuts.blanket import (
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
@@ -92,7 +92,7 @@ def first_cuts(
     free = [v for v in free if len(np.unique(observed[v])) > 1]
     rule = score_rule(method, len(rows), n_variables=len(variables), centred=True)
     interval_score = IntervalScore(method, rule)
-    sorted_column = cache(lambda v: SortedColumn(values[v]))
+    sorted_column = cache(lambda v: CutColumn.of_values(values[v]))
     cuts = {v: _starting_cuts(variables[v], observed[v], limits) for v in free}
     for v in free:
         if len(cuts[v]):
@@ -128,7 +128,7 @@ def first_cuts(
                 solved[v] = question
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
-            column = SortedColumn(np.asarray(variables[v].values, np.float64))
+            column = CutColumn.of_values(np.asarray(variables[v].values, np.float64))
             proposed[v] = [_moved_by_rank(inner, sorted_column(v), column) for inner in proposed[v]]
     return proposed
 
@@ -146,15 +146,13 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(FIXED_SEED).choice(n_rows, _MOST_ROWS, replace=False))
 
 
-def _moved_by_rank(
-    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn
-) -> NDArray[np.float64]:
+def _moved_by_rank(cuts: NDArray[np.float64], some_rows: CutColumn, column: CutColumn) -> NDArray[np.float64]:
     """Return the cuts of some rows moved to the gap of the whole column that is in the middle by rank.
 
     Otherwise the position of a cut would decide in which bins the rows between its two values are.
     """
-    left = np.searchsorted(some_rows.distinct, cuts, side="right") - 1
-    first, last = (np.searchsorted(column.distinct, some_rows.distinct[k]) for k in (left, left + 1))
+    left = np.searchsorted(some_rows.greatest, cuts, side="right") - 1
+    first, last = (np.searchsorted(column.greatest, some_rows.greatest[k]) for k in (left, left + 1))
     return np.asarray(column.cuts[(first + last - 1) // 2], np.float64)
 
 
@@ -309,7 +307,7 @@ class PricedProblem(Protocol):
     def max_table_cells(self) -> float:
         """Largest number of cells of a variable's table."""
 
-    def sorted_column(self, variable: int) -> SortedColumn:
+    def sorted_column(self, variable: int) -> CutColumn:
         """Return a continuous variable, sorted once."""
 
     def shape(self, variable: int) -> ColumnShape | None:

@@ -24,7 +24,7 @@ from gomea_bn.data.columns import MANY_ROWS, ROWS_WORTH_THREADS, Column
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
@@ -512,7 +512,7 @@ def _histogram(
     ranks = np.linspace(0, up_to[-1] - 1, min(up_to[-1], 5_000)).astype(np.int64)
     values = scaled[np.searchsorted(up_to, ranks, side="right")]
     n_rows = len(values)
-    column = SortedColumn(values)
+    column = CutColumn.of_values(values)
     problem = CutProblem.of_rows(column, Neighbourhood(), IntervalScore(method, score_rule(method, n_rows)))
     share = min(width / (column.high - column.low), 0.5)
     best = problem.optimal(CutLimits(1, _MOST_HISTOGRAM_BINS, share, 1), n_cells=100)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.kernels import count_dense
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
 from gomea_bn.problems.kernels.insertion import ONE, ZERO
 from gomea_bn.problems.kernels.python_calls import call_python
@@ -18,7 +19,6 @@ from gomea_bn.problems.kernels.score import (
     cache_insert,
     cached_family_score,
     configuration_number,
-    count_dense,
     count_sparse,
     family_key,
     is_dense,
@@ -104,8 +104,9 @@ def expert_family_term(
     total = 0.0
     if is_dense(cells, rows.codes.shape[1]) and is_dense(cells, n_sampled):
         whole = np.int64(cells)
-        count_dense(rows.codes, views, rows.cardinality, n_views, whole, 1, scratch)
-        count_dense(expert.codes, views, rows.cardinality, n_views, whole, 1, expert.scratch)
+        count_dense(rows.codes, views, rows.cardinality, n_views, whole, 1, scratch.joint, scratch.counts)
+        work = expert.scratch
+        count_dense(expert.codes, views, rows.cardinality, n_views, whole, 1, work.joint, work.counts)
         for j in range(np.int64(configurations)):
             row = 0
             sampled = 0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.kernels import MISSING, count_dense
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count
@@ -378,10 +379,6 @@ def centred_score(
     return alone - lgamma(r + n) + log_mean(centred_gains(counts, n_observed, r, weight))
 
 
-MISSING = 255
-"""Code of a missing value as a byte; codes of levels and bins are smaller."""
-
-
 @kernel
 def count_available(
     codes: NDArray[np.uint8],
@@ -570,51 +567,6 @@ class ScoreScratch(NamedTuple):
     members: NDArray[np.int64]  # (MOST_MEMBERS,) views of a family, fewer and fewer
     statistics: NDArray[np.int64]  # (2,) FAMILIES_SCORED and CACHE_HITS
     curves: CurveScratch
-
-
-@kernel
-def count_dense(
-    codes: NDArray[np.uint8],
-    views: NDArray[np.int64],
-    cardinality: NDArray[np.int64],
-    n_views: int,
-    cells: int,
-    n_tables: int,
-    scratch: ScoreScratch,
-) -> None:
-    """Count joint configurations of `views`, the last one fastest, into ``scratch.counts[:cells]``.
-
-    The joint codes of a block are formed by vector code first. Four tables avoid store-to-load stalls when
-    consecutive rows hit the same cell.
-    """
-    joint, counts = scratch.joint, scratch.counts
-    n_rows = codes.shape[1]
-    counts[: n_tables * cells] = 0
-    for start in range(0, n_rows, BLOCK):
-        m = min(BLOCK, n_rows - start)
-        first = codes[views[0], start : start + m]
-        for i in range(m):
-            joint[i] = first[i]
-        for v in range(1, n_views):
-            column = codes[views[v], start : start + m]
-            r = np.uint16(cardinality[views[v]])
-            for i in range(m):
-                joint[i] = np.uint16(joint[i] * r + column[i])
-        if n_tables == 4:
-            paired = m // 4 * 4
-            for i in range(0, paired, 4):
-                counts[joint[i]] += 1
-                counts[cells + joint[i + 1]] += 1
-                counts[2 * cells + joint[i + 2]] += 1
-                counts[3 * cells + joint[i + 3]] += 1
-            for i in range(paired, m):
-                counts[joint[i]] += 1
-        else:
-            for i in range(m):
-                counts[joint[i]] += 1
-    if n_tables == 4:
-        for c in range(cells):
-            counts[c] += counts[cells + c] + counts[2 * cells + c] + counts[3 * cells + c]
 
 
 @kernel
@@ -827,7 +779,9 @@ def table_score(
     if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1
-        count_dense(rows.codes, views, rows.cardinality, n_views, whole, n_tables, scratch)
+        count_dense(
+            rows.codes, views, rows.cardinality, n_views, whole, n_tables, scratch.joint, scratch.counts
+        )
         observed = np.int64(configurations)
     else:
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.kernels import count_dense
 from gomea_bn.problems.base import Solution
 from gomea_bn.problems.kernels.insertion import ZERO
 from gomea_bn.problems.kernels.score import (
@@ -19,7 +20,6 @@ from gomea_bn.problems.kernels.score import (
     best_amount,
     cache_insert,
     configuration_number,
-    count_dense,
     count_sparse,
     family_key,
     is_dense,
@@ -135,7 +135,7 @@ def _multiply_by_family(
     whole = is_dense(configurations * r, n_rows)
     if whole:
         n_observed = np.int64(configurations)
-        count_dense(codes, views, rows.cardinality, n_views, n_observed * r, 1, scratch)
+        count_dense(codes, views, rows.cardinality, n_views, n_observed * r, 1, scratch.joint, scratch.counts)
     else:
         n_observed = count_sparse(codes, views, rows.cardinality, n_views, scratch)
     amount = data.score.prior

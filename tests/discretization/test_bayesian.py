@@ -18,7 +18,7 @@ from gomea_bn.discretization import LDBN, BayesianDiscretizer
 from gomea_bn.discretization.bayesian.bayesian import BayesianCuts
 from gomea_bn.discretization.structure_search import coded_scorer
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 
 
 def coded(codes, cardinality=None):
@@ -125,7 +125,7 @@ def test_the_published_worked_example_is_reproduced(largest, cost_of_two, cuts, 
     x = np.array([1.1, 1.2, 1.2, 2.9, 2.9, 2.9, 3.5, 4.3, 4.3, 5.0])
     parent = coded([0, 0, 0, 1, 1, 0, 0, 0, 1, 1])
     child = coded([0, 0, 1, 0, 1, 1, 1, 1, 0, 0])
-    problem = BayesianCuts(SortedColumn(x), around([parent], [(child, [])]), largest)
+    problem = BayesianCuts(CutColumn.of_values(x), around([parent], [(child, [])]), largest)
     optimal_cuts, reached = problem.optimal()
     np.testing.assert_allclose(optimal_cuts, cuts, rtol=1e-12)
     assert reached == pytest.approx(cost, abs=1e-9)
@@ -137,7 +137,7 @@ def test_the_published_worked_example_is_reproduced(largest, cost_of_two, cuts, 
 @given(examples())
 def test_the_optimum_is_that_of_brute_force(example):
     values, neighbours, largest = example
-    column = SortedColumn(values)
+    column = CutColumn.of_values(values)
     problem = BayesianCuts(column, neighbours, largest)
     candidates = column.cuts.tolist()
     costs = {}
@@ -168,7 +168,7 @@ def test_the_compiled_programme_finds_what_a_slow_one_finds(n, seed):
     # above 400 candidates most sweeps end early, by bounds
     x, neighbours = busy_example(n, seed)
     cuts, cost = slow_optimum(x.tolist(), neighbours, 4)
-    optimal_cuts, reached = BayesianCuts(SortedColumn(x), neighbours, 4).optimal()
+    optimal_cuts, reached = BayesianCuts(CutColumn.of_values(x), neighbours, 4).optimal()
     assert reached == pytest.approx(cost, abs=1e-7)
     np.testing.assert_allclose(optimal_cuts, cuts, rtol=1e-12)
     assert len(cuts) >= 2
@@ -178,7 +178,7 @@ def test_the_compiled_programme_finds_what_a_slow_one_finds(n, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_thinned_candidates_come_close_to_the_optimum(seed):
     x, neighbours = busy_example(4000, seed, ties=False)
-    problem = BayesianCuts(SortedColumn(x), neighbours, 5)
+    problem = BayesianCuts(CutColumn.of_values(x), neighbours, 5)
     exact, least = problem.optimal()
     for n_candidates in (10, 100, 1000):
         cuts, cost = problem.optimal(n_candidates)
@@ -194,7 +194,7 @@ def test_thinned_candidates_come_close_to_the_optimum(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
     x, neighbours = busy_example(700, seed)
-    column = SortedColumn(x)
+    column = CutColumn.of_values(x)
     problem = BayesianCuts(column, neighbours, 5)
     cuts, cost = problem.optimal(20)
     assert len(cuts) >= 2
@@ -210,14 +210,14 @@ def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
 def test_moving_cuts_leaves_out_those_that_cost_more_than_they_gain():
     rng = np.random.default_rng(0)
     x = np.arange(60.0)
-    problem = BayesianCuts(SortedColumn(x), around([coded(rng.integers(0, 2, 60), 2)]), 2)
+    problem = BayesianCuts(CutColumn.of_values(x), around([coded(rng.integers(0, 2, 60), 2)]), 2)
     raw = problem._programme(np.arange(59), np.zeros(1, np.uint8))
     assert problem._moved(np.array([20, 40]), raw).tolist() == []
 
 
 def test_neighbouring_floats_are_never_cut_at_the_minimum():
     x = np.repeat([1.0, np.nextafter(1.0, 2.0)], 30)
-    cuts, cost = BayesianCuts(SortedColumn(x), around([], [(coded(x > 1.0, 2), [])]), 5).optimal()
+    cuts, cost = BayesianCuts(CutColumn.of_values(x), around([], [(coded(x > 1.0, 2), [])]), 5).optimal()
     assert cuts.tolist() == []
     assert np.isfinite(cost)
 
@@ -226,7 +226,7 @@ def test_neighbouring_floats_are_never_cut_at_the_minimum():
 @given(examples(max_rows=40), st.integers(0, 2**32 - 1))
 def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
     values, neighbours, largest = example
-    cuts, cost = BayesianCuts(SortedColumn(values), neighbours, largest).optimal()
+    cuts, cost = BayesianCuts(CutColumn.of_values(values), neighbours, largest).optimal()
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(values))
     renamed = {}
@@ -244,21 +244,21 @@ def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
             CodedFamily(moved(f.child), tuple(moved(s) for s in f.spouses)) for f in neighbours.families[::-1]
         ),
     )
-    optimal_cuts, reached = BayesianCuts(SortedColumn(values[order]), changed, largest).optimal()
+    optimal_cuts, reached = BayesianCuts(CutColumn.of_values(values[order]), changed, largest).optimal()
     assert reached == pytest.approx(cost, abs=1e-8)
     np.testing.assert_array_equal(optimal_cuts, cuts)
-    scaled, reached = BayesianCuts(SortedColumn(4.0 * values[order] - 8.0), changed, largest).optimal()
+    scaled, reached = BayesianCuts(CutColumn.of_values(4.0 * values[order] - 8.0), changed, largest).optimal()
     assert reached == pytest.approx(cost, abs=1e-8)
     np.testing.assert_array_equal(scaled, 4.0 * cuts - 8.0)
-    _, mirrored = BayesianCuts(SortedColumn(-values[order]), changed, largest).optimal()
+    _, mirrored = BayesianCuts(CutColumn.of_values(-values[order]), changed, largest).optimal()
     assert mirrored == pytest.approx(cost, abs=1e-8)
 
 
 def test_neighbours_of_one_value_cost_nothing():
     x, _ = busy_example(50, 0)
     constant = coded(np.zeros(50), 1)
-    bare = BayesianCuts(SortedColumn(x), around(), 3).optimal()
-    dressed = BayesianCuts(SortedColumn(x), around([constant], [(constant, [constant])]), 3).optimal()
+    bare = BayesianCuts(CutColumn.of_values(x), around(), 3).optimal()
+    dressed = BayesianCuts(CutColumn.of_values(x), around([constant], [(constant, [constant])]), 3).optimal()
     assert dressed[1] == bare[1]
     np.testing.assert_array_equal(dressed[0], bare[0])
 
@@ -267,7 +267,7 @@ def test_configurations_of_parents_may_outnumber_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     parents = [coded(rng.integers(0, 250, 300), 250) for _ in range(5)]
-    problem = BayesianCuts(SortedColumn(x), around(parents), 250)
+    problem = BayesianCuts(CutColumn.of_values(x), around(parents), 250)
     assert problem.value(np.empty(0)) == pytest.approx(
         slow_cost(x.tolist(), [], around(parents), 250), rel=1e-9
     )

@@ -80,7 +80,7 @@ def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, seed):
 def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
     cutter = ClassCuts(values, memberships)
-    n_distinct = len(cutter.column.distinct)
+    n_distinct = cutter.column.n_distinct
     for low, high in ((0, n_distinct), (n_distinct // 3, n_distinct)):
         if high - low < 2:
             continue
@@ -89,7 +89,7 @@ def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed
         for i in range(low + 1, high):
             blocks = [
                 memberships[
-                    (values >= cutter.column.distinct[a]) & (values <= cutter.column.distinct[b - 1])
+                    (values >= cutter.column.greatest[a]) & (values <= cutter.column.greatest[b - 1])
                 ].tolist()
                 for a, b in ((low, i), (i, high))
             ]

@@ -23,7 +23,7 @@ from gomea_bn.discretization import MDLDiscretizer, description_length
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.simulation import random_network
 
 Rows = Sequence[Sequence[int]]
@@ -51,7 +51,7 @@ class Example:
         )
         around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
         return ThresholdProblem(
-            SortedColumn(np.array(self.values)), around, Criterion(criterion, len(self.values))
+            CutColumn.of_values(np.array(self.values)), around, Criterion(criterion, len(self.values))
         )
 
     def length(self, cuts: Sequence[float], criterion: str = "mdl") -> float:
@@ -183,7 +183,7 @@ def test_a_grid_is_refined_down_to_neighbouring_values():
     values = np.random.default_rng(2).random(3000)
     child = (values > 0.3).astype(np.int32) + (values > 0.71)
     around = Neighbourhood((), (CodedFamily(CodedColumn(child, 3), ()),))
-    problem = ThresholdProblem(SortedColumn(values), around, Criterion("mdl", len(values)))
+    problem = ThresholdProblem(CutColumn.of_values(values), around, Criterion("mdl", len(values)))
     coarse, fine = (problem.find(SearchOptions(n_cells=n)) for n in (12, 5000))
     assert coarse is not None
     assert fine is not None

@@ -23,7 +23,7 @@ from gomea_bn.discretization.mgcd.mgcd import (
     separating_cuts,
 )
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 
 
 def configurations(codes):
@@ -31,7 +31,7 @@ def configurations(codes):
 
 
 def search(values, codes, *, n_cells=10**6, penalty="nml"):
-    cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells)
+    cells = ColumnCells(CutColumn.of_values(np.asarray(values, float)), n_cells)
     return SharedMixtureSearch(
         cells, configurations(codes), 15, penalty, np.random.default_rng(0), stop=np.zeros(1, np.uint8),
         run=lambda call: call(),
@@ -179,7 +179,7 @@ def test_the_score_of_a_mixture_is_its_likelihood_less_the_price_of_its_paramete
 def test_cuts_keep_the_papers_bins_where_rows_are(values, cuts):
     values = np.array([*values, 0, 12], float)
     ordered = np.sort(np.round(np.array(cuts) * 4) / 4)
-    separating = separating_cuts(ordered, SortedColumn(values))
+    separating = separating_cuts(ordered, CutColumn.of_values(values))
     paper = np.searchsorted(ordered, values, side="right")  # [a, b)
     ours = np.searchsorted(separating, values, side="left")  # (a, b]
     np.testing.assert_array_equal(np.unique(paper, return_inverse=True)[1], ours)

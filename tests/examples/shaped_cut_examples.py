@@ -13,7 +13,7 @@ from shape_oracles import slow_is_too_narrow, slow_score, with_cuts
 from gomea_bn import Shape
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -50,7 +50,7 @@ class Example:
             CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
         )
         around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
-        return CutProblem.of_rows(SortedColumn(self.values), around, score, self.x.shape)
+        return CutProblem.of_rows(CutColumn.of_values(self.values), around, score, self.x.shape)
 
     def families(self) -> list[ScoredFamily]:
         x = len(self.variables) - 1

@@ -38,12 +38,8 @@ from gomea_bn.problems.cuts.blanket import (
     coded_bins,
     joint_codes,
 )
-from gomea_bn.problems.cuts.interval_counts import (
-    NO_STOP,
-    CountTable,
-    IntervalCounts,
-    SortedColumn,
-)
+from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.interval_counts import NO_STOP, CountTable, IntervalCounts
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
@@ -57,7 +53,7 @@ _THINNING = 8
 @cache
 def compile_bayesian_kernels() -> None:
     """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
-    column = SortedColumn(np.arange(24.0))
+    column = CutColumn.of_values(np.arange(24.0))
     coded = CodedColumn(np.repeat(np.array([0, 1], np.int32), 12), 2)
     problem = BayesianCuts(column, Neighbourhood((coded,), (CodedFamily(coded, ()),)), 2)
     problem.value(np.array([5.5]))
@@ -122,7 +118,7 @@ class BayesianDiscretizer(Discretizer):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
         order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
-        sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
+        sorted_column = cache(lambda v: CutColumn.of_values(task.table.columns[v].values))
         cuts, costs, passes = discretize_all(
             task, self, starting_cuts(task, self.start), order, sorted_column
         )
@@ -138,7 +134,7 @@ def discretize_all(
     options: BayesianDiscretizer | LDBN,
     start: Cuts,
     order: Sequence[int],
-    sorted_column: Callable[[int], SortedColumn],
+    sorted_column: Callable[[int], CutColumn],
 ) -> tuple[Cuts, dict[int, float], DueColumns]:
     """Return the cuts after passes over the columns until none changes, each cut given all others' bins.
 
@@ -177,7 +173,7 @@ def discretize_all(
 class BayesianCuts:
     """The objective of one column's cuts, everything else fixed, and its minimum; see `BayesianDiscretizer`."""
 
-    def __init__(self, column: SortedColumn, around: Neighbourhood, largest_cardinality: int) -> None:
+    def __init__(self, column: CutColumn, around: Neighbourhood, largest_cardinality: int) -> None:
         self.column = column
         n_rows = column.n_rows
         tables = [_table(around.parents, (), n_rows)] if around.parents else []
@@ -194,17 +190,17 @@ class BayesianCuts:
             # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
             # multinomial coefficients multiply to at most that of the sums
             row_cells = table.n_cells // table.n_table_rows
-            totals = np.bincount(table.codes // row_cells)
+            totals = np.bincount(table.counted // row_cells)
             self._slack += float(np.sum(costs[totals] - log_factorials[totals]))
         self._row_costs = row_costs
         self._log_factorials = log_factorials
         # divided by first: its inverse may overflow
         width = column.high - column.low
         with np.errstate(divide="ignore"):
-            self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
+            self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.greatest) / width)))
         # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
         self._edge_costs[column.cuts <= column.low] = np.inf
-        self._positions = largest_cardinality * ((column.distinct - column.low) / width)
+        self._positions = largest_cardinality * ((column.greatest - column.low) / width)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the objective of any cuts in nats; a cut counts as any other one between the same distinct values."""
@@ -438,7 +434,7 @@ class _CoupledSearch:
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._sorted_column = cache(lambda v: SortedColumn(task.table.columns[v].values))
+        self._sorted_column = cache(lambda v: CutColumn.of_values(task.table.columns[v].values))
         self._start = starting_cuts(task)
 
     def along(self, order: Sequence[int]) -> _Learned:

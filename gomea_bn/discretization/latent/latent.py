@@ -31,7 +31,7 @@ from gomea_bn.discretization.latent.kernels import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import Integer, option, stated, with_known_names
 from gomea_bn.problems.cuts.blanket import Cuts
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import is_gain
 
@@ -217,7 +217,7 @@ class ClassCuts:
     """
 
     def __init__(self, values: NDArray[np.float64], memberships: NDArray[np.float64]) -> None:
-        self.column = SortedColumn(values)
+        self.column = CutColumn.of_values(values)
         self.rows_below = np.concatenate(([0], self.column.below, [self.column.n_rows]))
         self.below = np.zeros((len(self.rows_below), memberships.shape[1]))
         summed = np.cumsum(memberships[self.column.order], axis=0)
@@ -241,7 +241,7 @@ class ClassCuts:
 
     def expected_entropy(self, cuts: NDArray[np.float64]) -> float:
         """Return the entropy in bits of the class given the bin, averaged over the rows."""
-        edges = np.concatenate(([0], np.searchsorted(self.column.distinct, cuts, side="right"), [-1]))
+        edges = np.concatenate(([0], np.searchsorted(self.column.greatest, cuts, side="right"), [-1]))
         rows = np.diff(self.rows_below[edges])
         entropies = [_entropy(shares) for shares in np.diff(self.below[edges], axis=0) / rows[:, None]]
         return float(rows @ entropies) / self.column.n_rows

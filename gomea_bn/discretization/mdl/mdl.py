@@ -50,7 +50,8 @@ from gomea_bn.problems.cuts.blanket import (
     Neighbourhood,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import PricedCuts, SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.interval_counts import PricedCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain
@@ -73,7 +74,7 @@ class MDLColumns:
         self.task = task
         self.grouped = frozenset(grouped)
         self.movable = frozenset(task.movable) | self.grouped
-        self.sorted_column = cache(lambda v: SortedColumn(self.values(v)))
+        self.sorted_column = cache(lambda v: CutColumn.of_values(self.values(v)))
         self._value_counts: dict[int, NDArray[np.int64]] = {}
         self.n_columns = len(task.table.columns) + (task.target is not None)
 
@@ -211,7 +212,7 @@ def compile_mdl_kernels() -> None:
     codes: NDArray[np.int32] = (np.arange(12, dtype=np.int32) // 4) % 2
     other = CodedColumn(codes, 2)
     around = Neighbourhood((other,), (CodedFamily(other, (other,)),))
-    problem = ThresholdProblem(SortedColumn(np.arange(12.0)), around, Criterion("mdl", 12))
+    problem = ThresholdProblem(CutColumn.of_values(np.arange(12.0)), around, Criterion("mdl", 12))
     for search in SEARCHES:
         problem.find(SearchOptions(search))
 

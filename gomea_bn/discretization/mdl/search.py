@@ -21,12 +21,12 @@ from gomea_bn.discretization.mdl.kernels import (
     shortest_split,
 )
 from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
     IntervalCounts,
     PricedCuts,
-    SortedColumn,
     chosen_of,
     search_by_zooming,
 )
@@ -62,7 +62,7 @@ class ThresholdProblem:
 
     def __init__(
         self,
-        column: SortedColumn,
+        column: CutColumn,
         around: Neighbourhood,
         criterion: Criterion,
         child_parameters: float | None = None,
@@ -95,7 +95,7 @@ class ThresholdProblem:
     @property
     def n_values(self) -> int:
         """Return the number m of distinct values."""
-        return len(self.column.distinct)
+        return self.column.n_distinct
 
     def layers(self, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the part of the description length in nats that depends on the number of bins alone."""

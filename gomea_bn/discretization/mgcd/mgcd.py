@@ -30,7 +30,8 @@ from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Flag, Integer, Number, option, with_known_names
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
-from gomea_bn.problems.cuts.interval_counts import NO_STOP, SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.interval_counts import NO_STOP
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
@@ -52,7 +53,7 @@ _N_CELLS = 300
 @cache
 def compile_mgcd_kernels() -> None:
     """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
-    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
+    cells = ColumnCells(CutColumn.of_values(np.arange(12.0)), 10)
     halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
     around = Configurations.of([halves], 12)
     SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)
@@ -245,7 +246,7 @@ class MGCDColumns:
         self._options = options
         self.n_cycles = 0
         self.converged = True
-        self._cells = cache(lambda v: ColumnCells(SortedColumn(task.table.columns[v].values)))
+        self._cells = cache(lambda v: ColumnCells(CutColumn.of_values(task.table.columns[v].values)))
         self._seed = np.random.SeedSequence(options.random_state).entropy
         self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
         self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
@@ -381,18 +382,18 @@ def gaussian_cut(mean_0: float, deviation_0: float, mean_1: float, deviation_1: 
     return min(max(mean_0 + deviation_0 * min(positions, key=misplaced), mean_0), mean_1)
 
 
-def separating_cuts(cuts: NDArray[np.float64], column: SortedColumn) -> NDArray[np.float64]:
+def separating_cuts(cuts: NDArray[np.float64], column: CutColumn) -> NDArray[np.float64]:
     """Return the ascending cuts that separate values, for bins (a, b].
 
     A cut equal to a value moves just below it, since the paper's bins [a, b) put that value into the upper bin. Of
     cuts between the same two values the lowest stays. Cuts beyond the values are dropped.
     """
-    n_below = np.searchsorted(column.distinct, cuts, side="left")
-    inside = (n_below > 0) & (n_below < len(column.distinct))
+    n_below = np.searchsorted(column.greatest, cuts, side="left")
+    inside = (n_below > 0) & (n_below < column.n_distinct)
     cuts, n_below = cuts[inside], n_below[inside]
     _, first = np.unique(n_below, return_index=True)
     cuts, n_below = cuts[first], n_below[first]
-    moved = np.where(cuts == column.distinct[n_below], np.nextafter(cuts, -inf), cuts)
+    moved = np.where(cuts == column.greatest[n_below], np.nextafter(cuts, -inf), cuts)
     return np.asarray(moved[moved > column.low], np.float64)
 
 
@@ -448,12 +449,12 @@ class ColumnCells:
     distinct values, as for values that are rounded to such steps.
     """
 
-    def __init__(self, column: SortedColumn, n_cells: int = _N_CELLS) -> None:
+    def __init__(self, column: CutColumn, n_cells: int = _N_CELLS) -> None:
         self.column = column
         low, high = column.low, column.high
         self._low, self._high = low, high
         # halves, since the range may overflow
-        inside = (column.distinct / 2 - low / 2) / (high / 2 - low / 2)
+        inside = (column.greatest / 2 - low / 2) / (high / 2 - low / 2)
         counts = np.diff(column.below, prepend=0, append=column.n_rows)
         self._centre = float(np.average(inside, weights=counts))
         self._scale = sqrt(np.average((inside - self._centre) ** 2, weights=counts))
@@ -538,7 +539,7 @@ class SharedMixtureSearch:
         More components are tried until two numbers in a row are no better. With a mixture to start from, the numbers go
         up and down from its number of components while they are better.
         """
-        most = min(self.max_components, len(self.cells.column.distinct))
+        most = min(self.max_components, self.cells.column.n_distinct)
         if near is not None:
             return self._best_near(near, min(len(near.means), most), most)
         best: SharedMixture | None = None

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from gomea_bn.data.cells import MOST_BOUNDARIES, Coding, CountPlan, View, observed_counts
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice, pairs_in
@@ -28,7 +29,6 @@ from gomea_bn.network.tables import PseudoCount, check_table_size
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.row_counts import MOST_BOUNDARIES, Coding, CountPlan, View, observed_counts
 
 # bins from which the search of cuts starts
 _FIRST_BINS = 3

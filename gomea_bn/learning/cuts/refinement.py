@@ -37,7 +37,7 @@ from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.score import BDEU
@@ -333,9 +333,9 @@ def compile_refinement_kernels(method: str) -> None:
     rule = score_rule(density, len(values))
     limits = CutLimits()
     if method == "dp":
-        CutProblem.of_rows(SortedColumn(values), Neighbourhood(), IntervalScore(density, rule)).optimal(
-            limits
-        )
+        CutProblem.of_rows(
+            CutColumn.of_values(values), Neighbourhood(), IntervalScore(density, rule)
+        ).optimal(limits)
     else:
         problem = BoundaryProblem([variable], [()], density, rule, limits)
         RVGOMEA(linkage="tree").run(problem, Limits(max_generations=3), random_state=0)

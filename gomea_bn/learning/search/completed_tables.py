@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.kernels import MISSING
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.averaging.families import N_COPIES, average_in_time
@@ -32,7 +33,7 @@ from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer
-from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
+from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock

@@ -46,7 +46,7 @@ from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import (
     CutLimits,
     CutPosterior,
@@ -335,7 +335,7 @@ def test_cuts_are_drawn_from_their_posterior(
     chosen = scoring_method(method)
     shape = table_shapes(table)["x"] if shaped else None
     problem = CutProblem.of_rows(
-        SortedColumn(table.columns[1].values),
+        CutColumn.of_values(table.columns[1].values),
         Neighbourhood((CodedColumn(table.columns[0].values, 2),)),
         IntervalScore(chosen, score_rule(chosen, table.n_rows)),
         shape,

@@ -12,7 +12,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer
@@ -219,7 +219,7 @@ def test_fine_and_coarse_cuts_are_priced():
     assert [score.weight for score in problem.pricing.scores] == pytest.approx(
         [share * np.log(480) / 2 for share in (0.2, 0.5, 1, 2, 4)]
     )
-    column = SortedColumn(frame["x"].to_numpy())
+    column = CutColumn.of_values(frame["x"].to_numpy())
     limits = problem.pricing.limits
     optima = [
         CutProblem.of_rows(column, Neighbourhood(), score).optimal(limits) for score in problem.pricing.scores

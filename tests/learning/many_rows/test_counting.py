@@ -4,6 +4,7 @@ import datetime as dt
 import os
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,27 +14,22 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from gomea_bn.data import cells as data_cells
 from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data import row_counters
+from gomea_bn.data.cells import Coding, CountPlan, View
+from gomea_bn.data.kernels import cells_of_values
 from gomea_bn.data.pieces import FramePiece, TablePiece
 from gomea_bn.data.row_counters import CodedPiece, DaskCounter, LocalCounter
 from gomea_bn.data.survey import Sample, Sampled, sample_of, sampled_rows, survey
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises, view_key
-from gomea_bn.problems import row_counts
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
+from gomea_bn.problems.cuts.counted_cells import cuts_around, scaled_log_density
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.kernels.rows import cells_of_values
-from gomea_bn.problems.row_counts import (
-    Coding,
-    CountPlan,
-    View,
-    cuts_around,
-    scaled_log_density,
-)
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 
 
@@ -83,8 +79,8 @@ def test_a_table_in_memory_has_the_cells_of_its_frame(frame) -> None:
     frame.loc[7, "z"] = None
     frame = frame.iloc[:, [2, 0, 3, 1]]
     table = read_table(frame, missing="keep")
-    shape = {"y": fit_shape(frame["y"].to_numpy()).shape}
-    cells = replace(coding(frame.dropna()), names=("x", "y", "z", "k"), shapes=shape)
+    shape = {"y": partial(scaled_log_density, fit_shape(frame["y"].to_numpy()).shape)}
+    cells = replace(coding(frame.dropna()), names=("x", "y", "z", "k"), log_densities=shape)
     pieces = [cells(piece) for piece in (TablePiece(table, 3, 700), FramePiece(frame[3:700]))]
     of_table, of_frame = pieces
     for block, expected in zip(of_table.blocks(), of_frame.blocks(), strict=True):
@@ -108,7 +104,7 @@ def test_values_are_bisected_as_numpy_does(n_boundaries: int) -> None:
 
 def test_frames_of_a_piece_are_joined_to_blocks(frame, monkeypatch) -> None:
     monkeypatch.setattr(pieces_module, "BATCH_ROWS", 200)
-    monkeypatch.setattr(row_counts, "BLOCK_ROWS", 450)
+    monkeypatch.setattr(data_cells, "BLOCK_ROWS", 450)
     coded = coding(frame)(FramePiece(frame))
     blocks = list(coded.blocks())
     assert [block.shape for block in blocks] == [(4, 400), (4, 400), (4, 100)]
@@ -258,7 +254,7 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     y[rng.random(n) < share] = np.nan
     for codes in (x, k, z):
         codes[rng.random(n) < share] = -1
-    column = SortedColumn(y)
+    column = CutColumn.of_values(y)
     present = np.sort(rng.choice(len(column.cuts), 2, replace=False))
     # y has the parent x, and z the parents y and k
     discrete = [CodedColumn(c.astype(np.int32), m, bool((c < 0).any())) for c, m in ((x, 3), (z, 2), (k, 2))]
@@ -271,16 +267,9 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
 
     cells = coded_bins(y, column.cuts)
     n_cells = cells.cardinality
-    grid = GridColumn(
-        column.cuts,
-        column.low,
-        column.high,
-        np.bincount(cells.codes[cells.codes >= 0], minlength=n_cells),
-        np.ones(n_cells, np.int64),
-        method.cut_cost * np.log(len(column.cuts)),
-        fitted,
-        n,
-    )
+    of_cell = np.bincount(cells.codes[cells.codes >= 0], minlength=n_cells)
+    ends = column.low, column.high
+    ranges = CutColumn.of_cells(column.cuts, ends, of_cell, np.ones(n_cells, np.int64), n)
     bins = [centre, *discrete]
     views = [view_of(v, c) for v, c in enumerate((cells, *discrete))]
     families = [(1, 0), (0, 3, 2)]
@@ -288,13 +277,15 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     short = IntervalScore(method, rule._replace(x_log_x=rule.x_log_x[:20]))
     assert len(short.table) < n
     of_cells = cuts_around(
-        grid,
+        ranges,
         present,
         [[views[v] for v in family] for family in families],
         [[view_of(v, bins[v]) for v in family] for family in families],
         [table_of([(cells, *discrete)[v] for v in family]) for family in families],
         rule,
         short,
+        method.cut_cost * np.log(len(column.cuts)),
+        fitted,
     )
     best, value, now = of_cells.best(limits, present)
     expected = of_rows.optimal(limits)

@@ -16,6 +16,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
     read_table,
 )
+from gomea_bn.data.cells import Coding
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import Scoring
 from gomea_bn.learning import improvement as improvement_module
@@ -27,7 +28,6 @@ from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.row_counts import Coding
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000

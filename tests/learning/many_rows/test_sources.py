@@ -13,11 +13,11 @@ import pytest
 from dask import delayed
 from pyarrow import parquet
 
+from gomea_bn.data.cells import Coding
 from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.problems.row_counts import Coding
 
 
 def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:

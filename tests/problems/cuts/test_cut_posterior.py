@@ -17,7 +17,7 @@ from shaped_cut_examples import METHODS, Example, random_example
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts import interval_dp
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scores import scoring_method
@@ -215,7 +215,7 @@ def step_example(transform: str = "none") -> Example:
 @pytest.mark.parametrize("shaped", [False, True])
 def test_candidates_of_a_long_column_are_a_grid_with_the_gaps_of_the_given_cuts(shaped: bool) -> None:
     example = step_example()
-    problem, column = example.problem("density-bd"), SortedColumn(example.values)
+    problem, column = example.problem("density-bd"), CutColumn.of_values(example.values)
     incumbent = np.array([0.777, 1.234])
     few = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10)
     more = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10, incumbent=incumbent)

@@ -10,7 +10,7 @@ from oracles import fixed
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts import libraries
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.libraries import first_cuts, gaps_of_shape
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
@@ -196,11 +196,17 @@ def test_cuts_of_some_rows_depend_on_ranks_alone(
 
 
 def test_cuts_of_some_rows_are_in_the_middle_by_rank() -> None:
-    some, whole = SortedColumn(np.array([0.0, 9.0, 20.0])), SortedColumn(np.append(np.arange(10.0), 20.0))
+    some, whole = (
+        CutColumn.of_values(np.array([0.0, 9.0, 20.0])),
+        CutColumn.of_values(np.append(np.arange(10.0), 20.0)),
+    )
     moved = libraries._moved_by_rank(np.array([4.5, 14.5]), some, whole)
     # between 0 and 9 there are nine gaps, between 9 and 20 one
     assert moved.tolist() == [4.5, 14.5]
-    some, whole = SortedColumn(np.array([0.0, 9.0])), SortedColumn(np.array([0.0, 1.0, 1.0, 2.0, 9.0]))
+    some, whole = (
+        CutColumn.of_values(np.array([0.0, 9.0])),
+        CutColumn.of_values(np.array([0.0, 1.0, 1.0, 2.0, 9.0])),
+    )
     assert libraries._moved_by_rank(np.array([4.5]), some, whole).tolist() == [1.5]
 
 

@@ -14,7 +14,7 @@ from shaped_cut_examples import METHODS, Example, plain_example
 from shaped_cut_examples import random_example as with_shapes
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.interval_counts import SortedColumn, spread_windows
+from gomea_bn.problems.cuts.interval_counts import CutColumn, spread_windows
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -219,16 +219,16 @@ def test_lower_min_width_lets_the_density_of_an_atom_grow() -> None:
 
 
 def test_a_cut_at_a_value_lies_in_the_gap_above_it():
-    column = SortedColumn(np.array([0.0, 1.0, 1.0, 2.0, 5.0]))
+    column = CutColumn.of_values(np.array([0.0, 1.0, 1.0, 2.0, 5.0]))
     assert column.gaps(np.array([-1.0, 0.0, 0.9, 1.0, 4.0, 5.0])).tolist() == [0, 1, 2]
     assert column.rows_below(np.array([-1.0, 0.0, 0.9, 1.0, 4.0, 5.0])).tolist() == [0, 1, 1, 3, 4, 5]
     assert column.gaps(np.array([1.0])).tolist() == [1]
 
 
 def test_grid_has_candidates_on_both_sides_of_an_atom() -> None:
-    column = SortedColumn(np.concatenate([np.full(500, 3.0), np.linspace(0, 10, 700)]))
+    column = CutColumn.of_values(np.concatenate([np.full(500, 3.0), np.linspace(0, 10, 700)]))
     cuts = column.cuts[column.grid(40)]
-    neighbours = column.distinct[np.searchsorted(column.distinct, 3.0) + np.array([-1, 1])]
+    neighbours = column.greatest[np.searchsorted(column.greatest, 3.0) + np.array([-1, 1])]
     assert (3.0 + neighbours[0]) / 2 in cuts
     assert (3.0 + neighbours[1]) / 2 in cuts
     assert len(cuts) < 40
@@ -236,7 +236,7 @@ def test_grid_has_candidates_on_both_sides_of_an_atom() -> None:
 
 def test_grid_reaches_into_wide_gaps() -> None:
     values = np.concatenate([np.linspace(0, 1, 5000), [50.0, 99.0, 100.0]])
-    column = SortedColumn(values)
+    column = CutColumn.of_values(values)
     assert {25.5, 74.5} <= set(column.cuts[column.grid(100)].tolist())
     assert not {25.5, 74.5} <= set(
         column.cuts[:: len(column.cuts) // 100].tolist()
@@ -297,7 +297,7 @@ def test_scores_without_an_interval_form_are_refused() -> None:
     with pytest.raises(GomeaBnError, match="with the BDeu prior"):
         IntervalScore(bd, score_rule(bd, 10, prior="bdeu"))
     with pytest.raises(GomeaBnError, match="constant column"):
-        SortedColumn(np.ones(5))
+        CutColumn.of_values(np.ones(5))
 
 
 def steps(n_rows: int, seed: int) -> Example:
@@ -340,7 +340,6 @@ def test_a_grid_that_gains_too_little_is_the_last_one() -> None:
     for seed in range(3):
         problem = steps(900, seed).problem()
         column = problem.column
-        assert isinstance(column, SortedColumn)
         finer = problem.optimal(CutLimits(), n_cells=20)
         cheap = problem.optimal(CutLimits(), n_cells=20, least_gain=2.0)
         first = problem.optimal(CutLimits(), n_cells=20, least_gain=np.inf)

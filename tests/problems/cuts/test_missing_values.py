@@ -9,7 +9,7 @@ from pricing_examples import all_cuts, tied_variables
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import CodedNetwork
 from gomea_bn.problems.cuts.policies import Policy
@@ -54,7 +54,7 @@ def test_optimal_cuts_equal_brute_force(seed, scoring, graph, share):
     chosen = scoring_method(method)
     score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values), **options))
     problem = CutProblem.of_rows(
-        SortedColumn(np.asarray(variables[0].values, np.float64)), network.neighbourhood(0), score
+        CutColumn.of_values(np.asarray(variables[0].values, np.float64)), network.neighbourhood(0), score
     )
 
     families = [
@@ -89,7 +89,7 @@ def test_optimal_cuts_equal_brute_force(seed, scoring, graph, share):
 
 
 def test_missing_values_of_a_column_are_not_sorted():
-    column = SortedColumn(np.array([3.0, np.nan, 1.0, 2.0, np.nan]))
+    column = CutColumn.of_values(np.array([3.0, np.nan, 1.0, 2.0, np.nan]))
     assert column.order.tolist() == [2, 3, 0]
     assert (column.n_rows, column.n_all_rows, column.high) == (3, 5, 3.0)
     assert column.values.tolist() == [3.0, 1.0, 2.0]

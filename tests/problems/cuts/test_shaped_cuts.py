@@ -17,7 +17,7 @@ from shaped_cut_examples import MEASURES, METHODS, Example, random_example
 
 from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts import interval_dp
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
@@ -167,12 +167,12 @@ def test_a_cut_beside_a_point_mass_is_found() -> None:
 @given(st.integers(0, 5000), st.floats(0.0, 2.0), st.sampled_from([0.0, 0.3, 0.8]))
 def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float, min_width: float) -> None:
     rng = np.random.default_rng(seed)
-    column = SortedColumn(rng.integers(0, 12, 40) / 4)
+    column = CutColumn.of_values(rng.integers(0, 12, 40) / 4)
     cuts = np.unique(rng.choice(column.cuts, rng.integers(0, 5)))
     edges = np.concatenate(([column.low], cuts, [column.high]))
     below = np.concatenate(([0], column.rows_below(cuts), [40]))
     distinct = np.concatenate(
-        ([0], np.searchsorted(column.distinct, cuts, side="right"), [len(column.distinct)])
+        ([0], np.searchsorted(column.greatest, cuts, side="right"), [column.n_distinct])
     )
     slow = slow_is_too_narrow(column.values.tolist(), cuts.tolist(), resolution, min_width)
     shape = ColumnShape(Shape([0.0, 3.0], [1.0], [1.0]), 0.0, resolution, min_uniform_width=min_width)

@@ -1,15 +1,16 @@
-"""Kernels that code and count rows in blocks."""
+"""Kernels that turn rows into cells of columns and count them, in blocks."""
 
 from __future__ import annotations
 
-from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
 from gomea_bn.runtime.jit import kernel
+
+MISSING = 255
+"""Code of a missing value as a byte; codes of levels and bins are smaller."""
 
 # rows whose codes families with small tables share
 CODED_ROWS = 65_536
@@ -19,17 +20,48 @@ MOST_NARROW = 65_536
 
 
 @kernel
-def _number_below(value: float, ascending: NDArray[np.float64], first: int, n: int) -> int:
-    """Return how many of the `n` numbers from position `first` on are below a value."""
-    low = 0
-    size = n
-    while size > 0:
-        half = size // 2
-        # written without a branch on the data, which could not be predicted
-        is_above = value > ascending[first + low + half]
-        low = low + half + 1 if is_above else low
-        size = size - half - 1 if is_above else half
-    return low
+def count_dense(
+    codes: NDArray[np.uint8],
+    views: NDArray[np.int64],
+    cardinality: NDArray[np.int64],
+    n_views: int,
+    cells: int,
+    n_tables: int,
+    joint: NDArray[np.uint16],
+    counts: NDArray[np.int32],
+) -> None:
+    """Count joint configurations of `views`, the last one fastest, into ``counts[:cells]``.
+
+    The joint codes of a block of rows, as many as `joint` takes, are formed by vector code first. Four tables avoid
+    store-to-load stalls when consecutive rows hit the same cell.
+    """
+    n_rows, block = codes.shape[1], joint.shape[0]
+    counts[: n_tables * cells] = 0
+    for start in range(0, n_rows, block):
+        m = min(block, n_rows - start)
+        first = codes[views[0], start : start + m]
+        for i in range(m):
+            joint[i] = first[i]
+        for v in range(1, n_views):
+            column = codes[views[v], start : start + m]
+            r = np.uint16(cardinality[views[v]])
+            for i in range(m):
+                joint[i] = np.uint16(joint[i] * r + column[i])
+        if n_tables == 4:
+            paired = m // 4 * 4
+            for i in range(0, paired, 4):
+                counts[joint[i]] += 1
+                counts[cells + joint[i + 1]] += 1
+                counts[2 * cells + joint[i + 2]] += 1
+                counts[3 * cells + joint[i + 3]] += 1
+            for i in range(paired, m):
+                counts[joint[i]] += 1
+        else:
+            for i in range(m):
+                counts[joint[i]] += 1
+    if n_tables == 4:
+        for c in range(cells):
+            counts[c] += counts[cells + c] + counts[2 * cells + c] + counts[3 * cells + c]
 
 
 @kernel
@@ -67,50 +99,13 @@ def cells_of_values(
     return n_missing
 
 
-@kernel
-def sum_log_heights(
-    values: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    points: NDArray[np.float64],
-    log_masses: NDArray[np.float64],
-) -> float:
-    """Return the sum over values of the log density of a shape with the range scaled to 1; NaN adds nothing.
-
-    A value that is a point adds the logarithm of its probability. `edges`, `left` and `right` are those of a `Shape`.
-    """
-    total = 0.0
-    product = 1.0
-    n_pieces = left.shape[0]
-    for i in range(values.shape[0]):
-        value = values[i]
-        if value != value:
-            continue
-        is_point = False
-        for p in range(points.shape[0]):
-            if value == points[p]:
-                total += log_masses[p]
-                is_point = True
-        if is_point:
-            continue
-        value = min(max(value, edges[0]), edges[n_pieces])
-        low = _number_below(value, edges, 1, n_pieces - 1)
-        position = (value - edges[low]) / (edges[low + 1] - edges[low])
-        # most values then need no logarithm
-        product *= left[low] + position * (right[low] - left[low])
-        if product > 1e200 or product < 1e-200:
-            total += log(product)
-            product = 1.0
-    return total + log(product)
-
-
 class CountWork(NamedTuple):
     """Work space of `add_counts`; mutated."""
 
     codes: NDArray[np.uint8]  # (n_views, CODED_ROWS)
     joint: NDArray[np.uint32]  # joint codes of some rows
-    scratch: ScoreScratch  # with room for `MOST_NARROW` counts
+    narrow: NDArray[np.uint16]  # the same for families of at most `MOST_NARROW` cells
+    counts: NDArray[np.int32]  # (MOST_NARROW,)
 
 
 @kernel
@@ -151,10 +146,11 @@ def add_counts(
             if n_cells <= MOST_NARROW:
                 # cells of which four tables fit into the first cache
                 n_tables = 4 if n_cells <= 1024 else 1
-                count_dense(coded, views, cardinality, views.shape[0], n_cells, n_tables, work.scratch)
-                counts = work.scratch.counts
+                count_dense(
+                    coded, views, cardinality, views.shape[0], n_cells, n_tables, work.narrow, work.counts
+                )
                 for cell in range(n_cells):
-                    totals[first + cell] += counts[cell]
+                    totals[first + cell] += work.counts[cell]
     for family in range(n_families):
         if first_cell[family + 1] - first_cell[family] > MOST_NARROW:
             views = members[starts[family] : starts[family + 1]]

@@ -1,7 +1,7 @@
-"""Counts of families over all rows of a table, in memory or not: how its columns become cells, and what is counted.
+"""Rows as cells of their columns, and counts of cells: in memory or not, over any pieces of a table.
 
-Of every row at most 255 cells of each column are kept while a network is improved on all rows. `data.row_counters` has
-who codes and counts the rows. Families whose members have missing values are counted with a code for missing.
+Of every row at most 255 cells of each column are kept. `row_counters` has who codes and counts the rows. Missing values
+have a code of their own.
 """
 
 from __future__ import annotations
@@ -16,31 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.kernels import CODED_ROWS, MISSING, MOST_NARROW, CountWork, add_counts, cells_of_values
 from gomea_bn.data.pieces import Piece, TablePiece
 from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, CountsPieces
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, row_list
-from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import (
-    CutProblem,
-    IntervalScore,
-    ScoreOfParents,
-    Term,
-    available_terms,
-)
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import new_scratch
-from gomea_bn.problems.kernels.rows import (
-    CODED_ROWS,
-    MOST_NARROW,
-    CountWork,
-    add_counts,
-    cells_of_values,
-    sum_log_heights,
-)
-from gomea_bn.problems.kernels.score import MISSING, ScoreRule
-from gomea_bn.problems.scores import family_score
 from gomea_bn.runtime.jit import read_only
 from gomea_bn.runtime.threads import in_threads
 
@@ -51,29 +32,25 @@ MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
 
 
-# rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
-_SCRATCH_ROWS = MOST_NARROW // 8
-
-
 @dataclass(frozen=True)
 class Coding:
     """How the columns of a table become cells.
 
     Boundaries are ascending values between the cells of every continuous column; a value equal to one lies below it.
-    Shapes are those of continuous columns whose log density is summed over the rows.
+    `log_densities` has for some continuous columns the sum of the log densities of values, NaN among them.
     """
 
     names: tuple[str, ...]
     boundaries: dict[str, NDArray[np.float64]]
     levels: dict[str, tuple[Level, ...]]
-    shapes: dict[str, Shape] = field(default_factory=dict)
+    log_densities: dict[str, Callable[[NDArray[np.float64]], float]] = field(default_factory=dict)
     drops_missing: bool = False  # rows with missing or infinite values; otherwise these are counted
     na_values: Sequence[str | float] | None = None  # symbols of missing values, as of `read_table`
 
     def __call__(self, piece: Piece) -> CodedPiece:
         """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
         n_missing = np.zeros(len(self.names), np.int64)
-        sums = dict.fromkeys(self.shapes, 0.0)
+        sums = dict.fromkeys(self.log_densities, 0.0)
         blocks: list[NDArray[np.uint8]] = []
         waiting: list[NDArray[np.uint8]] = []
         # values that are bisected together; their positions stay in the first cache
@@ -86,7 +63,7 @@ class Coding:
         for rows in parts:
             n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
             try:
-                cells, shaped = _cells_of(n_rows, rows, self, n_missing, positions_of_values)
+                cells, summed = _cells_of(n_rows, rows, self, n_missing, positions_of_values)
             except GomeaBnError as error:
                 named = partial(_named, piece.first_row() + first)
                 raise error.with_rows(named).within(f"In {piece.origin}: ") from error
@@ -95,8 +72,8 @@ class Coding:
             if self.drops_missing:
                 complete = (cells != MISSING).all(axis=0)
                 cells = cells[:, complete]
-            for name, values in shaped.items():
-                sums[name] += scaled_log_density(self.shapes[name], values[complete])
+            for name, values in summed.items():
+                sums[name] += self.log_densities[name](values[complete])
             if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
                 blocks.append(np.concatenate(waiting, axis=1))
                 waiting = []
@@ -118,25 +95,25 @@ def _cells_of(
     n_missing: NDArray[np.int64],
     work: NDArray[np.int32],
 ) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
-    """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
+    """Return the cells of all rows, uint8 (n_columns, n_rows), and the values whose log densities are summed.
 
     Numbers of missing values are added to `n_missing`, int64 (n_columns,). `work` is that of `cells_of_values`.
     """
     values_of = _columns_of_table(rows) if isinstance(rows, Table) else _columns_of_frame(rows, coding)
     cells = np.empty((len(coding.names), n_rows), np.uint8)
-    shaped: dict[str, NDArray[np.float64]] = {}
+    summed: dict[str, NDArray[np.float64]] = {}
     for position, name in enumerate(coding.names):
         values = values_of(name)
         if name in coding.boundaries:
             n_missing[position] += cells_of_values(
                 read_only(values), read_only(coding.boundaries[name]), MISSING, work, cells[position]
             )
-            if name in coding.shapes:
-                shaped[name] = values
+            if name in coding.log_densities:
+                summed[name] = values
         else:
             n_missing[position] += int((values < 0).sum())
             cells[position] = values.astype(np.uint8)
-    return cells, shaped
+    return cells, summed
 
 
 _ColumnsByName = Callable[[str], NDArray[Any]]
@@ -163,81 +140,6 @@ def _columns_of_frame(frame: pd.DataFrame, coding: Coding) -> _ColumnsByName:
         return numeric_values(column, name, allow_missing=True)
 
     return values_of
-
-
-def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
-    """Return the sum of the log densities of values with the range of the column scaled to 1; NaN adds nothing.
-
-    A value that is a point mass adds the logarithm of its probability.
-    """
-    masses = np.log(shape.point_masses)
-    edges, left, right, points = map(read_only, (shape.edges, shape.left, shape.right, shape.point_values))
-    return float(sum_log_heights(read_only(values), edges, left, right, points, masses))
-
-
-# boundaries that are spread over a column; the others are near its cuts
-_SPREAD = 120
-# sample ranks around a learned cut that become boundaries
-_NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
-
-
-def first_boundaries(sample: SortedColumn, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the boundaries of the first cells of a column: the cuts of a sample, near ones, and spread ones."""
-    gaps = sample.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
-    near = (gaps[:, None] + np.array(_NEAR)).ravel()
-    near = near[(near >= 0) & (near < len(sample.cuts))]
-    room = max(MOST_BOUNDARIES - _SPREAD - len(cuts), 1)
-    if len(near) > MOST_BOUNDARIES - _SPREAD - len(cuts):
-        near = near[:: -(-len(near) // room)]
-    spread = sample.grid(min(_SPREAD, len(sample.cuts) + 1))
-    return _with_cuts(sample.cuts[np.setdiff1d(np.union1d(near, spread), gaps)], cuts)
-
-
-def zoomed_boundaries(
-    sample: SortedColumn, column: GridColumn, cuts: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
-    """Return boundaries with more of them next to the cuts, present ones; None if the cells there are fine."""
-    if not len(cuts) or repeats_values(sample):
-        return None
-    # cells next to a cut that hold more rows are split
-    if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= 2).all():
-        return None
-    edges = column.edges
-    n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
-    near = np.concatenate(
-        [np.linspace(edges[cut], edges[cut + 2], max(n_each, 3) + 2)[1:-1] for cut in cuts.tolist()]
-    )
-    spread = sample.cuts[sample.grid(min(_SPREAD, len(sample.cuts) + 1))]
-    chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
-    inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
-    return _with_cuts(inside, column.cuts[cuts])
-
-
-def _with_cuts(boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return at most `MOST_BOUNDARIES` boundaries, all cuts among them, ascending."""
-    others = np.setdiff1d(boundaries, cuts)
-    room = MOST_BOUNDARIES - len(cuts)
-    if len(others) > room:
-        others = others[np.linspace(0, len(others) - 1, room).round().astype(np.int64)]
-    return np.union1d(others, cuts)
-
-
-def repeats_values(sample: SortedColumn) -> bool:
-    """Return whether a column has few distinct values for its rows, so that the sample shows them all."""
-    # a column with more rows than this per distinct value of the sample repeats its values
-    return sample.n_rows > 2 * len(sample.distinct)
-
-
-def estimated_distinct(sample: SortedColumn, n_rows: int) -> float:
-    """Return an estimate of the number of distinct values in all rows.
-
-    Of the rows outside the sample, the share of values that occur once in the sample is new (Good, 1953); but no
-    more values are unseen than their numbers of occurrences suggest (Chao, 1984).
-    """
-    counts = sample.counts
-    once, twice = float((counts == 1).sum()), float((counts == 2).sum())
-    new = once / sample.n_rows * (n_rows - sample.n_rows)
-    return len(sample.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))
 
 
 @dataclass(frozen=True)
@@ -306,7 +208,8 @@ class CountPlan:
         work = CountWork(
             codes=np.empty((len(self.columns), CODED_ROWS), np.uint8),
             joint=np.empty(2048, np.uint32),
-            scratch=new_scratch(_SCRATCH_ROWS, 1),
+            narrow=np.empty(2048, np.uint16),
+            counts=np.empty(MOST_NARROW, np.int32),
         )
         for piece in pieces:
             for block in piece.blocks():
@@ -361,74 +264,3 @@ def observed_counts(
     )
     others = tuple(axis for axis in range(counts.ndim) if axis not in axes)
     return np.asarray(counts[observed].sum(axis=others))
-
-
-def _counts_of_term(counts: NDArray[np.int64], views: Sequence[View], term: Term) -> NDArray[np.int64]:
-    """Return the counts that a term scores, int64 (card(parent), ..., card(child)); see `observed_counts`."""
-    of_rows = observed_counts(counts, views, term.observed)
-    others = tuple(position for position, axis in enumerate(term.observed[:-1]) if axis not in term.parents)
-    return np.asarray(of_rows.sum(axis=others))
-
-
-def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> list[Term]:
-    """Return the `available_terms` of a family from its counts, see `observed_counts`."""
-    without_edges = rule._replace(edge_cost=0.0)
-    child = len(views) - 1
-
-    def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
-        complete = observed_counts(counts, views, (*remaining, child))
-
-        def score(chosen: Sequence[int]) -> float:
-            others = tuple(axis for axis, p in enumerate(remaining) if p not in chosen)
-            return family_score(complete.sum(axis=others), without_edges)
-
-        return int(complete.sum()), score
-
-    return available_terms(child, int(counts.sum()), cases)
-
-
-def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
-    """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
-    if not any(view.has_missing for view in views):
-        return family_score(counts, rule)
-    total = 0.0
-    for term in terms_of_counts(counts, views, rule):
-        # the cost of an edge is a part of its gain
-        of_term = _counts_of_term(counts, views, term)
-        total += term.weight * family_score(of_term, rule)
-    return total
-
-
-def cuts_around(
-    column: GridColumn,
-    present: NDArray[np.int64],
-    families: Sequence[Sequence[View]],
-    bins: Sequence[Sequence[View]],
-    tables: Sequence[NDArray[np.int64]],
-    rule: ScoreRule,
-    score: IntervalScore,
-) -> CutProblem:
-    """Return the cuts of a column, given the counts of the families around it by its cells.
-
-    The first family is that of the column, the others are those of its children: `families` and their `tables` with the
-    cells of the column, `bins` with its present ones. The order in which parents with missing values are judged is that
-    of the present cuts, indices of boundaries.
-    """
-    if not any(view.has_missing for family in families for view in family):
-        return CutProblem.of_cells(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
-    cells = families[0][-1]
-    starts = np.concatenate(([0], present + 1))
-    if cells.has_missing:
-        starts = np.append(starts, len(column.rows))
-    parts: list[list[tuple[float, NDArray[np.int64]]]] = []
-    for family, of_bins, table in zip(families, bins, tables, strict=True):
-        position = [view.column for view in family].index(cells.column)
-        terms = terms_of_counts(np.add.reduceat(table, starts, axis=position), of_bins, rule)
-        parts.append(
-            [
-                (term.weight, _counts_of_term(table, family, term))
-                for term in terms
-                if position in (*term.parents, len(family) - 1)
-            ]
-        )
-    return CutProblem.of_cells(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)
