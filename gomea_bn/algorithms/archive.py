@@ -28,13 +28,15 @@ _TOO_MANY, _TOO_FEW = 1.25, 0.75
 _FINEST = 2**25
 
 
-def new_archive(capacity: int, n_variables: int, n_objectives: int) -> Archive:
-    """Return an empty archive for at most `capacity` members."""
+def new_archive(
+    capacity: int, n_variables: int, n_objectives: int, dtype: type[np.signedinteger[Any]] = np.int16
+) -> Archive:
+    """Return an empty archive for at most `capacity` members, whose genes have a type of integers."""
     slots = 1 << int(2 * capacity).bit_length()
     n_blocks = max(8, capacity // 4)
     return Archive(
         counts=np.zeros(4, np.int64),
-        genotypes=np.zeros((capacity, n_variables), np.int16),
+        genotypes=np.zeros((capacity, n_variables), dtype),
         objectives=np.zeros((capacity, n_objectives)),
         keys=np.zeros(capacity, np.uint64),
         boxes=np.zeros(capacity, np.uint64),
@@ -62,6 +64,8 @@ class ElitistArchive:
         Wanted number of members. A grid with at most one member per box is switched on above 1.25 times this number
         and switched off below 0.75 times this number (Luong et al. 2014). Its boxes are so wide that about 0.75 to 1
         times this number of members remain. The member with the least value of an objective always stays.
+    dtype : type, optional
+        Type of the genes: int16, or int64 for real values, of which the archive takes ``x.view(np.int64)``.
 
     Raises
     ------
@@ -87,11 +91,17 @@ class ElitistArchive:
     [[1.0, 3.0], [2.0, 2.0]]
     """
 
-    def __init__(self, n_variables: int, n_objectives: int, size: int = 10_000) -> None:
+    def __init__(
+        self,
+        n_variables: int,
+        n_objectives: int,
+        size: int = 10_000,
+        dtype: type[np.signedinteger[Any]] = np.int16,
+    ) -> None:
         check_integer("n_objectives", n_objectives, 1)
         check_integer("size", size, 1)
         self.size = int(size)
-        self.data = new_archive(min(256, 2 * self.size + 2), n_variables, n_objectives)
+        self.data = new_archive(min(256, 2 * self.size + 2), n_variables, n_objectives, dtype)
         self._work = np.zeros(n_objectives)
 
     def __len__(self) -> int:
@@ -108,7 +118,7 @@ class ElitistArchive:
         return int(self.data.counts[REFUSED_FULL])
 
     @property
-    def genotypes(self) -> NDArray[np.int16]:
+    def genotypes(self) -> NDArray[Any]:
         """Genotypes of the members, shape (len, n_variables); a view."""
         return self.data.genotypes[: len(self)]
 
@@ -130,7 +140,7 @@ class ElitistArchive:
         GomeaBnError
             If an objective is NaN.
         """
-        genes = np.ascontiguousarray(genotypes, dtype=np.int16)
+        genes = np.ascontiguousarray(genotypes, dtype=self.data.genotypes.dtype)
         values = np.ascontiguousarray(objectives, dtype=np.float64)
         if np.isnan(values).any():
             row = int(np.isnan(values).any(axis=1).argmax())
@@ -145,10 +155,7 @@ class ElitistArchive:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take in the arrays of `data` of another archive, by name; raises `ValueError` if they do not fit."""
-        former = self.data
-        capacity = len(saved["keys"])
-        shape = former.genotypes.shape[1], former.objectives.shape[1]
-        self.data = filled(new_archive(capacity, *shape), saved)
+        self.data = filled(self._empty(len(saved["keys"])), saved)
 
     def reserve(self, n_more: int) -> None:
         """Make room for `n_more` further members."""
@@ -187,9 +194,13 @@ class ElitistArchive:
         self.data.widths[:] = widths
         self._refill(remaining, len(self.data.keys))
 
+    def _empty(self, capacity: int) -> Archive:
+        genes, objectives = self.data.genotypes, self.data.objectives
+        return new_archive(capacity, genes.shape[1], objectives.shape[1], genes.dtype.type)
+
     def _refill(self, members: NDArray[np.int64], capacity: int) -> None:
         former = self.data
-        self.data = new_archive(capacity, former.genotypes.shape[1], former.objectives.shape[1])
+        self.data = self._empty(capacity)
         self.data.widths[:] = former.widths
         refill(self.data, former, members, self._work)
         self.data.counts[ADDITIONS:] = former.counts[ADDITIONS:]

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.algorithms.elite import no_elite, take_best
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.problems.spaces import by_name, named_user, posed
@@ -95,7 +96,7 @@ class AskedRun:
         self._n_out = 0
         self._has_ended = False
         # the best solution with a value, for one objective
-        self._best: tuple[NDArray[Any], NDArray[np.float64], float] | None = None
+        self._best = no_elite(run.problem, run.dtype) if self._n_objectives == 1 else None
         problem.evaluations.answer_by(self._answered, self._note_repeats)
         self._future: Future[Result] = DaemonThreads().submit(run.finish, section)
         self._future.add_done_callback(lambda _future: self._questions.put(None))
@@ -156,20 +157,14 @@ class AskedRun:
                 f"{amounts[row]}."
             )
         values = values.reshape(k, -1)
-        if self._n_objectives == 1:
-            self._note_best(values, amounts)
+        if self._best is not None:
+            first = len(self._given)
+            take_best(self._best, self._asked[first : first + k], values, amounts)
         self._given += zip(values, amounts.tolist(), strict=True)
         self._n_out = 0
         if len(self._given) == len(self._asked):
             self._asked, given, self._given = None, self._given, []
             self._answers.put(given)
-
-    def _note_best(self, values: NDArray[np.float64], violations: NDArray[np.float64]) -> None:
-        assert self._asked is not None
-        best = int(np.lexsort((values[:, 0], violations))[0])
-        found = (float(violations[best]), float(values[best, 0]))
-        if self._best is None or found < (self._best[2], self._best[1][0]):
-            self._best = (self._asked[len(self._given) + best].copy(), values[best].copy(), found[0])
 
     def should_stop(self) -> bool:
         """Return whether the search has ended; it waits until that is known."""
@@ -190,9 +185,11 @@ class AskedRun:
         result: Result = self._run.result()
         if self._best is None:
             return by_name(result, self._user)
-        x, objectives, violation = self._best
-        if (violation, objectives[0]) < (result.extra["violation"], result.F[0]):
-            result = replace(result, X=x, F=objectives, extra={**result.extra, "violation": violation})
+        violation = float(self._best.violation[0])
+        if (violation, self._best.objectives[0]) < (result.extra["violation"], result.F[0]):
+            extra = {**result.extra, "violation": violation}
+            best = self._best.genotype.copy(), self._best.objectives.copy()
+            result = replace(result, X=best[0], F=best[1], extra=extra)
         return by_name(result, self._user)
 
     def close(self) -> None:

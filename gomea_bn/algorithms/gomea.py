@@ -182,19 +182,15 @@ class GomeaRun(DiscreteRun, EliteRun):
         except Exception:
             # an error of the user's function does not lose what the generation has found
             if n_begun := begun_prefix(population.data.tallies):
-                self._note_rows(population, slice(n_begun))
+                self.note_best(population, slice(n_begun))
             raise
         population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
         if n_counted:
-            self._note_rows(population, slice(n_counted))
+            self.note_best(population, slice(n_counted))
         if population.finished:
             np.copyto(population.data.parents, population.data.genotypes)
             population.update_mean()
-
-    def _note_rows(self, population: _Population, rows: slice) -> None:
-        data = population.data
-        self.note_best(data.genotypes[rows], data.objectives[rows], data.violations[rows], population.size)
 
     def _refine(self, population: _Population) -> None:
         refiner, data = self.refiner, population.data
@@ -223,5 +219,5 @@ class GomeaRun(DiscreteRun, EliteRun):
             put_back(data, i, former)
             return False
         data.parents[i] = data.genotypes[i]
-        self._note_rows(population, slice(i, i + 1))
+        self.note_best(population, slice(i, i + 1))
         return True

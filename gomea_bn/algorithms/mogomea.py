@@ -22,7 +22,8 @@ from gomea_bn.algorithms.discrete_run import (
     put_back,
     stall_limit,
 )
-from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real_problem, no_elite, take_best
+from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
+from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real_problem
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
 from gomea_bn.algorithms.rvgomea import Population as RealPopulation
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
@@ -325,6 +326,14 @@ class _FrontResults(MultiStartRun):
         """Return the archive's genotypes, objectives and violations."""
         return self._solutions(), self.archive.objectives, np.zeros(len(self.archive))
 
+    def _note_additions(self, population: Any, n_eval: int) -> None:
+        """Record that the archive has new members, the last one after a number of evaluations."""
+        self.n_eval_at_best = n_eval
+        ideal = tuple(self.archive.objectives.min(axis=0).tolist())
+        self.history.append(
+            FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
+        )
+
     def progress(self) -> Progress:
         """Return the state of the run; `best` is the least value of the first objective."""
         if not len(self.archive):
@@ -426,7 +435,7 @@ class FrontRun(_FrontResults, DiscreteRun):
                 break
             self._refine_and_offer(population, refiner, i)
         if self.archive.additions > additions:
-            self._note_additions(population)
+            self._note_finds(population)
             self.archive.adapt()
 
     def _refine_and_offer(self, population: _Population, refiner: Refiner, i: int) -> None:
@@ -504,7 +513,7 @@ class FrontRun(_FrontResults, DiscreteRun):
                 # an error of the user's function does not lose what the wave has found
                 self._take_finds(0 if self.immediate else len(blocks))
                 if self.archive.additions > additions:
-                    self._note_additions(population)
+                    self._note_finds(population)
                 raise
             n_finished = self._n_counted(population.data.tallies)
             if not self.immediate:
@@ -515,12 +524,11 @@ class FrontRun(_FrontResults, DiscreteRun):
         population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
         if n_counted and not len(self.archive):
-            data, rows = population.data, slice(n_counted)
-            take_best(self._nearest, data.genotypes[rows], data.objectives[rows], data.violations[rows])
+            take_best(self._nearest, *values_of(population, slice(n_counted)))
         population.generations += 1
         population.stalled += 1
         if self.archive.additions > additions:
-            self._note_additions(population)
+            self._note_finds(population)
         self.archive.adapt()
         if n_counted == size:
             np.copyto(population.data.parents, population.data.genotypes)
@@ -543,6 +551,12 @@ class FrontRun(_FrontResults, DiscreteRun):
             capacity = 1 if self.immediate else self._find_capacity
             self._finds.append(new_archive(capacity, self.problem.n_variables, self.problem.n_objectives))
 
+    def _note_finds(self, population: _Population) -> None:
+        """Record that the archive has new members."""
+        population.stalled = 0
+        latest = int(self.front_works[0].clock[LATEST_ADDITION])
+        self._note_additions(population, latest if self.immediate else self.n_eval)
+
     def _take_finds(self, n_blocks: int) -> None:
         """Merge the finds of the first blocks of a wave into the archive, in order."""
         for finds in self._finds[:n_blocks]:
@@ -550,20 +564,7 @@ class FrontRun(_FrontResults, DiscreteRun):
             self._refused += int(finds.counts[REFUSED_FULL])
             finds.counts[REFUSED_FULL] = 0
 
-    def _note_additions(self, population: _Population) -> None:
-        """Record that the archive has new members."""
-        population.stalled = 0
-        clock = self.front_works[0].clock
-        self.n_eval_at_best = int(clock[LATEST_ADDITION]) if self.immediate else self.n_eval
-        ideal = tuple(self.archive.objectives.min(axis=0).tolist())
-        self.history.append(
-            FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
-        )
 
-
-# int16 digits of the number of a real solution, by which the archive names it
-_DIGITS = 4
-_BASE = 1 << 15
 # factor of population sizes and of subgenerations to those over discrete variables
 _LARGER = 4
 # share of base vectors that are members of the archive
@@ -599,10 +600,7 @@ def survivors(objectives: NDArray[np.float64], violations: NDArray[np.float64], 
 
 
 class RealFrontRun(_FrontResults, RealRun):
-    """One run of MOGOMEA over real or mixed variables; see `DiscreteSearch.run`.
-
-    The archive has the numbers of solutions in place of genotypes.
-    """
+    """One run of MOGOMEA over real or mixed variables, whose bits are the archive's genes; see `DiscreteSearch.run`."""
 
     takes_several = True
 
@@ -618,50 +616,24 @@ class RealFrontRun(_FrontResults, RealRun):
         _check_no_target(limits)
         super().__init__(RVGOMEA(linkage="univariate"), problem, limits, **options)
         self.scheme = replace(settings, subgenerations=_LARGER * settings.subgenerations)
-        self.archive = ElitistArchive(_DIGITS, self.problem.n_objectives, settings.archive_size)
-        self._numbered: dict[int, NDArray[np.float64]] = {}
-        self._next_number = 0
+        n_variables, m = self.problem.n_variables, self.problem.n_objectives
+        self.archive = ElitistArchive(n_variables, m, settings.archive_size, np.int64)
         self._nearest = no_elite(self.problem, np.float64)
 
-    def _numbers(self) -> NDArray[np.int64]:
-        """Return the numbers of the archive's members."""
-        return np.asarray(self.archive.genotypes.astype(np.int64) @ _BASE ** np.arange(_DIGITS), np.int64)
-
     def _solutions(self) -> NDArray[np.float64]:
-        rows = [self._numbered[number] for number in self._numbers().tolist()]
-        return np.array(rows).reshape(len(rows), self.problem.n_variables)
+        return self.archive.genotypes.view(np.float64)
 
-    def note_best(
-        self,
-        genotypes: NDArray[Any],
-        objectives: NDArray[np.float64],
-        violations: NDArray[np.float64],
-        population_size: int,
-    ) -> None:
+    def note_best(self, population: Any, rows: slice = ALL_ROWS) -> None:
         """Offer solutions to the archive, or note the one nearest to being feasible while there is no member."""
-        feasible = np.flatnonzero(violations == 0)
-        if not len(feasible) and not len(self.archive):
-            take_best(self._nearest, genotypes, objectives, violations)
-        members = {x.tobytes() for x in self._numbered.values()}
-        new = [i for i in feasible.tolist() if genotypes[i].tobytes() not in members]
-        if not new:
-            return
-        numbers = self._next_number + np.arange(len(new))
-        self._next_number += len(new)
-        self._numbered.update(zip(numbers.tolist(), genotypes[new].copy(), strict=True))
-        digits = numbers[:, None] // _BASE ** np.arange(_DIGITS) % _BASE
+        solutions, objectives, violations = values_of(population, rows)
+        is_feasible = violations == 0
+        if not is_feasible.any() and not len(self.archive):
+            take_best(self._nearest, solutions, objectives, violations)
         additions = self.archive.additions
-        self.archive.offer(digits, objectives[new])
+        self.archive.offer(solutions[is_feasible].view(np.int64), objectives[is_feasible])
         self.archive.adapt()
-        remaining = set(self._numbers().tolist())
-        self._numbered = {number: x for number, x in self._numbered.items() if number in remaining}
         if self.archive.additions > additions:
-            self.n_eval_at_best = self.n_eval
-            ideal = tuple(self.archive.objectives.min(axis=0).tolist())
-            entry = FrontHistoryEntry(
-                self.stop.seconds, self.n_eval, len(self.archive), ideal, population_size
-            )
-            self.history.append(entry)
+            self._note_additions(population, self.n_eval)
 
     def _overtaken(self) -> list[Any]:
         return []
@@ -694,7 +666,7 @@ class RealFrontRun(_FrontResults, RealRun):
         trial = np.where(trial > problem.upper, (rest + problem.upper) / 2, trial)
         data.genotypes[:], data.objectives[:], data.violations[:] = trial, np.inf, np.inf
         status = int(initialise(self.kernel_data, data, population.rules, population.work, generator))
-        self.note_best(data.genotypes, data.objectives, data.violations, n)
+        self.note_best(population)
         both = [
             np.concatenate(parts)
             for parts in ((parents, data.genotypes), (former, data.objectives), (amounts, data.violations))
@@ -708,8 +680,6 @@ class RealFrontRun(_FrontResults, RealRun):
         return {
             **super().state(),
             "archive": self.archive.data._asdict(),
-            "solutions": self._solutions(),
-            "next_number": self._next_number,
             "nearest": self._nearest._asdict(),
         }
 
@@ -717,6 +687,4 @@ class RealFrontRun(_FrontResults, RealRun):
         """Go on from what `state` had returned in a run of the same options."""
         super().restore(state)
         self.archive.restore(state["archive"])
-        self._numbered = dict(zip(self._numbers().tolist(), np.array(state["solutions"]), strict=True))
-        self._next_number = state["next_number"]
         filled(self._nearest, state["nearest"])

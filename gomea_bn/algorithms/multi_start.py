@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
-from gomea_bn.operators.mixing import Elite
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
@@ -503,23 +503,6 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
     )
 
 
-def no_elite(problem: Any, dtype: type[np.generic]) -> Elite:
-    """Return room for the best solution of a run that has none yet."""
-    genotype: Any = np.zeros(problem.n_variables, dtype)
-    return Elite(genotype=genotype, objectives=np.full(problem.n_objectives, inf), violation=np.full(1, inf))
-
-
-def take_best(
-    elite: Elite, genotypes: NDArray[Any], objectives: NDArray[np.float64], violations: NDArray[np.float64]
-) -> None:
-    """Copy the first of the best solutions if it is better: by its violation, then by its first objective."""
-    best = int(np.lexsort((objectives[:, 0], violations))[0])
-    if (violations[best], objectives[best, 0]) < (elite.violation[0], elite.objectives[0]):
-        elite.genotype[:] = genotypes[best]
-        elite.objectives[:] = objectives[best]
-        elite.violation[0] = violations[best]
-
-
 # an improvement by less than this share of the objective is rounding
 _MEANINGFUL = 1e-10
 # evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
@@ -580,21 +563,15 @@ class EliteRun(MultiStartRun):
         done_at = 0 if self._mark is None else 2 * self._mark[0]
         return Progress(best=best, violation=violation, done_at=done_at, **self.counts())
 
-    def note_best(
-        self,
-        genotypes: NDArray[Any],
-        objectives: NDArray[np.float64],
-        violations: NDArray[np.float64],
-        population_size: int,
-    ) -> None:
+    def note_best(self, population: Any, rows: slice = ALL_ROWS) -> None:
         """Copy the best of some solutions, the first of equals, if it is an improvement, and add to the history."""
-        take_best(self.elite, genotypes, objectives, violations)
+        take_best(self.elite, *values_of(population, rows))
         objective = float(self.elite.objectives[0])
         former = self.history[-1].objective if self.history else inf
         if not self.history or objective != former:
             if not 0 <= former - objective < _MEANINGFUL * abs(former):
                 self.n_eval_at_best = self.n_eval
-            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population_size))
+            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population.size))
 
     def _overtaken(self) -> list[Any]:
         """Return the populations with a worse mean than a larger one, and all smaller populations than those."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.adapted import MOST_VARIABLES, Adapted, evaluates_whole, interacting_groups
+from gomea_bn.algorithms.elite import take_best
 from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.algorithms.multi_start import (
     INLINE_SECONDS,
@@ -27,7 +28,6 @@ from gomea_bn.algorithms.multi_start import (
     compiled_for,
     in_numbers,
     opened_run,
-    take_best,
 )
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import (
@@ -540,7 +540,7 @@ class RealRun(EliteRun):
             self.execute(task, 1, work_kind=work_kind, n_threads=1, inline=inline)
         except Exception:
             # an error of the user's function does not lose what the generation has found
-            self.note_best(data.genotypes, data.objectives, data.violations, population.size)
+            self.note_best(population)
             raise
         population.seconds = perf_counter() - began
         if not statuses:
@@ -551,7 +551,7 @@ class RealRun(EliteRun):
         self.n_generations += 1
         if statuses[0] == ONGOING:
             population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
-        self.note_best(data.genotypes, data.objectives, data.violations, population.size)
+        self.note_best(population)
         if statuses[0] == TARGET_MET:
             self.stop.raise_for("target")
 

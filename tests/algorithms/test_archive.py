@@ -39,25 +39,28 @@ class PlainArchive:
         return "added"
 
 
-def as_set(archive):
+def as_set(archive, dtype=np.int16):
+    genotypes = archive.genotypes.view(dtype)
     return {
-        (tuple(g), tuple(f))
-        for g, f in zip(archive.genotypes.tolist(), archive.objectives.tolist(), strict=True)
+        (tuple(g), tuple(f)) for g, f in zip(genotypes.tolist(), archive.objectives.tolist(), strict=True)
     }
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 8), st.integers(1, 120))
-def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n):
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 8), st.integers(1, 120), st.booleans())
+def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n, is_real):
     generator = np.random.default_rng(seed)
-    archive, plain = ElitistArchive(6, m), PlainArchive()
+    # real values are genes by their bits
+    values = np.array([0.1, -1.5, 2.0**-40]) if is_real else np.arange(3, dtype=np.int16)
+    dtype = np.int64 if is_real else np.int16
+    archive, plain = ElitistArchive(6, m, dtype=dtype), PlainArchive()
     for _ in range(n):
-        genotype = generator.integers(0, 3, 6).astype(np.int16)
+        genotype = values[generator.integers(0, 3, 6)]
         f = generator.integers(0, levels + 1, m).astype(float)
-        added = archive.offer([genotype], [f])
+        added = archive.offer(genotype.view(dtype)[None], [f])
         assert (added == 1) == (plain.offer(genotype, f) == "added")
     # with up to 64 members there is one block, so that even the exchange of equals is the same
-    assert as_set(archive) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
+    assert as_set(archive, values.dtype) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
 
 
 @pytest.mark.long
