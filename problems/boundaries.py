@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
@@ -24,6 +23,7 @@ from gomea_bn.problems.kernels.boundaries import (
     shortfall,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod
 
 Cuts = Mapping[int, NDArray[np.float64]]

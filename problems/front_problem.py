@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import ParentSets
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
@@ -31,6 +30,7 @@ from gomea_bn.problems.kernels.front import (
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.kernels.target import TargetRows
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 

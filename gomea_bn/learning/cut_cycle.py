@@ -15,7 +15,6 @@ from gomea_bn.learning.reported_scores import recorded_options, score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     Cuts,
@@ -31,6 +30,7 @@ from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
 from gomea_bn.runtime.threads import StopFlag, Workers

@@ -20,7 +20,6 @@ from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.counts import are_counts
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -30,6 +29,7 @@ from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.score import centred_gains, centred_score, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import compile_for, kernels_are_cached, kernels_can_be_kept
@@ -278,8 +278,8 @@ def _search_front_once(n_threads: int, is_wide: bool) -> None:
 
 def _fit_logit() -> None:
     """Call the kernels of networks whose target follows a logit."""
-    from gomea_bn.problems.curves import cell_data, new_logit_scratch
     from gomea_bn.problems.kernels.logits import LogitData, logit_gain, start_logit
+    from gomea_bn.problems.logits_and_counts import cell_data, new_logit_scratch
 
     cells = cell_data([np.array([[-1.0], [1.0], [-1.0], [1.0]])], 2)
     scratch = new_logit_scratch(cells, 2)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.problems.base import Refiner, ValuesInUse
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
@@ -32,6 +31,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
 
 _MOST_ROWS = 2_000

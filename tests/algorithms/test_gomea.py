@@ -32,8 +32,8 @@ from wrong_input import untyped
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import new_cache
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
 

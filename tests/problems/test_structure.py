@@ -26,10 +26,10 @@ from oracles import (
 from scipy.stats import chisquare
 
 from gomea_bn.problems.base import Solution, set_gene
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import ScoredFamily, new_cache
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.scored_variables import ScoredVariable
 
 
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:

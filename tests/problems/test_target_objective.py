@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from mo_oracles import check_partial_evaluation, full
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 CLASS, NUMBER = 0, 3

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles import slow_family_score
 
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.scored_variables import ScoredVariable
 
 
 def random_shape(seed: int, *, scale: float = 1.0) -> Shape:

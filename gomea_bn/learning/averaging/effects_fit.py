@@ -24,15 +24,15 @@ from gomea_bn.network.conditionals.scales import (
     UnitScale,
 )
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
-from gomea_bn.problems.curve_models import CurveModel
-from gomea_bn.problems.curves import (
+from gomea_bn.problems.column_functions import (
     ColumnFunctions,
-    CurveSizes,
     LevelFunctions,
     NumberFunctions,
     SmoothFunctions,
     normal_scores,
 )
+from gomea_bn.problems.curve_models import CurveModel
+from gomea_bn.problems.curves import CurveSizes
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3

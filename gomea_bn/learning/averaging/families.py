@@ -63,8 +63,9 @@ from gomea_bn.network.tables import (
     table_and_left_out_cells,
 )
 from gomea_bn.network.updates import counted_tables
+from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
-from gomea_bn.problems.curves import ColumnFunctions, CurveSizes, ScoredVariable, sizes_and_functions
+from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.interval_dp import (
     CutLimits,
@@ -74,6 +75,7 @@ from gomea_bn.problems.cuts.interval_dp import (
 )
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.runtime.fit_clock import (
     GAPS,
     MIXTURES,

@@ -15,7 +15,6 @@ from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.learning.averaging.target_fit import LevelOdds
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.network.conditionals.terms import Terms
-from gomea_bn.problems.curves import new_logit_scratch
 from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.kernels.logits import (
     MOST_LEVELS,
@@ -25,6 +24,7 @@ from gomea_bn.problems.kernels.logits import (
     several_indices_gain,
     start_logit,
 )
+from gomea_bn.problems.logits_and_counts import new_logit_scratch
 
 # by how much a curve may be moved, in log odds, so that fewer B-splines describe it
 TOLERANCE = 0.01

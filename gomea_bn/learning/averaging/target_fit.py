@@ -25,7 +25,7 @@ from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
-from gomea_bn.problems.curves import LevelFunctions, SmoothFunctions
+from gomea_bn.problems.column_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 
 # functions of a continuous parent: a line and curves

@@ -35,12 +35,12 @@ from gomea_bn.network.recorded import EDGE_PROBABILITIES, FAMILY_SCORES, STABILI
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.score import BDEU
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits

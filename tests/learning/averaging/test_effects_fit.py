@@ -37,15 +37,10 @@ from gomea_bn.learning.averaging.stacks import Member, best_stack, mixture_weigh
 from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
+from gomea_bn.problems.column_functions import NumberFunctions, SmoothFunctions, normal_scores
 from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import (
-    CurveSizes,
-    NumberFunctions,
-    ScoredVariable,
-    SmoothFunctions,
-    normal_scores,
-    sizes_and_functions,
-)
+from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
+from gomea_bn.problems.scored_variables import ScoredVariable
 
 Floats = NDArray[np.float64]
 

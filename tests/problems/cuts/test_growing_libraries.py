@@ -14,12 +14,12 @@ from gomea_bn.algorithms.discrete_run import climb_cost, new_population, new_wor
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.operators.mixing import initialise_range, n_other_values, other_value
 from gomea_bn.problems.base import set_gene, undo
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy, bin_codes
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
 
 

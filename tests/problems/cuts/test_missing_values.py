@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from missing_examples import slow_gain_order, slow_ordered_score, with_gaps
 from pricing_examples import all_cuts, tied_variables
 
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import CodedNetwork
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 GRAPHS = [

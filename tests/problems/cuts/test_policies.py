@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from oracles import make_scorer, slow_equal_frequency, slow_equal_width
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.policies import (
     bin_codes,
     equal_frequency_cuts,
@@ -21,6 +20,7 @@ from gomea_bn.problems.cuts.policies import (
     policy_library,
 )
 from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.scored_variables import ScoredVariable
 
 TIED_VALUES = st.lists(st.integers(-6, 12).map(lambda v: v / 4), min_size=2, max_size=60)
 

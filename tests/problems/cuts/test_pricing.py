@@ -23,11 +23,11 @@ from pricing_examples import (
 )
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing, library_capacity
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits

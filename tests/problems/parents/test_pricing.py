@@ -17,7 +17,6 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Scoring
 from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.problems import parents
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.parents import (
     OrderStarts,
     ParentLibraries,
@@ -26,6 +25,7 @@ from gomea_bn.problems.parents import (
     pairs_of_climbs,
     widened_pairs,
 )
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.runtime.fit_clock import FitClock
 
 

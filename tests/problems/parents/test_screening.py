@@ -36,11 +36,11 @@ from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.structure import reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import Screening, candidate_pairs
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
 
 WIDE = [63, 64, 65, 100, 127, 128, 129, 130]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 # plain Python warns of the overflow of words that the compiled kernels need

@@ -14,23 +14,21 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import curves
-from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
-from gomea_bn.problems.curves import (
-    CurveSizes,
+from gomea_bn.problems.column_functions import (
     LevelFunctions,
     NumberFunctions,
-    ScoredVariable,
     SmoothFunctions,
     UnitFunction,
-    cell_data,
-    curve_data,
-    no_tails,
     normal_scores,
-    sizes_and_functions,
 )
+from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
+from gomea_bn.problems.curves import CurveSizes, curve_data, sizes_and_functions
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
+from gomea_bn.problems.logits_and_counts import cell_data
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.transforms_and_tails import no_tails
 from gomea_bn.runtime.threads import spare_threads
 
 Values = NDArray[np.float64]

@@ -19,12 +19,12 @@ from gomea_bn.data.table import read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene
 from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.curves import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
+from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
