@@ -129,7 +129,10 @@ def api_page(page: str) -> str:
     """Return the Markdown of one page of the API reference; mkdocstrings replaces the lines that begin with ':::'."""
     title, modules = API_PAGES[page]
     parts = [f"# {title}", f"Import from {', '.join(f'`{module}`' for module in modules)}."]
-    parts += [f"::: {path}" for _, path in public_names()[page]]
+    for _, path in public_names()[page]:
+        # what a network holds is defined in its base class
+        is_network = path.endswith(".DiscretizedBayesNet")
+        parts.append(f"::: {path}" + ("\n    options:\n      inherited_members: true" if is_network else ""))
     return "\n\n".join(parts) + "\n"
 
 
