@@ -26,7 +26,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, check_number
-from gomea_bn.learning.parameters import Averaged, EdgeSearch, OptimalCuts, Scoring
+from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
 from gomea_bn.texts import counted, listed, percent
 
 

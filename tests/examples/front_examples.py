@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from learning_inside import FrontParameters
 from mo_oracles import dominates
 from network_examples import small_network
 
 from gomea_bn import DiscretizedBayesNet, Front, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
-from gomea_bn.learning.parameters import FrontParameters
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):

@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from learning_inside import LearningOptions, NetworkParameters, learning_problem
+
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions
-from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT
 

@@ -14,6 +14,7 @@ import pytest
 from checkpoint_examples import killed_and_resumed
 from consistency import check_message, check_network, seeds
 from hostile_tables import table_case
+from learning_inside import LearningOptions, check_learning
 from numpy.random import Generator
 from processor_time import at_most
 
@@ -26,8 +27,6 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import check_learning
-from gomea_bn.learning.options import LearningOptions
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoints import read_checkpoint
 

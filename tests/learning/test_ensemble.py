@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of, lines_of, sets_of
+from learning_inside import seconds_after_search
 from network_examples import simple_network
 from shaped_examples import shaped_table
 from sklearn.base import clone
@@ -30,7 +31,6 @@ from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged, ensemble
-from gomea_bn.learning.options import seconds_after_search
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.runtime import fit_clock
 from gomea_bn.runtime.fit_clock import DRAWS

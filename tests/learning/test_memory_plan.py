@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from learning_inside import planned_bytes
 from option_examples import table_options, table_problem
 
 from gomea_bn import read_table
-from gomea_bn.learning.learning_problem import planned_bytes
 
 
 def table_of(n_rows: int):

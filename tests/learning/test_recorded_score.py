@@ -6,7 +6,7 @@ import pytest
 from shaped_examples import shaped_network, shaped_table
 
 from gomea_bn import BayesNetLearner, GomeaBnError, refine_boundaries
-from gomea_bn.learning.parameters import learner_of_options
+from gomea_bn.learning import learner_of_options
 
 BDEU: dict[str, Any] = {
     "discretizer": "equal-frequency",

@@ -8,11 +8,10 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import LearningOptions, scored_variables
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import scored_variables
-from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
 from gomea_bn.problems.curves import curve_data, no_curves
 

@@ -36,7 +36,7 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
 
 
 def test_distances_to_an_expert_are_the_learner_s_objective(frame):
-    from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+    from gomea_bn.learning import ParetoBayesNetLearner
 
     first, second = list(frame.columns)[:2]
     statement = ExpertNetwork.from_edges([(first, second)])

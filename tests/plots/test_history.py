@@ -69,7 +69,7 @@ def test_many_unnamed_runs_look_alike_and_one_needs_no_legend():
 
 
 def test_a_run_of_a_learner_can_be_plotted(frame):
-    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning import BayesNetLearner
 
     learner = BayesNetLearner(max_evaluations=300, random_state=1).fit(frame)
     steps = history_steps(learner)
@@ -101,7 +101,7 @@ def test_histories_for_several_objectives_show_the_archive_s_size(x):
 
 
 def test_a_run_of_a_learner_of_fronts_can_be_plotted(frame):
-    from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+    from gomea_bn.learning import ParetoBayesNetLearner
 
     learner = ParetoBayesNetLearner(max_evaluations=400, random_state=1).fit(frame)
     steps = history_steps(learner)

@@ -5,7 +5,7 @@ import pytest
 from refinement_examples import METHODS, example, quantile_network
 from search_examples import journal_of, unevaluated
 
-from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.cuts import RefinementSession
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.boundaries import BoundaryProblem

@@ -38,8 +38,8 @@ from gomea_bn import (
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged
+from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging import families as averaging
-from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals import FamilyEffects, FamilyTable
 from gomea_bn.network.conditionals.conditionals import table_over_rows
 from gomea_bn.network.conditionals.family_table import CutTable

@@ -21,6 +21,7 @@ from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
+from gomea_bn.learning.averaging import Member, RepeatedValues, best_stack, mixture_weight
 from gomea_bn.learning.averaging.effects_fit import (
     OwnScale,
     design_of_model,
@@ -32,8 +33,6 @@ from gomea_bn.learning.averaging.effects_fit import (
     width_coefficients,
 )
 from gomea_bn.learning.averaging.kernels import fill_group_scales
-from gomea_bn.learning.averaging.line_scales import RepeatedValues
-from gomea_bn.learning.averaging.stacks import Member, best_stack, mixture_weight
 from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, line_scale, log_steps
+from gomea_bn.learning.averaging import RepeatedValues, least_scale, line_scale, log_steps
 from gomea_bn.network.conditionals.scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape

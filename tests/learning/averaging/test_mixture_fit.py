@@ -11,7 +11,7 @@ from averaged_examples import conditionals_of, lines_of, stack_without_odds, wei
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families
 from gomea_bn.learning import Averaged
-from gomea_bn.learning.averaging.line_scales import LineRows
+from gomea_bn.learning.averaging import LineRows
 from gomea_bn.learning.averaging.mixture_fit import FittedMixture, JudgedMixture
 from gomea_bn.network.conditionals import FamilyMixture
 

@@ -8,10 +8,9 @@ import pytest
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, read_table
 from gomea_bn.learning import Averaged
-from gomea_bn.learning.averaging import families
+from gomea_bn.learning.averaging import Member, families
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.averaging.simplest import simplest_network
-from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.fit_clock import EDGES, FitClock
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import read_table
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging.line_scales import line_scale
-from gomea_bn.learning.averaging.stacks import Member
+from gomea_bn.learning.averaging import Member, line_scale
 from gomea_bn.learning.averaging.target_fit import (
     LevelOdds,
     TargetRules,

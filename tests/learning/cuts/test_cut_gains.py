@@ -9,8 +9,8 @@ from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
-from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.parameters import learner_of_options
+from gomea_bn.learning import learner_of_options
+from gomea_bn.learning.cuts import RefinementSession
 
 
 def score(network, table, cuts, cut_cost, edge_cost):

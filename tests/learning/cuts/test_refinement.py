@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learning_inside import automatic_bins
 from processor_time import at_most
 from refinement_examples import METHODS, example, quantile_network, slow_refined_score
 from typer.testing import CliRunner
@@ -19,10 +20,8 @@ from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import Scoring
+from gomea_bn.learning import BayesNetLearner, Scoring
 from gomea_bn.learning.cuts import refinement
-from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import automatic_bins
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.problems.cuts.policies import bin_codes

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
+from learning_inside import front_problem
 from review_examples import page_data
 
 from gomea_bn import (
@@ -21,9 +22,8 @@ from gomea_bn import (
     write_front,
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
+from gomea_bn.learning import OptimalCuts
 from gomea_bn.learning.averaging import families
-from gomea_bn.learning.parameters import OptimalCuts
-from gomea_bn.learning.pareto_learner import front_problem
 from gomea_bn.network.recorded import left_out_loss
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import sizes_and_functions

@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import expert_distance
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
-from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+from gomea_bn.learning import ParetoBayesNetLearner
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 

@@ -13,9 +13,9 @@ from gomea_bn.data.table import read_table
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of
 from gomea_bn.front.predictions import prediction_summary
+from gomea_bn.learning import ParetoBayesNetLearner
 from gomea_bn.learning.fronts import logits
 from gomea_bn.learning.fronts.logits import logit_networks
-from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.network.conditionals.scales import ProbabilityScale
 from gomea_bn.review.page_data import front_data
 

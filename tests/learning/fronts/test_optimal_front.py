@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from front_checks import PUBLISHED_FRONT, check_distances, check_networks
+from learning_inside import front_problem
 from pricing_examples import keeps_limits
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.parameters import learner_of_options
-from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
+from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner, learner_of_options
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem

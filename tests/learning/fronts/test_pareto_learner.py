@@ -21,7 +21,7 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
-from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
+from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import table_shapes

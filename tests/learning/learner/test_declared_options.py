@@ -12,6 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke
+from learning_inside import (
+    LearnerParameters,
+    LearningOptions,
+    automatic_bins,
+    automatic_indegree,
+    declared_options,
+)
 from typer.main import get_command
 
 from gomea_bn import (
@@ -22,9 +29,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
 )
 from gomea_bn.cli.app import main
-from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
-from gomea_bn.learning.options import LearnerParameters, LearningOptions, automatic_bins, automatic_indegree
-from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
+from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring, learner_of_options, plain_options
 from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number
 
 LEARNERS = {"learn": BayesNetLearner, "front": ParetoBayesNetLearner}

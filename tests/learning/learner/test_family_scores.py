@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table, refine_boundaries
-from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.cuts import RefinementSession
 from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
 
 QUICK: dict[str, Any] = {"max_evaluations": 1_500, "max_seconds": None, "random_state": 1}

@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
-from gomea_bn.learning import OptimalCuts, Scoring
+from gomea_bn.learning import OptimalCuts, Scoring, learner_of_options
 from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 

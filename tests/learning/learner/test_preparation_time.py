@@ -6,13 +6,12 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import check_front_learning, limits_after_preparation
 from processor_time import work_for
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.learning import learning_problem as of_problems
-from gomea_bn.learning.options import limits_after_preparation
-from gomea_bn.learning.pareto_learner import check_front_learning
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts import shape_fit as of_tables
 from gomea_bn.problems.cuts.shape_fit import fit_shape

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from pricing_examples import slow_learner_score
 
-from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.parameters import learner_of_options
+from gomea_bn.learning import BayesNetLearner, learner_of_options
 from gomea_bn.runtime.limits import Progress
 
 

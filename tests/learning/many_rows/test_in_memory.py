@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of, lines_of
+from learning_inside import sampled_table, why_unrepeatable
 from pieces_examples import score_in_memory
 
 from gomea_bn import (
@@ -22,7 +23,6 @@ from gomea_bn.learning import Scoring
 from gomea_bn.learning import improvement as improvement_module
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
-from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import LearningOptions, learning_problem
 from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
 from gomea_bn import BayesNetLearner
@@ -16,8 +17,6 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import EdgeSearch, many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions
 from gomea_bn.runtime import cluster
 
 

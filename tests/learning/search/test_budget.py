@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
+from gomea_bn.learning.search import SearchRounds, SearchSettings
 from gomea_bn.runtime.limits import Limits, Progress, Result
 
 

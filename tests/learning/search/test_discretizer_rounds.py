@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learning_inside import merged_library
 from processor_time import at_most, work_for
 from shaped_examples import shaped_table
 from sklearn.base import clone
@@ -33,8 +34,7 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers
-from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.learning_problem import merged_library
+from gomea_bn.learning.cuts import RefinementSession
 from gomea_bn.problems.cuts.policies import Policy, policy_library, without_narrow_bins
 from gomea_bn.simulation.random_networks import random_network
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import check_front_learning, front_problem
 from mo_oracles import dominates
 from sklearn.base import clone
 
@@ -22,7 +23,6 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
 from gomea_bn.learning import Averaged
 from gomea_bn.learning.fronts.search import limits_of_single
-from gomea_bn.learning.pareto_learner import check_front_learning, front_problem
 from gomea_bn.plots import front_points
 from gomea_bn.problems.multi_objective import brute_force_front
 from gomea_bn.runtime.limits import Limits

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import scoring_of
 from numpy.typing import NDArray
 from option_examples import table_options, table_problem
 from pricing_examples import all_cuts
@@ -14,8 +15,7 @@ from pricing_examples import all_cuts
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_problem import scoring_of
-from gomea_bn.learning.search.rounds import SearchSettings
+from gomea_bn.learning.search import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy

@@ -12,9 +12,8 @@ from option_examples import table_problem
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.parameters import Scoring
-from gomea_bn.learning.search import staged_search
-from gomea_bn.learning.search.rounds import SearchSettings
+from gomea_bn.learning import Scoring
+from gomea_bn.learning.search import SearchSettings, staged_search
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
 from gomea_bn.problems.scores import relative_edge_cost

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learning_inside import declared_options
 from numpy.typing import NDArray
 from option_examples import table_options, table_problem
 from oracles import (
@@ -33,7 +34,6 @@ from gomea_bn.cli.app import main
 from gomea_bn.cli.options import value_of
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import EdgeSearch
-from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
