@@ -6,7 +6,7 @@ A column is read in a form only if all of its values fit it, and a note says how
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -486,38 +486,32 @@ def _doubts(
     doubts = []
     limits = {str(frame.columns[p]): read.limits for p, read in changed.items() if read.limits}
     if limits:
-        shown = [
-            f"'{name}' ({listed([_shown(text, *read) for text, read in of_column.items()], _MOST_TEXTS)})"
-            for name, of_column in limits.items()
-        ]
+        shown = _by_column(limits, lambda text, read: _shown(text, *read))
         doubts.append(
             Note(
                 "Values below a limit are read as half of it (as the limit if that is not positive), values above one "
                 "as the limit, and words by the smallest limit of the column (missing where no text states one), in "
-                f"{counted(len(limits), 'column')}: {listed(shown, 10)}. To read them as missing values:",
+                f"{counted(len(limits), 'column')}: {shown}. To read them as missing values:",
                 [_usual_and([text for of_column in limits.values() for text in of_column])],
             )
         )
     undated = {str(frame.columns[p]): read.undated for p, read in changed.items() if read.undated}
     if undated:
-        shown = [
-            f"'{name}' ({listed([f'{n} {text!r}' for text, n in of_column.items()], _MOST_TEXTS)})"
-            for name, of_column in undated.items()
-        ]
+        shown = _by_column(undated, lambda text, n: f"{n} {text!r}")
         doubts.append(
             Note(
                 f"Texts among dates are read as missing values in {counted(len(undated), 'column')}: "
-                f"{listed(shown, 10)}. To keep a column as text:",
+                f"{shown}. To keep a column as text:",
                 [Setting("forms", TEXT, next(iter(undated)))],
             )
         )
     if others:
-        shown = [
+        by_column = [
             f"all but {counted(number, 'cell')} of '{name}' are numbers ("
             f"{listed([f'{n} {text!r}' for text, n in texts.items()], _MOST_TEXTS)} are not)"
             for name, texts, number in others
         ]
-        words = listed(shown, 10)
+        words = listed(by_column, 10)
         texts = [text for _, of_column, _ in others for text in of_column]
         # texts with digits are values
         symbols = [text for text in texts if not any(map(str.isdigit, text))]
@@ -532,6 +526,17 @@ def _doubts(
         more = f" {said}:" if said else " Such columns are read as texts."
         doubts.append(Note(f"{words[0].upper()}{words[1:]}.{more}", advice))
     return doubts
+
+
+def _by_column(texts: Mapping[str, Mapping[str, Any]], say: Callable[[str, Any], str]) -> str:
+    """Return the texts of columns in words, given what to say of each."""
+    return listed(
+        [
+            f"'{name}' ({listed([say(text, read) for text, read in of_column.items()], _MOST_TEXTS)})"
+            for name, of_column in texts.items()
+        ],
+        10,
+    )
 
 
 def _shown(text: str, value: float | None, n_cells: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -35,14 +34,6 @@ _GRAPH_LEARNERS = frozenset({"LDBN", "MDLNetwork"})
 _WITHOUT_GRAPH = frozenset(
     DISCRETIZERS[name][1] for name in ("equal-frequency", "equal-width", "k-means", "latent")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Inner cuts of every continuous column by name, and the reason why the discretizer ended."""
-
-    cut_points: dict[str, NDArray[np.float64]]
-    stopped_by: str
 
 
 def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) -> None:
@@ -122,8 +113,8 @@ def propose(
     min_width: float,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
-) -> Proposal:
-    """Return the cuts that a discretizer finds for a network; cuts that the metadata name as fixed stay.
+) -> tuple[dict[str, NDArray[np.float64]], str]:
+    """Return the cuts that a discretizer finds for a network, and why it ended; cuts that the metadata fix stay.
 
     Bins narrower than `min_width`, a fraction of the column's range, and bins with fewer than `min_bin_count` rows are
     joined with a neighbour. The deadline is the earlier of `max_seconds` and that of the method.
@@ -137,7 +128,7 @@ def propose(
         if column.is_continuous and column.name not in fixed:
             wide = without_narrow_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = without_sparse_bins(wide, column.values, min_bin_count)
-    return Proposal(cuts, timed.stopped_by_)
+    return cuts, timed.stopped_by_
 
 
 def discretizer(name: str, **options: Any) -> Discretizer:

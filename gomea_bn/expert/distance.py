@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,17 +118,7 @@ def expert_distance(
     `ExpertNetwork.fitted`. Raises `GomeaBnError` if it has a point mass that the other network lacks, so that the
     distance is infinite.
     """
-    return expert_distance_estimate(expert, network, n_samples=n_samples, random_state=random_state).distance
-
-
-class DistanceEstimate(NamedTuple):
-    """A distance to an expert's network in nats, at least 0, estimated from a sample.
-
-    The standard error is as if the rows were drawn independently. The error of the scrambled Sobol points is smaller.
-    """
-
-    distance: float
-    standard_error: float
+    return expert_distance_estimate(expert, network, n_samples=n_samples, random_state=random_state)[0]
 
 
 def expert_distance_estimate(
@@ -138,8 +127,11 @@ def expert_distance_estimate(
     *,
     n_samples: int = DEFAULT_SAMPLE,
     random_state: int = 0,
-) -> DistanceEstimate:
-    """Return the distance of `expert_distance` with its standard error; parameters and errors are the same."""
+) -> tuple[float, float]:
+    """Return the distance of `expert_distance` and its standard error; parameters and errors are the same.
+
+    The standard error is as if the rows were drawn independently. The error of the scrambled Sobol points is smaller.
+    """
     mentioned = mentioned_names(expert)
     check_point_masses(expert, network.shapes)
     sample = draw_expert_sample(expert, n_samples, random_state, mentioned)
@@ -158,4 +150,4 @@ def expert_distance_estimate(
     error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
     # the mean of the sample is that of the search, to the last bit
     total = sum(of_network[name].mean() for name in network.names if name in mentioned)
-    return DistanceEstimate(max(0.0, float(sample.mean_log_density - total)), error)
+    return max(0.0, float(sample.mean_log_density - total)), error

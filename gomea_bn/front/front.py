@@ -98,13 +98,13 @@ class Candidate:
         given: Any = parameters.get("expert_sample_size") if isinstance(parameters, Mapping) else None
         seed: Any = front.record.get("seed")
         # a record from a file may hold anything, and the sample of the search is not needed for its error
-        estimate = expert_distance_estimate(
+        _, error = expert_distance_estimate(
             front.expert,
             self.network,
             n_samples=given if is_integer(given) and 2 <= given <= LARGEST_SAMPLE else DEFAULT_SAMPLE,
             random_state=seed if is_integer(seed) and seed >= 0 else 0,
         )
-        return estimate.standard_error
+        return error
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.objectives.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing import get_all_start_methods, get_context
 from pickle import PicklingError
 from threading import Condition
@@ -172,16 +173,6 @@ def _work(task: Request | NDArray[Any]) -> Any:
 
 def _of_task(problem: Any, task: Request | NDArray[Any]) -> Any:
     return _answer(problem, task) if isinstance(task, Request) else _batch_answers(problem, task)
-
-
-class _Task:
-    """A function of one task that carries its problem, for executors of the user."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
-
-    def __call__(self, task: Request | NDArray[Any]) -> Any:
-        return _of_task(self.problem, task)
 
 
 def new_processes(problem: Any, n_jobs: int) -> ProcessPoolExecutor:
@@ -352,7 +343,8 @@ class Evaluations:
         if self.has_batches:
             solutions = np.array([request.x for request in requests])
             tasks = [part for part in np.array_split(solutions, self._n_chunks) if len(part)]
-        task: Callable[[Any], Any] = _Task(self.problem)
+        # executors of the user take the problem with every task
+        task = partial(_of_task, self.problem)
         results = list(map(task, tasks) if self._mapping is None else self._mapping(task, tasks))
         return [row for part in results for row in part] if self.has_batches else results
 

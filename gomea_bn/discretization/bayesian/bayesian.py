@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -400,32 +399,24 @@ class LDBN(Discretizer):
         for order in orders_to_try(self.order, names, self.n_restarts, self.random_state):
             learned = search.along(order)
             tried += 1
-            if best is None or learned.score > best.score:
+            if best is None or learned[0] > best[0]:
                 best, best_order = learned, order
             if task.expired:
                 break
         assert best is not None
-        self.edges_ = named_edges(best.parents, names)
-        self.score_ = best.score
+        self.score_, parents, cuts = best
+        self.edges_ = named_edges(parents, names)
         self.order_ = [names[v] for v in best_order]
         self.n_restarts_ = tried
         self.stopped_by_ = "n_restarts"
         self.network_ = DiscretizedBayesNet.from_table(
             task.table,
             self.edges_,
-            {names[v]: cuts for v, cuts in best.cuts.items()},
+            {names[v]: of_column for v, of_column in cuts.items()},
             pseudo_count=self.pseudo_count,
             metadata={"scoring_method": "k2", "score": self.score_, "n_rows": task.table.n_rows},
         )
-        return best.cuts
-
-
-class _Learned(NamedTuple):
-    """Result for one order."""
-
-    parents: list[tuple[int, ...]]
-    cuts: Cuts
-    score: float
+        return cuts
 
 
 class _CoupledSearch:
@@ -437,8 +428,8 @@ class _CoupledSearch:
         self._sorted_column = cache(lambda v: CutColumn.of_values(task.table.columns[v].values))
         self._start = starting_cuts(task)
 
-    def along(self, order: Sequence[int]) -> _Learned:
-        """Return the result for one order; at the deadline, the last complete state."""
+    def along(self, order: Sequence[int]) -> tuple[float, list[tuple[int, ...]], Cuts]:
+        """Return score, parents and cuts for one order; at the deadline, those of the last complete state."""
         task = self._task
         parents: list[tuple[int, ...]] = [()] * len(task.table.columns)
         cuts = self._start
@@ -461,7 +452,7 @@ class _CoupledSearch:
                 scorer = self._scorer(cuts)
             if task.expired:
                 break
-        return _Learned(parents, cuts, scorer.graph_score(parents))
+        return scorer.graph_score(parents), parents, cuts
 
     def _cuts(self, parents: Sequence[Sequence[int]], order: Sequence[int]) -> Cuts:
         """Return the cuts for a graph, columns visited in reverse order."""

@@ -301,7 +301,7 @@ def _by_discretizer(
     )
     method.compile()
     began = perf_counter()
-    proposal = propose(
+    proposed, stopped_by = propose(
         method,
         session.table,
         with_unmoved_fixed,
@@ -309,8 +309,8 @@ def _by_discretizer(
         min_bin_count=limits.min_bin_count,
         max_seconds=max_seconds,
     )
-    cuts = {v: proposal.cut_points[names[v]] for v in session.network_cuts}
-    return cuts, [], proposal.stopped_by, perf_counter() - began
+    cuts = {v: proposed[names[v]] for v in session.network_cuts}
+    return cuts, [], stopped_by, perf_counter() - began
 
 
 def _most_bins(max_bins: int | str, session: RefinementSession) -> int:

@@ -225,13 +225,13 @@ class DiscretizerSearch:
             with warnings.catch_warnings():
                 # the best graph may be empty in the first rounds
                 warnings.simplefilter("ignore", NoNeighbourWarning)
-                proposal = propose(method, self.table, network, min_width=_MIN_WIDTH, max_seconds=left)
-            if proposal.stopped_by == "interrupt":
+                cuts, ended_by = propose(method, self.table, network, min_width=_MIN_WIDTH, max_seconds=left)
+            if ended_by == "interrupt":
                 self.stop.raise_for("interrupt")
                 return proposals, False
-            proposals.append(proposal.cut_points)
+            proposals.append(cuts)
             limit = method.max_seconds
-            if proposal.stopped_by == "max_seconds" and left is not None and (limit is None or limit > left):
+            if ended_by == "max_seconds" and left is not None and (limit is None or limit > left):
                 return proposals, False
         return proposals, True
 

@@ -99,9 +99,9 @@ def row_note(
             return None
         probabilities, of_answer = computed
     comparison = question.compared(question.findings, matched, probabilities, of_answer)
-    differs = not is_few and comparison is not None and comparison.differs
+    differs = not is_few and comparison is not None and comparison[0]
     if state is None:
-        far = comparison.farthest if differs and comparison is not None else int(probabilities.argmax())
+        far = comparison[1] if differs and comparison is not None else int(probabilities.argmax())
     else:
         far = state
     words = question.figures(matched, probabilities, far, few=is_few)
@@ -186,13 +186,6 @@ def mean_of_rows(network: NetworkLike, target: str, evidence: Mapping[str, objec
     return source.mean(target, question.conditions)
 
 
-class _Comparison(NamedTuple):
-    """Whether a figure is off by more than chance, and the position of the one that is farthest off."""
-
-    differs: bool
-    farthest: int
-
-
 @dataclass(frozen=True, eq=False)
 class _Question:
     """Targets and findings, as conditions on rows and as evidence with the shown bins of numbers."""
@@ -259,8 +252,11 @@ class _Question:
 
     def compared(
         self, findings: Sequence[str], matched: Matched, probabilities: Counts, error: float
-    ) -> _Comparison | None:
-        """Return whether rows differ from probabilities by more than chance; None if gaps of the rows forbid to say."""
+    ) -> tuple[bool, int] | None:
+        """Return whether rows differ from probabilities by more than chance, and the position that is farthest off.
+
+        None if gaps of the rows forbid to say.
+        """
         columns = [*self.targets, *findings]
         if self.source.has_gaps(columns):
             fitted = self._with_margins_of_rows(columns)
@@ -270,7 +266,7 @@ class _Question:
         evidence = matched.evidence / _noise(self.network, self.source)
         apart = np.abs(standard_errors_apart(probabilities, matched.shares, evidence, error))
         limit = limit_of_chance(number_of_figures([probabilities.size]))
-        return _Comparison(bool(apart.max() > limit), int(apart.argmax()))
+        return bool(apart.max() > limit), int(apart.argmax())
 
     def _with_margins_of_rows(self, columns: Sequence[str]) -> Counts | None:
         """Return P(targets | findings) if every column were distributed as in the rows that have values of all of them.
@@ -337,7 +333,7 @@ class _Question:
                     continue
                 computed = self.probabilities(some)
                 comparison = None if computed is None else self.compared(some, matched, *computed)
-                if comparison is not None and comparison.differs:
+                if comparison is not None and comparison[0]:
                     return some
         return findings
 

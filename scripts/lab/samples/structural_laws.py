@@ -4,7 +4,7 @@ Every law draws its graph and its equations from one generator and its rows from
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -118,11 +118,10 @@ def products(n_rows: int, seed: int) -> Sample:
     law, rows = _generators(seed, PRODUCTS)
     edges = random_graph(law)
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        parents = [columns[parent] for parent, other in edges if other == child]
-        terms = [_standardised(parents[0]) * _standardised(parents[1])] if len(parents) > 1 else []
-        terms = [_standardised(term) for term in terms]
-        terms += [_term(parent, False, law) for parent in parents[2 * len(terms) :]]
+    for _child, parents in _families(edges):
+        pairs = [parents[:2]] if len(parents) > 1 else []
+        terms = [_standardised(_standardised(columns[p]) * _standardised(columns[q])) for p, q in pairs]
+        terms += [_term(columns[parent], False, law) for parent in parents[2 * len(terms) :]]
         noise = float(law.uniform(0.4, 0.8))
         values = noise * rows.normal(size=n_rows)
         columns.append(_standardised(np.sum(terms, axis=0)) + values if terms else values)
@@ -139,8 +138,8 @@ def post_nonlinear(n_rows: int, seed: int) -> Sample:
     edges = random_graph(law)
     hidden: list[Values] = []
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        terms = [_term(hidden[parent], False, law) for parent, other in edges if other == child]
+    for _child, parents in _families(edges):
+        terms = [_term(hidden[parent], False, law) for parent in parents]
         noise, outer = float(law.uniform(0.4, 0.8)), OUTER[int(law.integers(len(OUTER)))]
         values = rows.standard_t(TAIL, size=n_rows) / np.sqrt(TAIL / (TAIL - 2))
         values = _standardised(np.sum(terms, axis=0)) + noise * values if terms else values
@@ -159,10 +158,9 @@ def counts(n_rows: int, seed: int) -> Sample:
     edges = random_graph(law)
     of_counts = set(law.permutation(N_COLUMNS)[:N_OTHERS].tolist())
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        parents = [_standardised(columns[parent]) for parent, other in edges if other == child]
-        terms = [float(law.choice([-1.0, 1.0])) * parent for parent in parents]
-        index = _standardised(np.sum(terms, axis=0)) if terms else np.zeros(n_rows)
+    for child, parents in _families(edges):
+        terms = [float(law.choice([-1.0, 1.0])) * _standardised(columns[parent]) for parent in parents]
+        index = _sum(terms, n_rows)
         mean, noise = float(law.uniform(0.3, 1.5)), float(law.uniform(0.4, 0.8))
         if child in of_counts:
             columns.append(rows.poisson(np.exp(mean + 0.6 * index)).astype(np.float64))
@@ -179,14 +177,12 @@ def widths(n_rows: int, seed: int) -> Sample:
     law, rows = _generators(seed, WIDTHS)
     edges = random_graph(law)
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
+    for _child, parents in _families(edges):
         terms = [
             float(law.choice([-1.0, 1.0])) * _standardised(np.tanh(_standardised(columns[parent])))
-            for parent, other in edges
-            if other == child
+            for parent in parents
         ]
-        index = _standardised(np.sum(terms, axis=0)) if terms else np.zeros(n_rows)
-        columns.append(np.exp(0.7 * index) * rows.normal(size=n_rows))
+        columns.append(np.exp(0.7 * _sum(terms, n_rows)) * rows.normal(size=n_rows))
     return _sample(columns, set(), edges, law)
 
 
@@ -200,13 +196,10 @@ def levels(n_rows: int, seed: int) -> Sample:
     edges = random_graph(law)
     discrete = set(law.permutation(N_COLUMNS)[:N_OTHERS].tolist())
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        parents = [parent for parent, other in edges if other == child]
+    for child, parents in _families(edges):
         n_sums = int(law.integers(3, 6)) if child in discrete else 1
-        sums = np.zeros((n_rows, n_sums))
-        for k in range(n_sums if parents else 0):
-            terms = [_term(columns[parent], parent in discrete, law) for parent in parents]
-            sums[:, k] = _standardised(np.sum(terms, axis=0))
+        terms = [[_term(columns[p], p in discrete, law) for p in parents] for _ in range(n_sums)]
+        sums = np.column_stack([_sum(of_sum, n_rows) for of_sum in terms])
         noise = float(law.uniform(0.4, 0.8))
         if child in discrete:
             columns.append(np.argmax(2 * sums + rows.gumbel(size=sums.shape), axis=1).astype(np.float64))
@@ -221,8 +214,7 @@ def _by_equations(n_rows: int, seed: int, n_discrete: int) -> Sample:
     edges = random_graph(law)
     discrete = set(law.permutation(N_COLUMNS)[:n_discrete].tolist())
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        parents = [parent for parent, other in edges if other == child]
+    for child, parents in _families(edges):
         terms = [_term(columns[parent], parent in discrete, law) for parent in parents]
         noise = float(law.uniform(0.4, 0.8))
         values = rows.normal(size=n_rows)
@@ -230,6 +222,17 @@ def _by_equations(n_rows: int, seed: int, n_discrete: int) -> Sample:
             values = _standardised(np.sum(terms, axis=0)) + noise * values
         columns.append(_levels(values, law, rows) if child in discrete else values)
     return _sample(columns, discrete, edges, law)
+
+
+def _families(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, list[int]]]:
+    """Give every column with its parents."""
+    for child in range(N_COLUMNS):
+        yield child, [parent for parent, other in edges if other == child]
+
+
+def _sum(terms: Sequence[Values], n_rows: int) -> Values:
+    """Return the standardised sum of terms, 0 without any."""
+    return _standardised(np.sum(terms, axis=0)) if len(terms) else np.zeros(n_rows)
 
 
 def _term(parent: Values, is_discrete: bool, law: np.random.Generator) -> Values:
@@ -266,8 +269,7 @@ def bells(n_rows: int, seed: int) -> Sample:
     n_levels = law.integers(2, 7, size=N_COLUMNS)
     levels: list[NDArray[np.int64]] = []
     columns: list[Values] = []
-    for child in range(N_COLUMNS):
-        parents = [parent for parent, other in edges if other == child]
+    for child, parents in _families(edges):
         configuration = np.zeros(n_rows, np.int64)
         for parent in parents:
             configuration = configuration * n_levels[parent] + levels[parent]
