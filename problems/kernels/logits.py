@@ -138,6 +138,18 @@ def _exponentials(values: NDArray[np.float64]) -> None:
 
 
 @kernel
+def _add_exponentials(
+    of_level: NDArray[np.float64], greatest: NDArray[np.float64], norm: NDArray[np.float64]
+) -> None:
+    """Replace sums of a level by their exponentials, relative to the greatest ones, and add these to the norms."""
+    for r in range(of_level.shape[0]):
+        of_level[r] -= greatest[r]
+    _exponentials(of_level)
+    for r in range(of_level.shape[0]):
+        norm[r] += of_level[r]
+
+
+@kernel
 def _count_items(data: LogitData, scratch: LogitScratch, child: int, items: Items) -> None:
     """Count the rows of every item by level."""
     n_levels, codes, counts, totals = data.n_levels[child], data.codes[child], scratch.counts, scratch.totals
@@ -186,12 +198,7 @@ def _set_probabilities(
     for r in range(n_block):
         likelihood[r] -= totals[r] * greatest[r]
     for k in range(n_levels):
-        of_level = p[k, :n_block]
-        for r in range(n_block):
-            of_level[r] -= greatest[r]
-        _exponentials(of_level)
-        for r in range(n_block):
-            norm[r] += of_level[r]
+        _add_exponentials(p[k, :n_block], greatest, norm)
     value = 0.0
     if are_combined:
         for r in range(n_block):
@@ -615,12 +622,7 @@ def _set_shares(scratch: LogitScratch, n_levels: int, n_items: int) -> float:
                 greatest[r] = max(greatest[r], of_level[r])
                 value += of_counts[r] * of_level[r]
         for k in range(n_levels):
-            of_level = odds[k, start : start + n_block]
-            for r in range(n_block):
-                of_level[r] -= greatest[r]
-            _exponentials(of_level)
-            for r in range(n_block):
-                norm[r] += of_level[r]
+            _add_exponentials(odds[k, start : start + n_block], greatest, norm)
         for r in range(n_block):
             value -= totals[start + r] * (greatest[r] + log(norm[r]))
             norm[r] = 1.0 / norm[r]
