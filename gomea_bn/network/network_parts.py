@@ -62,9 +62,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.shown_tables import ShownTables
     from gomea_bn.problems.cuts.shape import Shape
 
-# rows whose densities are computed together in a tall table
-_ROWS_OF_PART = 1 << 16
-
 
 class NetworkParts(Immutable):
     """The parts of a `DiscretizedBayesNet`, and networks with other parts, another order or fewer edges."""

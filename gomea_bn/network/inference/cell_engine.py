@@ -46,7 +46,7 @@ from gomea_bn.network.inference.kernels import (
 )
 from gomea_bn.network.inference.question import Evidence, Joint, Resolution
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
-from gomea_bn.network.inference.row_grids import FixedEnds, GridColumns, RowGrid, shares_of_cells
+from gomea_bn.network.inference.row_grids import FixedEnds, RowGrid, columns_of_grids, shares_of_cells
 from gomea_bn.network.inference.sampler import NOTED_ERROR, SEED, contradicts, drawn_joint
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.fit_clock import never
@@ -906,7 +906,7 @@ class CellEngine:
     ) -> tuple[Part, NDArray[np.float64]]:
         """Return rows with cells of their own in the arrays of the kernels, and the log scales of their tables."""
         names, levels = self._network.names, self._network.levels
-        cells = GridColumns(
+        cells = columns_of_grids(
             {names[v]: grid for v, grid in grids.items()},
             {name: len(of_name) for name, of_name in levels.items()},
             len(evidence),

@@ -144,12 +144,8 @@ class RowGrid:
         )
 
 
-class GridColumns(Columns):
-    """Cells of columns by row, and levels of others: values of shape (n_rows, n_cells) or (n_rows, n_levels)."""
-
-    def __init__(self, grids: Mapping[str, RowGrid], levels: Mapping[str, int], n_rows: int) -> None:
-        values = {name: grid.middles for name, grid in grids.items()}
-        of_levels = {name: np.broadcast_to(np.arange(card), (n_rows, card)) for name, card in levels.items()}
-        super().__init__(
-            {**values, **of_levels}, {name: (grid.lows, grid.highs) for name, grid in grids.items()}
-        )
+def columns_of_grids(grids: Mapping[str, RowGrid], levels: Mapping[str, int], n_rows: int) -> Columns:
+    """Return cells of columns by row, and levels of others: values (n_rows, n_cells) or (n_rows, n_levels)."""
+    values = {name: grid.middles for name, grid in grids.items()}
+    of_levels = {name: np.broadcast_to(np.arange(card), (n_rows, card)) for name, card in levels.items()}
+    return Columns({**values, **of_levels}, {name: (grid.lows, grid.highs) for name, grid in grids.items()})
