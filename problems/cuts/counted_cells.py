@@ -8,14 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.cells import MOST_BOUNDARIES, View, observed_counts
+from gomea_bn.problems.cuts.available_cases import ScoreOfParents, Term, available_terms
 from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import (
-    CutProblem,
-    IntervalScore,
-    ScoreOfParents,
-    Term,
-    available_terms,
-)
+from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.kernels.shapes import sum_log_heights

@@ -20,13 +20,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_dp import (
-    CutLimits,
-    CutPosterior,
-    CutProblem,
-    IntervalScore,
-    PricedIntervals,
-)
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.threads import StopFlag
 

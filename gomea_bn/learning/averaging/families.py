@@ -67,12 +67,8 @@ from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
-from gomea_bn.problems.cuts.interval_dp import (
-    CutLimits,
-    CutPosterior,
-    PricedIntervals,
-    log_sum_exp,
-)
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_dp import CutLimits, log_sum_exp
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.problems.scored_variables import ScoredVariable

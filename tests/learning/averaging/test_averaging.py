@@ -47,13 +47,8 @@ from gomea_bn.network.rows import drawn_values
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import (
-    CutLimits,
-    CutPosterior,
-    CutProblem,
-    IntervalScore,
-    PricedIntervals,
-)
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.scores import score_rule, scoring_method
