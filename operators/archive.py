@@ -45,7 +45,7 @@ def mixed(key: np.uint64, word: np.uint64) -> np.uint64:
 
 
 @kernel
-def genotype_key(genotype: NDArray[np.int16]) -> np.uint64:
+def genotype_key(genotype: NDArray[np.int16] | NDArray[np.int64]) -> np.uint64:
     """Return a 64-bit key of a genotype (l,)."""
     key = np.uint64(0x243F6A8885A308D3)
     for g in range(genotype.shape[0]):
@@ -88,7 +88,7 @@ class Archive(NamedTuple):
 
     # (4,) MEMBERS, BLOCKS, ADDITIONS so far, solutions REFUSED_FULL for lack of room
     counts: NDArray[np.int64]
-    genotypes: NDArray[np.int16]  # (c, l)
+    genotypes: NDArray[np.int16] | NDArray[np.int64]  # (c, l)
     objectives: NDArray[np.float64]  # (c, m), rounded by `canonical`
     keys: NDArray[np.uint64]  # (c,) keys of the genotypes
     boxes: NDArray[np.uint64]  # (c,) keys of the grid's boxes, or of the objectives where the grid is off
@@ -266,7 +266,7 @@ def _leave_block(archive: Archive, member: int) -> None:
 def _write(
     archive: Archive,
     member: int,
-    genotype: NDArray[np.int16],
+    genotype: NDArray[np.int16] | NDArray[np.int64],
     key: np.uint64,
     f: NDArray[np.float64],
     box: np.uint64,
@@ -378,7 +378,9 @@ def _right_to_box(archive: Archive, member: int, f: NDArray[np.float64]) -> int:
 
 
 @kernel
-def _distance_to_others(archive: Archive, genotype: NDArray[np.int16], block: int, except_for: int) -> int:
+def _distance_to_others(
+    archive: Archive, genotype: NDArray[np.int16] | NDArray[np.int64], block: int, except_for: int
+) -> int:
     """Return the least Hamming distance from a genotype to the other members of a block."""
     least = genotype.shape[0]
     for k in range(archive.sizes[block]):
@@ -410,7 +412,11 @@ def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
 
 @kernel
 def offer_solution(
-    archive: Archive, genotype: NDArray[np.int16], key: np.uint64, f: NDArray[np.float64], exchange: bool
+    archive: Archive,
+    genotype: NDArray[np.int16] | NDArray[np.int64],
+    key: np.uint64,
+    f: NDArray[np.float64],
+    exchange: bool,
 ) -> int:
     """Add a feasible solution if it is new; returns the outcome.
 
@@ -469,7 +475,7 @@ def offer_solution(
 @kernel
 def offer_rows(
     archive: Archive,
-    genotypes: NDArray[np.int16],
+    genotypes: NDArray[np.int16] | NDArray[np.int64],
     objectives: NDArray[np.float64],
     f: NDArray[np.float64],
 ) -> int:

@@ -140,7 +140,7 @@ class ElitistArchive:
         GomeaBnError
             If an objective is NaN.
         """
-        genes = np.ascontiguousarray(genotypes, dtype=self.data.genotypes.dtype)
+        genes: Any = np.ascontiguousarray(genotypes, dtype=self.data.genotypes.dtype)
         values = np.ascontiguousarray(objectives, dtype=np.float64)
         if np.isnan(values).any():
             row = int(np.isnan(values).any(axis=1).argmax())
