@@ -15,6 +15,7 @@ from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import searched, start_of
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -22,6 +23,8 @@ from gomea_bn.runtime.limits import Result
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
 _SHARE_OF_PREPARATION = 0.5
+# share of complete rows from which these alone are searched
+_NEARLY_ALL = 0.8
 
 
 def search(
@@ -40,7 +43,13 @@ def search(
     of everything together: they pay for a share of the seconds that the preparation of the table takes, which began
     with the clock, that of the whole fit. `after` seconds stay for what follows the search. `start` is a network from
     whose graph and cuts the search begins.
+
+    If nearly all rows are complete, these alone are searched: they show all dependences, and need no completion.
     """
+    if options.has_curves and not options.asks_discretizer and (complete := _nearly_all(table)) is not None:
+        found = search(complete, options, settings, clock=clock, after=after, share=share, start=start)
+        shapes = {name: table_shapes(table)[name].shape for name in found.network.shapes}
+        return replace(found, network=replace(found.network, shapes=shapes))
     most, preparation = settings.limits.max_seconds, clock
     if most is not None and clock.max_seconds is not None and np.isfinite(most):
         preparation = clock.before(clock.max_seconds - _SHARE_OF_PREPARATION * most)
@@ -73,6 +82,16 @@ def search(
     if is_cut_short:
         found.result.statistics["preparation_cut_short"] = 1
     return replace(found, result=reported(found.result, found.problem.scorer.constant_score))
+
+
+def _nearly_all(table: Table) -> Table | None:
+    """Return the complete rows of a table with missing values; None if these are few, or lack values of a column."""
+    if not table.n_missing:
+        return None
+    complete = table.complete_rows()
+    if complete.n_rows < _NEARLY_ALL * table.n_rows or complete.n_varying < table.n_varying:
+        return None
+    return complete
 
 
 def _shown(problem: StructureProblem, result: Result, clock: FitClock) -> Found:

@@ -420,6 +420,21 @@ def test_no_completed_table_is_searched_that_time_is_too_short_for(monkeypatch):
     assert {SEARCH, GAPS} <= set(learned.network_.metadata["cut_short"])
 
 
+def test_rows_that_are_nearly_all_complete_are_searched_alone(monkeypatch):
+    def refuse(*_arguments):
+        raise AssertionError("rows are completed")
+
+    monkeypatch.setattr(completed_tables, "with_completions", refuse)
+    frame = chain(200)
+    frame.loc[frame["x"].abs().nlargest(30).index, "y"] = np.nan
+    learned = learner(curves="auto", max_evaluations=300).fit(frame)
+    assert learned.network_.metadata["n_rows"] == 200
+    assert learned.network_.support["x"] == (frame["x"].min(), frame["x"].max())
+    frame.loc[:20, "z"] = np.nan
+    with pytest.raises(AssertionError, match="rows are completed"):
+        learner(curves="auto", max_evaluations=300).fit(frame)
+
+
 @pytest.mark.long
 def test_complete_rows_with_a_narrower_range_keep_the_support_of_all_rows():
     frame = waves(400, 4)

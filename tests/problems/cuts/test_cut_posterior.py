@@ -15,7 +15,7 @@ from shape_oracles import with_cuts
 from shaped_cut_examples import METHODS, Example, random_example
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts import interval_dp
+from gomea_bn.problems.cuts import cut_posterior
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -178,7 +178,7 @@ def test_sums_of_floats_equal_sums_of_logarithms(monkeypatch: pytest.MonkeyPatch
     gains[:, 7] = -np.inf
     gains[2:5, 9:12] = -np.inf
     quick = CutPosterior._filtered(gains, 6)
-    monkeypatch.setattr(interval_dp, "_LEAST_SUM", np.inf)
+    monkeypatch.setattr(cut_posterior, "_LEAST_SUM", np.inf)
     np.testing.assert_allclose(quick, CutPosterior._filtered(gains, 6), rtol=1e-12, atol=1e-9)
 
 
