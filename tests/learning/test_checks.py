@@ -299,10 +299,10 @@ def test_near_pairs_are_compared_of_many_columns() -> None:
     joined = np.zeros((n, n), np.int8)
     for child in range(1, n):
         joined[child - 1, child] = 1
-    pairs = chosen_pairs(joined, [2] * n)
+    pairs = chosen_pairs(joined, [2] * n, 1_000)
     assert len(pairs) == len(set(pairs)) == 1_000
     assert {(v, v + 1) for v in range(n - 1)} | {(v, v + 2) for v in range(n - 2)} <= set(pairs)
-    assert chosen_pairs(joined[:3, :3], [2, 1, 3]) == [(0, 2)]
+    assert chosen_pairs(joined[:3, :3], [2, 1, 3], 3) == [(0, 2)]
 
 
 def test_margins_are_those_of_the_rows_and_odds_ratios_stay() -> None:
