@@ -10,6 +10,7 @@ column. A column in one shown bin is compared over quarters of its rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -164,10 +165,9 @@ def checked_network(
         variance = np.maximum(share * (1 - share), of_network * (1 - of_network))
         errors = np.sqrt(variance * (table.n_rows / (n_evidence * n_known) + 1 / n_draws))
         away = np.divide(np.abs(share - of_network), errors, out=np.zeros_like(errors), where=errors > 0)
-        of_even = joint.over(of_first.even, of_second.shown)
         for v, (in_cells, of_both) in (
             (first, joint.over(of_first.shown, of_second.even)),
-            (second, [np.ascontiguousarray(of.T) for of in of_even]),
+            (second, joint.turned().over(of_second.shown, of_first.even)),
         ):
             misfits[names[v]].add(in_cells * (n_evidence / table.n_rows), of_both, n_draws)
         cell = int(away.argmax())
@@ -269,6 +269,12 @@ class _JointCells:
         self.draws = crossed([first.draws, second.draws], sizes)
         self.n_draws = len(first.draws)
         self.has_gaps = first.has_gaps or second.has_gaps
+
+    def turned(self) -> Self:
+        """Return the cells with the second column first."""
+        other = copy(self)
+        other.rows, other.draws = self.rows.T, self.draws.T
+        return other
 
     def over(
         self, first: NDArray[np.int64], second: NDArray[np.int64]
