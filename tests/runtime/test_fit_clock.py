@@ -40,10 +40,12 @@ def test_a_clock_knows_what_is_left(time: FakeTime) -> None:
     assert clock.left == pytest.approx(6.0)
     assert clock.before(5.0).left == pytest.approx(1.0)
     assert clock.part(0.25).left == pytest.approx(1.5)
-    clock.spend(-2.0)
-    assert clock.left == pytest.approx(8.0)
+    assert clock.seconds == pytest.approx(4.0)
+    # of a former run
+    clock.spend(2.0)
+    assert (clock.seconds, clock.left) == pytest.approx((6.0, 4.0))
     time.now += 20.0
-    assert clock.left == pytest.approx(-12.0)
+    assert clock.left == pytest.approx(-16.0)
     assert clock.part(0.5).left == 0.0
 
 
