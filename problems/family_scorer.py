@@ -220,6 +220,12 @@ def _grown(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
     return larger
 
 
+def _new_words(generator: np.random.Generator, *n_views: int) -> NDArray[np.uint64]:
+    """Return random odd words by which caches know views as children and as parents, uint64 (2, *n_views)."""
+    words = generator.integers(1, 2**63, size=(2, *n_views), dtype=np.int64).astype(np.uint64)
+    return 2 * words + 1
+
+
 # configurations are numbered by 64-bit integers
 _MAX_CELLS = 2**62
 
@@ -288,7 +294,6 @@ class FamilyScorer:
     `cache_bytes` limits the shared score cache, and `growth` is room for policies that enter later. `completion` says
     which values are completed; only for discrete columns, and not for the score of misfits. `curves`
     (`curves.curve_data`) make the score of a family that of its table or of curves of its parents, whichever is better.
-    `curve_caches` are those of another scorer with the same curves, whose scores by curves both share.
 
     Variable i under a policy is the row ``view_offset[i] + policy`` of ``rows.codes``; the cardinality of a free index
     in a library is 0. `constant_score` is the part of the score of every network in nats which scores of families leave
@@ -306,7 +311,6 @@ class FamilyScorer:
         cache_bytes: int = 1 << 26,
         growth: LibraryGrowth | None = None,
         curves: CurveData | None = None,
-        curve_caches: ThreadCaches | None = None,
         completion: Completion | None = None,
     ) -> None:
         self.variables = tuple(variables)
@@ -342,8 +346,10 @@ class FamilyScorer:
             int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
         )
         self.n_rows = self.rows.codes.shape[1]
-        self.caches = ThreadCaches(cache_bytes)
-        self.curve_caches = ThreadCaches(cache_bytes) if curve_caches is None else curve_caches
+        self.caches, self.curve_caches = ThreadCaches(cache_bytes), ThreadCaches(cache_bytes)
+        # of all scorers with cuts: scores, and the words of a variable under a policy
+        self._caches_of_cuts = ThreadCaches(cache_bytes)
+        self._words_of_cuts: dict[tuple[int, bytes, bool], NDArray[np.uint64]] = {}
         self._scratch = self.new_scratch()
         # of spare threads
         self._more_scratch: list[ScoreScratch] = []
@@ -359,15 +365,15 @@ class FamilyScorer:
 
     def _rows(self, n_rows: int) -> RowData:
         n_views = int(self.view_offset[-1])
-        keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
+        words = _new_words(self._keys, n_views)
         rows = RowData(
             # most policies enter later or never
             codes=zeros_by_pages((n_views, n_rows), np.uint8),
             cardinality=np.zeros(n_views, np.int64),
             constant=np.zeros(n_views),
             own_cost=np.zeros(n_views),
-            child_key=2 * keys[0] + 1,
-            parent_key=2 * keys[1] + 1,
+            child_key=words[0],
+            parent_key=words[1],
             curves=no_curves(),
             has_missing=np.zeros(n_views, np.bool_),
             observed=np.zeros((n_views, 0), np.uint64),
@@ -408,6 +414,25 @@ class FamilyScorer:
         """Return the scorer with a work space of its own; `use_cache` must be False in threads."""
         other = copy(self)
         other._scratch, other._more_scratch = self.new_scratch(), []
+        return other
+
+    def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> FamilyScorer:
+        """Return a scorer in which some variables whose libraries grow have given cuts alone, charged as chosen.
+
+        All such scorers of one scorer share the scores of families with equal cuts, and the scores by curves. The edge
+        cost must not change in any but this one.
+        """
+        variables = [
+            replace(variable, policies=(Policy(cuts[v]),)) if v in cuts and self.grows[v] else variable
+            for v, variable in enumerate(self.variables)
+        ]
+        other = FamilyScorer(variables, self.method, self.rule, curves=self.rows.curves)
+        other.caches, other.curve_caches = self._caches_of_cuts, self.curve_caches
+        for v, variable in enumerate(variables):
+            known = [(v, policy.cut_points.tobytes(), policy.chosen) for policy in variable.policies]
+            for view, key in enumerate(known or [(v, b"", False)], start=int(other.view_offset[v])):
+                words = self._words_of_cuts.setdefault(key, _new_words(self._keys))
+                other.rows.child_key[view], other.rows.parent_key[view] = words
         return other
 
     def without_curves(self) -> FamilyScorer:
@@ -471,7 +496,7 @@ class FamilyScorer:
         price = self.rule.edge_cost * edge_cost / self.method.edge_cost
         self.method = replace(self.method, edge_cost=edge_cost)
         self.rule = self.rule._replace(edge_cost=price)
-        self.caches = ThreadCaches(self.caches.max_bytes)
+        self.caches, self._caches_of_cuts = (ThreadCaches(self.caches.max_bytes) for _ in range(2))
 
     def libraries_state(self) -> dict[str, Any]:
         """Return the libraries that grow, and the words by which cached scores know their policies."""
@@ -507,9 +532,8 @@ class FamilyScorer:
         """Put a policy at an index of a library that another policy may have had."""
         self._set_policy(variable, index, policy)
         # fresh words: cached scores of the former policy at this index must never be found again
-        keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
         view = int(self.view_offset[variable]) + index
-        self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
+        self.rows.child_key[view], self.rows.parent_key[view] = _new_words(self._keys)
 
     def _set_policy(self, variable: int, index: int, policy: Policy) -> None:
         """Put a policy into a library, with its codes and constants."""

@@ -14,7 +14,6 @@ from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
-from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
@@ -159,19 +158,8 @@ class StructureProblem(DiscreteDefaults):
 
     def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> StructureProblem:
         """Return the same problem in which some variables have these cuts, charged as chosen, and no genes."""
-        scorer = self.scorer
-        variables = [
-            replace(variable, policies=(Policy(cuts[v]),)) if v in cuts and self.scorer.grows[v] else variable
-            for v, variable in enumerate(scorer.variables)
-        ]
         return StructureProblem(
-            FamilyScorer(
-                variables,
-                scorer.method,
-                scorer.rule,
-                curves=scorer.rows.curves,
-                curve_caches=scorer.curve_caches,
-            ),
+            self.scorer.with_cuts(cuts),
             self.edge_rules,
             random_repair=self.rules.random_order,
             initial_indegree=self.initial_indegree,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -51,6 +50,7 @@ from gomea_bn.parameters import Parameters, check_declared, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
@@ -210,8 +210,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         is_sampled = table.n_rows > options["sample_rows"]
         ordered = columns_of_search(table, options["shape"])
         rows = ordered if is_sampled else rows_of_search(ordered, options["shape"])
-        # the compiler is not on the clock
-        clock.wait(compile_kernels(**size_of_table(rows)))
+        compile_kernels(**size_of_table(rows))
         networks, seconds, stopped_by = self._learned(options, table, rows, seed, section, clock)
         section.close()
         warn_of_cut_short(clock.cut_short)
@@ -258,8 +257,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
             try:
                 if of_member.saved is not None and "network" in of_member.saved:
                     network = DiscretizedBayesNet.from_json(of_member.saved["network"])
-                    # those of a former run are on the clock
-                    clock.wait(seconds - of_member.saved["seconds"])
+                    clock.spend(of_member.saved["seconds"] - seconds)
                     seconds = of_member.saved["seconds"]
                     is_cut_short = of_member.saved.get("is_cut_short", False)
                     of_member.finish(of_member.saved)
@@ -287,7 +285,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                         )
                 start = network if is_cut_short else None
                 if is_averaged:
-                    began = perf_counter()
+                    began = search_clock()
                     try:
                         network = average_in_time(
                             network, given, N_COPIES, options["line"], "simple", generators[member], share
@@ -297,7 +295,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                             raise
                         stopped_by = "interrupt"
                         give_warning(interrupted_averaging("networks_"))
-                    after = perf_counter() - began
+                    after = search_clock() - began
                 if share.cut_short:
                     before = network.metadata.get(CUT_SHORT, [])
                     network = network.with_metadata(**{CUT_SHORT: [*before, *share.cut_short]})

@@ -85,7 +85,7 @@ class Evidence:
             if self.has_copies:
                 n_evidence = self.searched.n_rows
                 begin_phase("Counting all rows", COMPARISON)
-                before_checks = clock.before(seconds_of_checks(n_evidence, len(given.names)))
+                before_checks = clock.before(seconds_of_checks(n_evidence, len(given.names), clock))
                 network = with_copies(network, given, before_checks)
                 copies = {"rows": given.n_rows, "evidence": n_evidence}
                 record |= {"n_rows": given.n_rows, "copies": copies}

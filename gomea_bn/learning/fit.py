@@ -57,7 +57,7 @@ from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
-from gomea_bn.runtime.kernel_progress import announced_kernels
+from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
 from gomea_bn.runtime.threads import in_background, one_blas_thread, spare_threads, thread_count
@@ -192,7 +192,7 @@ class _Fit:
             else:
                 after = seconds_after_search(self.limits, _n_values(rows), count)
                 found = self.search(rows, table, settings, after)
-                checks = seconds_of_checks(max(rows.n_rows, evidence.n_counted), n_columns)
+                checks = seconds_of_checks(max(rows.n_rows, evidence.n_counted), n_columns, self.clock)
                 before = self.clock.before(count + checks)
                 self.learn_conditionals(rows, found.conditionals, before, may_simplify=may_simplify)
         learner.network_ = learner.network_.in_order(table.names)
@@ -203,8 +203,8 @@ class _Fit:
 
         learner, n_threads = self.learner, thread_count(self.learner.n_jobs)
         with spare_threads(n_threads), opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-            # the compiler is not on the clock, and starts after the look at the files
-            self.clock.wait(compile_many_rows())
+            # the compiler starts after the look at the files
+            compile_many_rows()
             rows = Improvement(learner, source, counter, self.checkpoint, self.clock)
             with rows.about_sample():
                 limits = rows.limits_of_search(self.limits)
@@ -248,8 +248,7 @@ class _Fit:
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
             check_learning(rows, options)
-        # the compiler is not on the clock
-        self.clock.wait(compile_kernels(**size_of_table(rows, has_curves=options.has_curves)))
+        compile_kernels(**size_of_table(rows, has_curves=options.has_curves))
         digest = in_background(table_digest, given)
         after_search = (DENSITIES, COMPARISON) if self.is_averaged else ()
         begin_phase(f"Preparing {counted(len(rows.names), 'column')}", SEARCH, *after_search)
@@ -273,7 +272,7 @@ class _Fit:
                 record["na_values"] = list(given.reading.na_values)
             learner._keep_network(network.with_metadata(**record), score, found.result.history)
             n_pairs = found.problem.n_edge_genes
-            learner._keep_search(given, n_pairs, found.result, settings.seed, self.clock.began)
+            learner._keep_search(given, n_pairs, found.result, settings.seed, self.clock.seconds)
         return found
 
     def learn_conditionals(
@@ -352,7 +351,7 @@ class _Fit:
         """Record the seconds of the fit, and what its clock has cut short, and warn of what a reader must know."""
         learner, clock = self.learner, self.clock
         _warn_of_many_probabilities(learner.network_)
-        learner.fit_seconds_ = max(learner.fit_seconds_, perf_counter() - clock.began)
+        learner.fit_seconds_ = max(learner.fit_seconds_, clock.seconds)
         # `stopped_by_` says that the clock has ended the search
         if learner.stopped_by_ == "max_seconds":
             clock.note(SEARCH)
@@ -392,7 +391,7 @@ def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     from gomea_bn.learning.many_rows import print_line
 
     learner = NetworkParameters(max_evaluations=200, sample_rows=1_000, random_state=1)
-    with announced_kernels(announce or print_line), warnings.catch_warnings():
+    with announced_kernels(announce or print_line), compiling(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # frames of pieces may be read-only, and those of a table are not
         sources: tuple[Any, ...] = ([frame], frame)

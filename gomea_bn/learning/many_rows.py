@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -218,6 +217,7 @@ class Improvement:
         if self.in_memory is None or limits.max_seconds is None:
             return limits
         needed = _SECONDS_OF_LINES + _SECONDS_OF_VALUE * self.n_rows * len(self.sample.columns)
+        needed += self._seconds_of_checks
         least = _LEAST_SHARE_OF_SEARCH * limits.max_seconds
         return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
 
@@ -236,7 +236,8 @@ class Improvement:
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
             # lines follow the climb
-            self.stop.start_clock(self._seconds + self._seconds_of_lines, self.learner.max_seconds)
+            after = self._seconds_of_lines + self._seconds_of_checks
+            self.stop.start_clock(self._seconds + after, self.learner.max_seconds)
         try:
             with self.stop.catching_interrupts():
                 if stopped_by == "interrupt":
@@ -253,13 +254,19 @@ class Improvement:
     @property
     def _seconds(self) -> float:
         """Seconds so far, with those of former runs that a checkpoint has."""
-        return self.seconds_before + perf_counter() - self.clock.began
+        return self.seconds_before + self.clock.seconds
 
     @property
     def _seconds_of_lines(self) -> float:
         """Seconds of the limit that are left for lines; 0 without a limit."""
         limit = self.learner.max_seconds
         return 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 3)
+
+    @property
+    def _seconds_of_checks(self) -> float:
+        """Seconds that stay for the comparison with all rows, or with the sample of rows in pieces."""
+        n_rows = self.sample.n_rows if self.in_memory is None else self.n_rows
+        return seconds_of_checks(n_rows, len(self.sample.names), self.clock)
 
     def _most_rows_of_lines(self) -> int:
         """Return the number of rows that lines are learned from: fewer after a stop, and where the limit is near."""
@@ -332,8 +339,7 @@ class Improvement:
         rows = completed_table(network, rows, generator)
         # passes over pieces take as long as they take
         passes = self._seconds - self.after_search if self.in_memory is None else 0.0
-        checks = seconds_of_checks(self.sample.n_rows, len(self.sample.names))
-        clock = self.clock.before(checks - passes)
+        clock = self.clock.before(self._seconds_of_checks - passes)
         return with_lines(network, tables, rows, line=options["line"], clock=clock)
 
     def _has_no_pass_left(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from gomea_bn.errors import GomeaBnError
@@ -381,11 +380,11 @@ class LearnerParameters(Parameters):
         return f" Give {owner.parameter}={owner.__name__}({name}=...)." if owner in _subjects(cls) else ""
 
     def _keep_search(
-        self, table: Table, n_candidate_pairs: int, result: Result, seed: int, began: float
+        self, table: Table, n_candidate_pairs: int, result: Result, seed: int, seconds: float
     ) -> None:
         """Set the fitted attributes that describe the table and the search; the classes document them.
 
-        `began` is the time of `perf_counter` at which `fit` began, without compilation.
+        `seconds` are those since `fit` began.
         """
         import numpy as np
 
@@ -394,7 +393,7 @@ class LearnerParameters(Parameters):
         self.n_eval_full_ = result.n_eval_full
         self.n_generations_ = result.n_generations
         # a resumed search counts the seconds of former processes
-        self.fit_seconds_ = max(result.exec_time, perf_counter() - began)
+        self.fit_seconds_ = max(result.exec_time, seconds)
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics

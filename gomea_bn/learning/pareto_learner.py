@@ -261,8 +261,7 @@ class ParetoBayesNetLearner(FrontParameters):
         sample = sampled_table(self, table, seed)
         checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))
         section, seed_of_run = learner_section(self, checkpoint, table, seed, expert=checked)
-        # the compiler is not on the clock
-        clock.wait(compile_front_kernels(**size_of_table(table)))
+        compile_front_kernels(**size_of_table(table))
         if seed_of_run != seed:
             seed, sample = seed_of_run, sampled_table(self, table, seed_of_run)
         options = options_of_front(self, sample)
@@ -285,7 +284,7 @@ class ParetoBayesNetLearner(FrontParameters):
         self.expert_ = searched.expert
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
-        self._keep_search(table, problem.n_edge_genes, result, seed, clock.began)
+        self._keep_search(table, problem.n_edge_genes, result, seed, clock.seconds)
         warn_of_cut_short(searched.cut_short)
         if single is not None and searched.position is None:
             warning = GomeaBnWarning(

@@ -33,7 +33,7 @@ from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import compile_for, kernels_are_cached, kernels_can_be_kept
-from gomea_bn.runtime.kernel_progress import announced_kernels
+from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
@@ -116,7 +116,7 @@ def _compile(
     began = perf_counter()
     others = [run.__name__ for run in runs[1:]] or [_around_the_search.__name__]
     calls = [f"compile_followers({sorted(followers)})", *(f"{name}(1, {is_wide})" for name in others)]
-    with announced_kernels(announce), _in_another_process(calls):
+    with announced_kernels(announce), compiling(), _in_another_process(calls):
         for run in runs:
             for n_threads in (1, 2):
                 run(n_threads, is_wide)
@@ -153,7 +153,7 @@ def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) 
         return 0.0
     began = perf_counter()
     frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
-    with announced_kernels(announce):
+    with announced_kernels(announce), compiling():
         table = read_table(frame, missing="keep")
         network = DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count="auto")
         network.query(["a"], {"b": "x"}, method="exact")

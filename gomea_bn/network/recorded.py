@@ -79,18 +79,24 @@ def counted_parents(network: NetworkLike) -> list[tuple[str, ...]]:
     return chosen
 
 
-def parents_by_gain(network: NetworkLike, name: str) -> list[tuple[str, float]]:
-    """Return parents of a variable with the nats of the score that each adds to those before it, the best one first.
+def parents_by_gain(network: NetworkLike) -> dict[str, list[tuple[str, float]]]:
+    """Return parents of every variable with the nats of the score that each adds to those before it, best ones first.
 
     They are those that the search has recorded; none are recorded of required edges, and in files of other programs.
     """
     record = network.metadata.get("parents")
-    entries = record.get(name) if isinstance(record, Mapping) else None
-    parents = network.parents(name)
-    found = []
-    for entry in entries if isinstance(entries, (list, tuple)) else ():
-        if isinstance(entry, (list, tuple)) and len(entry) == 2 and entry[0] in parents and is_real(entry[1]):
-            found.append((str(entry[0]), float(entry[1])))
+    found: dict[str, list[tuple[str, float]]] = {name: [] for name in network.names}
+    for name, of_name in found.items():
+        entries = record.get(name) if isinstance(record, Mapping) else None
+        parents = network.parents(name)
+        for entry in entries if isinstance(entries, (list, tuple)) else ():
+            if (
+                isinstance(entry, (list, tuple))
+                and len(entry) == 2
+                and entry[0] in parents
+                and is_real(entry[1])
+            ):
+                of_name.append((str(entry[0]), float(entry[1])))
     return found
 
 
@@ -122,7 +128,7 @@ def family_scores(network: NetworkLike) -> dict[str, float]:
 
 def ordered_parents(network: NetworkLike, name: str) -> tuple[str, ...]:
     """Return all parents of a variable, those of `parents_by_gain` first and in their order."""
-    first = [parent for parent, _ in parents_by_gain(network, name)]
+    first = [parent for parent, _ in parents_by_gain(network)[name]]
     return (*first, *(parent for parent in network.parents(name) if parent not in first))
 
 
@@ -131,7 +137,7 @@ def known_text(network: NetworkLike, name: str) -> str:
 
     It is "" where all parents are needed for nine tenths, and where the gain of a parent is not recorded.
     """
-    gains = [max(gain, 0.0) for _, gain in parents_by_gain(network, name)]
+    gains = [max(gain, 0.0) for _, gain in parents_by_gain(network)[name]]
     n_parents, total = len(network.parents(name)), sum(gains)
     if len(gains) < n_parents or not total:
         return ""

@@ -179,9 +179,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         seconds = options["max_seconds"]
         if options["line"] == "auto" and seconds is not None and seconds < self._times_of_mixtures * usual:
             options["line"] = "single"
-        # compilation takes no part of the time
+        compile_kernels(n_columns=len(table.names))
         clock = FitClock(seconds, clock.began)
-        clock.wait(compile_kernels(n_columns=len(table.names)))
         if seconds is not None:
             options["max_seconds"] = seconds / self.n_networks
         structure = self.structure

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from time import perf_counter
 from typing import Self
+
+from gomea_bn.runtime.kernel_progress import search_clock
 
 SEARCH = "the search"
 SHAPES = "fine shapes of columns"
@@ -47,9 +48,6 @@ ORDER = (
 What follows the search is never cut short for it, since the search leaves time for that.
 """
 
-# share of the limit by which a fit may be late
-_LATER = 0.1
-
 
 def never() -> bool:
     """Return that it is not late."""
@@ -59,29 +57,35 @@ def never() -> bool:
 class FitClock:
     """The seconds that a fit has left, and the names of what they cut short.
 
-    Without a limit nothing is cut short. `began` is a time of `perf_counter`; the present one by default.
+    Without a limit nothing is cut short. Seconds are those of `search_clock`, which stands still while kernels are
+    compiled. `began` is one of its times; the present one by default.
     """
 
     def __init__(self, max_seconds: float | None = None, began: float | None = None) -> None:
-        self.began = perf_counter() if began is None else began
+        self.began = search_clock() if began is None else began
         self.max_seconds = max_seconds
         self._end = inf if max_seconds is None else self.began + max_seconds
         self._short: set[str] = set()
 
     @property
+    def seconds(self) -> float:
+        """Return the seconds since the fit began."""
+        return search_clock() - self.began
+
+    @property
     def left(self) -> float:
         """Return the seconds that are left, below 0 if there are none, and infinity without a limit."""
-        return self._end - perf_counter()
+        return self._end - search_clock()
 
     @property
     def cut_short(self) -> list[str]:
         """Return what has been cut short, in the order in which it goes."""
         return [name for name in ORDER if name in self._short]
 
-    def wait(self, seconds: float) -> None:
-        """Leave some seconds uncounted, such as those of the compiler."""
-        self.began += seconds
-        self._end += seconds
+    def spend(self, seconds: float) -> None:
+        """Count some seconds of a former run."""
+        self.began -= seconds
+        self._end -= seconds
 
     def note(self, name: str) -> None:
         """Note that something has been cut short."""
@@ -91,18 +95,13 @@ class FitClock:
         """Return the clock of work that leaves some seconds to what follows it."""
         return self._until(self._end - seconds)
 
-    def whole(self) -> Self:
-        """Return the clock of work without which a network says little: it leaves nothing, and may be a little late."""
-        late = _LATER * (self.max_seconds or 0.0)
-        return self._until(self._end if self.max_seconds is None else self.began + self.max_seconds + late)
-
     def part(self, share: float) -> Self:
         """Return the clock of work that may take a share of the seconds that are left."""
-        return self._until(self._end if self._end == inf else perf_counter() + share * max(self.left, 0.0))
+        return self._until(self._end if self._end == inf else search_clock() + share * max(self.left, 0.0))
 
     def share(self, share: float) -> Self:
         """Return the clock of a fit among several ones, as `part`, which notes for itself what it cuts short."""
-        now = perf_counter()
+        now = search_clock()
         return type(self)(None if self._end == inf else share * max(self._end - now, 0.0), now)
 
     def late(self, name: str) -> Callable[[], bool]:

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, read_table
-from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, crossed
+from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, crossed, seconds_of_checks
 from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
 from gomea_bn.review.page_data import network_data
+from gomea_bn.runtime.fit_clock import DRAWS, FitClock
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 2000, "max_seconds": None, "random_state": 1}
 # square of the misfit that rows do not show, in those of standard errors
@@ -299,10 +300,27 @@ def test_near_pairs_are_compared_of_many_columns() -> None:
     joined = np.zeros((n, n), np.int8)
     for child in range(1, n):
         joined[child - 1, child] = 1
-    pairs = chosen_pairs(joined, [2] * n)
+    pairs = chosen_pairs(joined, [2] * n, 1_000)
     assert len(pairs) == len(set(pairs)) == 1_000
     assert {(v, v + 1) for v in range(n - 1)} | {(v, v + 2) for v in range(n - 2)} <= set(pairs)
-    assert chosen_pairs(joined[:3, :3], [2, 1, 3]) == [(0, 2)]
+    assert chosen_pairs(joined[:3, :3], [2, 1, 3], 3) == [(0, 2)]
+
+
+def test_a_clock_leaves_at_most_a_tenth_of_its_limit_to_the_checks() -> None:
+    assert seconds_of_checks(1_000_000, 20, FitClock(13.0)) == pytest.approx(1.3)
+    assert 1.3 < seconds_of_checks(1_000_000, 20, FitClock()) < seconds_of_checks(2_000_000, 20, FitClock())
+    assert seconds_of_checks(100, 3, FitClock(1000.0)) == seconds_of_checks(100, 3, FitClock())
+
+
+def test_late_checks_have_fewer_draws_and_find_what_is_off(
+    network: DiscretizedBayesNet, other_rows: pd.DataFrame
+) -> None:
+    late, given = FitClock(1e-9), table(network, other_rows)
+    found = checked_network(network, given, 0, clock=late).checks
+    assert late.cut_short == [DRAWS]
+    assert found.attrs == {"pairs": 3, "off": 2}
+    errors = checked_network(network, given, 0).checks["standard_error"]
+    assert (found["standard_error"].to_numpy() > errors.to_numpy()).all()
 
 
 def test_margins_are_those_of_the_rows_and_odds_ratios_stay() -> None:

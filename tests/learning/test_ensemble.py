@@ -190,7 +190,7 @@ def learn_without_clock(monkeypatch, allowed, spent):
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
     for module in (fit_clock, ensemble):
-        monkeypatch.setattr(module, "perf_counter", lambda: now[0])
+        monkeypatch.setattr(module, "search_clock", lambda: now[0])
     monkeypatch.setattr(ensemble, "compile_kernels", lambda **_: 0.0)
     return now
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log, prod
-from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -83,6 +82,7 @@ from gomea_bn.runtime.fit_clock import (
     SURENESS,
     FitClock,
 )
+from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -221,14 +221,14 @@ def average_in_time(
             # the conditionals of the last completion follow
             if clock.before(2 * seconds).late(GAPS)():
                 break
-            began = perf_counter()
+            began = search_clock()
             of_gaps = clock.part(_SHARE_OF_COMPLETION)
             table = completed_table(averaged, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
             of_cuts = averaging.tables([averaging.session.network_cuts])
             averaged = averaging.network_of(of_cuts, line, prefer, clock.part(_SHARE_OF_COMPLETION))
-            seconds = max(seconds, perf_counter() - began)
+            seconds = max(seconds, search_clock() - began)
         table = completed_table(averaged, rows, generator, clock.part(_SHARE_OF_COMPLETION).late(GAPS))
         share_shapes(table, rows)
     _check_ranges(ordered, table)
@@ -269,8 +269,7 @@ def _averaged(
     n_some = min(n_rows, ROWS_OF_LINES)
     seconds = seconds_of_effects(network, 1)
     if line != "none":
-        # effects say most
-        n_some = clock.whole().affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
+        n_some = clock.affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
     some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
     if some is not None and n_rows > MANY_ROWS:
         counted = counted_tables(network, table)
@@ -318,7 +317,7 @@ def with_target(
     for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
         if chosen is not None and clock.before(longest).late(GAPS)():
             break
-        began = perf_counter()
+        began = search_clock()
         table = rows
         if rows.n_missing:
             from gomea_bn.network.inference.completion import completed_table
@@ -332,7 +331,7 @@ def with_target(
             if chosen is None:
                 chosen = averaging.chosen_parents(target, known, rules, clock)
             found = averaging.followed(base, target, chosen, line, prefer, clock)
-        longest = max(longest, perf_counter() - began)
+        longest = max(longest, search_clock() - began)
     return found.in_order(network.names)
 
 
@@ -406,6 +405,7 @@ class Averaging:
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
         self._longest_mixture = 0.0
+        self._target = recorded_target(network)
 
     def network_of(
         self,
@@ -452,12 +452,12 @@ class Averaging:
             _ = self._on_shapes, self._in_own, self._curves
         # regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
-            began = perf_counter()
+            began = search_clock()
             plain = in_spare_threads(
                 lambda name: self.members_of(name, network.parents(name), tables[name], line, clock), names
             )
             # odds take about as long as effects, of fewer columns
-            of_odds = _SHARE_OF_ODDS * (perf_counter() - began) if may_have_odds else 0.0
+            of_odds = _SHARE_OF_ODDS * (search_clock() - began) if may_have_odds else 0.0
             of_mixtures = clock.before(of_odds)
             found = in_spare_threads(
                 lambda item: self._stacked(
@@ -759,7 +759,7 @@ class Averaging:
         self, name: str, parents: Sequence[str], tables: Member, line: str, clock: FitClock
     ) -> list[Member]:
         """Return what a column with given parents may follow apart from mixtures, what the score chose first."""
-        if name == recorded_target(self.network) and name in self.network.levels:
+        if name == self._target and name in self.network.levels:
             is_late = clock.part(_SHARE_OF_WIDTHS).late(PARENTS)
             member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels, is_late)
             if member is not None:
@@ -788,9 +788,9 @@ class Averaging:
         if line == "auto" and name in self._line_shapes and self._has_lines(parents):
             seconds = max(self._longest_mixture, _SECONDS_OF_MIXTURE * self.table.n_rows)
             if not clock.before(seconds).late(MIXTURES)():
-                began = perf_counter()
+                began = search_clock()
                 members = [*members, *self._mixtures(name, parents, members, price)]
-                self._longest_mixture = max(self._longest_mixture, perf_counter() - began)
+                self._longest_mixture = max(self._longest_mixture, search_clock() - began)
         stack, left_out = best_stack(members, price)
         if (
             name not in self._line_shapes

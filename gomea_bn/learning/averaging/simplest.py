@@ -43,7 +43,7 @@ def simplest_network(
     mean left-out log density of a row is higher with them, the standard "error" of this difference, and the
     "best_score" of the network with them.
     """
-    weakest = [entries[-1][1] for entries in map(partial(parents_by_gain, network), network.names) if entries]
+    weakest = [entries[-1][1] for entries in parents_by_gain(network).values() if entries]
     if min(weakest, default=np.inf) > _MOST_LOSS:
         return network
     is_late = clock.part(_SHARE_OF_TIME).late(EDGES)
@@ -127,7 +127,7 @@ class _Path:
     def descend(self, is_late: Callable[[], bool] = lambda: False) -> None:
         """Remove edges as long as the loss is within one standard error, and it is not late."""
         queue: list[tuple[float, int]] = []
-        waiting = [parents_by_gain(self.network, child) for child in self.network.names]
+        waiting = list(parents_by_gain(self.network).values())
         present: dict[int, NDArray[np.float64]] = {}
         for v, parents in enumerate(waiting):
             if parents:

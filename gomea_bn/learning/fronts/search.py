@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf, log, prod
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -571,7 +570,7 @@ def searched_front(
     if single is not None and interrupts:
         single = replace(single, result=replace(single.result, stopped_by="interrupt"))
     seconds = 0.0 if single is None else single.result.exec_time
-    left = limits_after_preparation(limits, perf_counter() - clock.began - seconds)
+    left = limits_after_preparation(limits, clock.seconds - seconds)
     rounds, genotype, position = SearchRounds(settings.within(left)), None, None
     if single is not None:
         rounds.add(single.result)

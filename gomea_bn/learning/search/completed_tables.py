@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -37,6 +36,7 @@ from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock
+from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
@@ -239,9 +239,9 @@ def with_completions(
         return network, _criterion_of_conditionals(network, frame)
 
     shapes, complete = table_shapes(table), table.complete_rows()
-    began = perf_counter()
+    began = search_clock()
     network, criterion = with_conditionals(network_of(problem, table, best), table)
-    longest = perf_counter() - began
+    longest = search_clock() - began
     found: Found | None = None
     if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
         n_left -= 1
@@ -249,7 +249,7 @@ def with_completions(
         if clock.left < longest:
             clock.note(SEARCH)
             break
-        began = perf_counter()
+        began = search_clock()
         completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left], clock)
         rows = complete if n_left == _N_WITH_CURVES else completed
         of_rows, of_search = search_of(rows, options.curves, f"curves {n_left}", _SEED_OF_CURVES + n_left)
@@ -261,7 +261,7 @@ def with_completions(
             network, criterion = other, of_network
             result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)
             found = Found(of_rows, replace(learned, shapes=network.shapes), result, network.conditionals)
-        longest = max(longest, perf_counter() - began)
+        longest = max(longest, search_clock() - began)
         n_left -= 1
     if found is None:
         return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def search(
     is_cut_short = not set(clock.cut_short).isdisjoint(BEFORE_SEARCH)
     settings = replace(
         settings,
-        limits=limits_after_preparation(settings.limits, share * (perf_counter() - clock.began), after),
+        limits=limits_after_preparation(settings.limits, share * clock.seconds, after),
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     if settings.limits.least_gain is not None:

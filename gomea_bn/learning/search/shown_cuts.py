@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, SHOWN_CUTS, FitClock
+from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
 
@@ -145,7 +145,7 @@ def with_shown_cuts(
     given those of all others. In the end every column with an edge has at least two bins, if its limits allow them.
     The choice takes a quarter of the seconds that a clock has left.
     """
-    began = perf_counter()
+    began = search_clock()
     edges = learned_edges(problem, result.X)
     network = LearnedNetwork(
         edges=edges,
@@ -180,7 +180,7 @@ def with_shown_cuts(
         shapes=learned_shapes(tables, genotype),
         record={**network.record, "curves": record},
     )
-    return learned, replace(result, exec_time=result.exec_time + perf_counter() - began)
+    return learned, replace(result, exec_time=result.exec_time + search_clock() - began)
 
 
 def _scores_shapes(scorer: FamilyScorer) -> bool:

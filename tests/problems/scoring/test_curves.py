@@ -23,7 +23,7 @@ from gomea_bn.problems.column_functions import (
 )
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, curve_data, sizes_and_functions
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.logits_and_counts import cell_data
 from gomea_bn.problems.scored_variables import ScoredVariable
@@ -230,21 +230,45 @@ def test_policies_of_parents_have_no_influence_on_curves() -> None:
     np.testing.assert_array_equal(scores, scores[0])
 
 
+def growing_scorer() -> FamilyScorer:
+    """Return a scorer by curves whose libraries of cuts grow."""
+    plain = curves_scorer(some_variables())
+    growth, curves = LibraryGrowth(8, 8), plain.rows.curves
+    return FamilyScorer(plain.variables, plain.method, plain.rule, growth=growth, curves=curves)
+
+
+def cuts_of_policies(scorer: FamilyScorer, policy: int) -> dict[int, Values]:
+    return {v: scorer.policy(v, policy).cut_points for v in np.flatnonzero(scorer.grows).tolist()}
+
+
 def test_scores_by_curves_are_kept_when_cuts_change() -> None:
-    variables = [*some_variables()]
-    first = curves_scorer(variables)
+    first = growing_scorer()
     families = [ScoredFamily((2, 0), ((1, 0), (3, 0))), ScoredFamily((3, 0), ((0, 0), (1, 0)))]
     first.score(families)
     n_known = int(first.curve_caches.shared.used[0])
     assert n_known > 0
-    policies = [v.policies[1:] or v.policies for v in variables]
-    moved = [replace(v, policies=p) for v, p in zip(variables, policies, strict=True)]
-    second = FamilyScorer(
-        moved, first.method, first.rule, curves=first.rows.curves, curve_caches=first.curve_caches
-    )
+    second = first.with_cuts(cuts_of_policies(first, 1))
     np.testing.assert_array_equal(second.score(families), second.score(families, use_cache=False))
     assert np.ptp([first.table_scores(families), second.table_scores(families)], axis=0).min() > 0
     assert int(first.curve_caches.shared.used[0]) == n_known
+
+
+def test_scores_of_equal_cuts_are_those_of_every_scorer_with_them() -> None:
+    first = growing_scorer()
+    families = [ScoredFamily((2, 0), ((1, 0), (3, 0))), ScoredFamily((0, 0), ((1, 0),))]
+    some, others = (cuts_of_policies(first, policy) for policy in (1, 2))
+    second, third = first.with_cuts(some), first.with_cuts(others)
+    for scorer in (second, third, first.with_cuts(some)):
+        known = scorer.score(families)
+        n_known = int(scorer.caches.shared.used[0])
+        np.testing.assert_array_equal(known, scorer.score(families, use_cache=False))
+    # the last one has scored nothing
+    assert n_known == int(second.caches.shared.used[0]) == int(third.caches.shared.used[0])
+    assert not np.array_equal(second.score(families), third.score(families))
+    first.set_edge_cost(0.5)
+    cheaper = first.with_cuts(some)
+    assert (cheaper.score(families) > known).all()
+    np.testing.assert_array_equal(cheaper.score(families), cheaper.score(families, use_cache=False))
 
 
 @pytest.mark.parametrize("n_levels", [2, 5, 30, 70])
