@@ -28,13 +28,15 @@ _TOO_MANY, _TOO_FEW = 1.25, 0.75
 _FINEST = 2**25
 
 
-def new_archive(capacity: int, n_variables: int, n_objectives: int) -> Archive:
-    """Return an empty archive for at most `capacity` members."""
+def new_archive(
+    capacity: int, n_variables: int, n_objectives: int, dtype: type[np.generic] = np.int16
+) -> Archive:
+    """Return an empty archive for at most `capacity` members, whose genes are integers of a type."""
     slots = 1 << int(2 * capacity).bit_length()
     n_blocks = max(8, capacity // 4)
     return Archive(
         counts=np.zeros(4, np.int64),
-        genotypes=np.zeros((capacity, n_variables), np.int16),
+        genotypes=np.zeros((capacity, n_variables), dtype),
         objectives=np.zeros((capacity, n_objectives)),
         keys=np.zeros(capacity, np.uint64),
         boxes=np.zeros(capacity, np.uint64),
@@ -57,16 +59,18 @@ class ElitistArchive:
     Parameters
     ----------
     n_variables, n_objectives : int
-        Numbers of genes and of objectives.
+        Numbers of variables and of objectives.
     size : int
         Wanted number of members. A grid with at most one member per box is switched on above 1.25 times this number
         and switched off below 0.75 times this number (Luong et al. 2014). Its boxes are so wide that about 0.75 to 1
         times this number of members remain. The member with the least value of an objective always stays.
+    dtype : {numpy.int16, numpy.float64}
+        Type of the variables: discrete, or real and mixed.
 
     Raises
     ------
     GomeaBnError
-        For numbers below 1.
+        For numbers below 1, and another type.
 
     Notes
     -----
@@ -87,11 +91,17 @@ class ElitistArchive:
     [[1.0, 3.0], [2.0, 2.0]]
     """
 
-    def __init__(self, n_variables: int, n_objectives: int, size: int = 10_000) -> None:
+    def __init__(
+        self, n_variables: int, n_objectives: int, size: int = 10_000, dtype: type[np.generic] = np.int16
+    ) -> None:
         check_integer("n_objectives", n_objectives, 1)
         check_integer("size", size, 1)
-        self.size = int(size)
-        self.data = new_archive(min(256, 2 * self.size + 2), n_variables, n_objectives)
+        if dtype not in (np.int16, np.float64):
+            raise GomeaBnError(f"dtype must be numpy.int16 or numpy.float64, got {dtype!r:.80}.")
+        self.size, self.dtype = int(size), dtype
+        # kernels compare real numbers by their bits
+        self._stored: type[np.generic] = np.int16 if dtype == np.int16 else np.int64
+        self.data = self._empty(min(256, 2 * self.size + 2), n_variables, n_objectives)
         self._work = np.zeros(n_objectives)
 
     def __len__(self) -> int:
@@ -108,9 +118,9 @@ class ElitistArchive:
         return int(self.data.counts[REFUSED_FULL])
 
     @property
-    def genotypes(self) -> NDArray[np.int16]:
+    def genotypes(self) -> NDArray[Any]:
         """Genotypes of the members, shape (len, n_variables); a view."""
-        return self.data.genotypes[: len(self)]
+        return self.data.genotypes[: len(self)].view(self.dtype)
 
     @property
     def objectives(self) -> NDArray[np.float64]:
@@ -122,7 +132,7 @@ class ElitistArchive:
 
         Parameters
         ----------
-        genotypes : array_like of int, shape (k, n_variables)
+        genotypes : array_like of shape (k, n_variables)
         objectives : array_like of float, shape (k, n_objectives)
 
         Raises
@@ -130,13 +140,15 @@ class ElitistArchive:
         GomeaBnError
             If an objective is NaN.
         """
-        genes = np.ascontiguousarray(genotypes, dtype=np.int16)
+        genes: Any = np.array(genotypes, self.dtype, order="C")
+        # -0 becomes 0
+        genes += 0
         values = np.ascontiguousarray(objectives, dtype=np.float64)
         if np.isnan(values).any():
             row = int(np.isnan(values).any(axis=1).argmax())
             raise GomeaBnError(f"objectives: row {row} has a NaN, which cannot be compared.")
         self.reserve(len(genes))
-        return offer_rows(self.data, genes, values, self._work)
+        return offer_rows(self.data, genes.view(self._stored), values, self._work)
 
     def take(self, other: Archive) -> int:
         """Offer the members of another archive in order; returns the number of added ones."""
@@ -148,7 +160,10 @@ class ElitistArchive:
         former = self.data
         capacity = len(saved["keys"])
         shape = former.genotypes.shape[1], former.objectives.shape[1]
-        self.data = filled(new_archive(capacity, *shape), saved)
+        self.data = filled(self._empty(capacity, *shape), saved)
+
+    def _empty(self, capacity: int, n_variables: int, n_objectives: int) -> Archive:
+        return new_archive(capacity, n_variables, n_objectives, self._stored)
 
     def reserve(self, n_more: int) -> None:
         """Make room for `n_more` further members."""
@@ -189,7 +204,7 @@ class ElitistArchive:
 
     def _refill(self, members: NDArray[np.int64], capacity: int) -> None:
         former = self.data
-        self.data = new_archive(capacity, former.genotypes.shape[1], former.objectives.shape[1])
+        self.data = self._empty(capacity, former.genotypes.shape[1], former.objectives.shape[1])
         self.data.widths[:] = former.widths
         refill(self.data, former, members, self._work)
         self.data.counts[ADDITIONS:] = former.counts[ADDITIONS:]

@@ -254,3 +254,18 @@ def test_the_best_of_an_objective_is_known_when_the_former_best_goes_with_others
         assert archive.objectives[archive.data.best, range(3)].tolist() == least.tolist()
         archive.adapt()
         assert archive.objectives.min(axis=0).tolist() == least.tolist()
+
+
+def test_real_members_are_kept_to_the_bit() -> None:
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=(60, 3))
+    objectives = np.stack([x[:, 0], -x[:, 0]], axis=1)
+    archive = ElitistArchive(3, 2, dtype=np.float64)
+    assert archive.offer(x, objectives) == 60
+    assert archive.offer(x, objectives) == 0
+    order = np.argsort(archive.genotypes[:, 0])
+    assert np.array_equal(archive.genotypes[order], x[np.argsort(x[:, 0])])
+    assert archive.offer([[-0.0, 1.0, 2.0]], [[-9.0, 9.0]]) == 1
+    assert archive.offer([[0.0, 1.0, 2.0]], [[-10.0, 8.0]]) == 0
+    with pytest.raises(GomeaBnError, match="dtype must be"):
+        ElitistArchive(3, 2, dtype=np.float32)
