@@ -224,7 +224,9 @@ DISCRETE_CASES = _discrete_cases()
 
 
 # as the package is set
-EQUAL_SETTINGS = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=False, base_population=2)
+EQUAL_SETTINGS = GOMEA(
+    linkage=LinkageTree("mi", filtered=False), local_search=False, search_donors=False, base_population=2
+)
 
 
 def _ours_discrete(problem: Any, seed: int, algorithm: GOMEA = EQUAL_SETTINGS) -> Outcome:
