@@ -154,8 +154,12 @@ def _zdt(which: int, _instance: int) -> Callable[[Any], Any]:
     def value(x: Any) -> list[float]:
         x = np.asarray(x, float)
         g = 1 + 9 * x[1:].mean()
+        if which == 4:
+            # the problem's range is -5 to 5
+            y = 10 * x[1:] - 5
+            g = 1 + float((10 + y**2 - 10 * np.cos(4 * np.pi * y)).sum())
         ratio = x[0] / g
-        return [float(x[0]), float(g * (1 - (np.sqrt(ratio) if which == 1 else ratio**2)))]
+        return [float(x[0]), float(g * (1 - (ratio**2 if which == 2 else np.sqrt(ratio))))]
 
     return value
 
@@ -173,6 +177,7 @@ CASES = {
     "LOTZ l=25": Case("front of bits", _leading, 25, 20_000, reference=(0.0, 0.0)),
     "ZDT1 l=30": Case("front of reals", partial(_zdt, 1), 30, 10_000, reference=(1.1, 1.1)),
     "ZDT2 l=30": Case("front of reals", partial(_zdt, 2), 30, 10_000, reference=(1.1, 1.1)),
+    "ZDT4 l=10": Case("front of reals", partial(_zdt, 4), 10, 10_000, reference=(1.1, 120.0)),
 }
 
 
