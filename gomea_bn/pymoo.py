@@ -363,6 +363,15 @@ class RVGOMEA(_MultiStart):
         iterations and the clock of pymoo go on too, but not its history. The termination may be another one.
     **kwargs
         Options of pymoo's ``Algorithm``.
+
+    Examples
+    --------
+    >>> from pymoo.optimize import minimize
+    >>> from pymoo.problems import get_problem
+    >>> from gomea_bn.pymoo import RVGOMEA
+    >>> result = minimize(get_problem("sphere", n_var=4), RVGOMEA(), ("n_eval", 1500), seed=1)
+    >>> bool(result.F[0] < 1e-6)
+    True
     """
 
     def __init__(

@@ -88,7 +88,15 @@ class _CorrelationTree:
 
 @dataclass(frozen=True)
 class InteractionTree:
-    """A fixed linkage tree over pairs of variables that are known to interact, with subsets up to `max_size`."""
+    """A fixed linkage tree over pairs of variables that are known to interact, with subsets up to `max_size`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = InteractionTree([(0, 1), (2, 3)], max_size=2).learn(np.eye(4), np.random.default_rng(1))
+    >>> sorted(sorted(subset) for subset in tree.lists())
+    [[0], [0, 1], [1], [2], [2, 3], [3]]
+    """
 
     interactions: Iterable[tuple[int, int]]
     max_size: int | None = None
@@ -114,7 +122,14 @@ class InteractionTree:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Consecutive blocks of `size` variables; the last one may be smaller."""
+    """Consecutive blocks of `size` variables; the last one may be smaller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [list(block) for block in Blocks(2).learn(np.eye(5), np.random.default_rng(1)).lists()]
+    [[0, 1], [2, 3], [4]]
+    """
 
     size: int
     learned = False

@@ -91,6 +91,13 @@ class Unitation(_Binary):
         Number of genes, a multiple of the block size.
     values : array_like of shape (block size + 1,)
         Value of a block by its number of ones, maximised; the objective is minus the sum.
+
+    Examples
+    --------
+    >>> from gomea_bn.algorithms.optimisation import evaluate_genotypes
+    >>> problem = Unitation(4, [1.0, 0.0, 2.0])
+    >>> evaluate_genotypes(problem, [[1, 1, 0, 0]])[0]
+    array([[-3.]])
     """
 
     def __init__(self, n_variables: int, values: ArrayLike) -> None:
@@ -113,7 +120,14 @@ class Unitation(_Binary):
 
 
 class OneMax(Unitation):
-    """Minus the number of ones."""
+    """Minus the number of ones.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> optimise(OneMax(12), random_state=1, max_evaluations=5_000).F
+    array([-12.])
+    """
 
     def __init__(self, n_variables: int) -> None:
         super().__init__(n_variables, [0, 1])
@@ -128,6 +142,12 @@ class Trap(Unitation):
         Number of genes, a multiple of `k`.
     k : int
         Number of genes per block, at least 2.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> optimise(Trap(20), random_state=1, max_evaluations=100_000).F
+    array([-20.])
     """
 
     def __init__(self, n_variables: int, k: int = 5) -> None:
@@ -136,7 +156,13 @@ class Trap(Unitation):
 
 
 class BimodalTrap(Unitation):
-    """Concatenated bimodal traps of six genes: 0 or 6 ones are worth 6, 3 are worth 5, 2 or 4 are 2, 1 or 5 are 0."""
+    """Concatenated bimodal traps of six genes: 0 or 6 ones are worth 6, 3 are worth 5, 2 or 4 are 2, 1 or 5 are 0.
+
+    Examples
+    --------
+    >>> BimodalTrap(12).target
+    -12.0
+    """
 
     def __init__(self, n_variables: int) -> None:
         super().__init__(n_variables, [6, 0, 2, 5, 2, 0, 6])
@@ -161,6 +187,13 @@ class NKLandscape(_Binary):
     Notes
     -----
     `target` is the optimum, by dynamic programming along the windows.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> problem = NKLandscape(16, 3, random_state=1)
+    >>> bool(optimise(problem, random_state=1, max_evaluations=50_000).F[0] == problem.target)
+    True
     """
 
     def __init__(
@@ -293,6 +326,13 @@ class MaxCut(_Pairwise):
         Weights of the edges, 1 by default; they may be negative.
     target : float, optional
         Minus the best cut, if it is known. Up to 25 vertices it is computed by enumeration.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> square = MaxCut(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> optimise(square, random_state=1, max_evaluations=1_000).F
+    array([-4.])
     """
 
     def __init__(
@@ -350,6 +390,12 @@ class IsingSpinGlass(_Pairwise):
         below.
     target : float, optional
         Energy of the ground state, if it is known. Up to side 5 it is computed by enumeration.
+
+    Examples
+    --------
+    >>> problem = IsingSpinGlass(3, couplings=[1.0] * 18)
+    >>> problem.n_variables, problem.target
+    (9, -18.0)
     """
 
     def __init__(
@@ -378,6 +424,11 @@ class HIFF(_Binary):
     ----------
     n_variables : int
         Number of genes, a power of two; the optimum is -n (log2 n + 1).
+
+    Examples
+    --------
+    >>> HIFF(8).target
+    -32.0
     """
 
     def __init__(self, n_variables: int) -> None:

@@ -57,7 +57,14 @@ class _Bits(KernelProblem):
 
 
 class OneMaxZeroMax(_Bits):
-    """Minus the number of ones, and minus the number of zeros: every genotype is Pareto-optimal."""
+    """Minus the number of ones, and minus the number of zeros: every genotype is Pareto-optimal.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> len(optimise(OneMaxZeroMax(6), random_state=1, max_evaluations=5_000).F)
+    7
+    """
 
     def __init__(self, n_variables: int) -> None:
         n = checked_size("n_variables", n_variables, 1)
@@ -81,6 +88,12 @@ class TrapInverseTrap(_Bits):
         Number of genes, a multiple of `k`.
     k : int
         Number of genes per block, at least 2.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> optimise(TrapInverseTrap(10), random_state=1, max_evaluations=20_000).F.tolist()
+    [[-10.0, -8.0], [-9.0, -9.0], [-8.0, -10.0]]
     """
 
     def __init__(self, n_variables: int, k: int = 5) -> None:
@@ -100,7 +113,14 @@ class TrapInverseTrap(_Bits):
 
 
 class LOTZ(_Bits):
-    """Minus the number of leading ones, and minus the number of trailing zeros."""
+    """Minus the number of leading ones, and minus the number of trailing zeros.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> optimise(LOTZ(3), random_state=1, max_evaluations=2_000).F.tolist()
+    [[-3.0, 0.0], [-2.0, -1.0], [-1.0, -2.0], [0.0, -3.0]]
+    """
 
     def __init__(self, n_variables: int) -> None:
         n = checked_size("n_variables", n_variables, 1)
@@ -132,6 +152,13 @@ class MultiObjectiveMaxCut(_Bits):
     Notes
     -----
     Up to 20 vertices `front` is computed by enumeration.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> path = MultiObjectiveMaxCut(3, [(0, 1), (1, 2)], [[1.0, 1.0], [2.0, -1.0]])
+    >>> optimise(path, random_state=1, max_evaluations=1_000).F.tolist()
+    [[-2.0, -1.0], [-1.0, -2.0]]
     """
 
     data: PairData
@@ -196,6 +223,13 @@ class MultiObjectiveKnapsack(_Bits):
     The repair is that of Zitzler and Thiele (1999): while a knapsack is overloaded, the chosen item with the least
     ratio of profit to weight is removed, the first of equal ones. An item's ratio is the largest over the knapsacks.
     The genotype is repaired, too. Up to 20 items `front` is computed by enumeration.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> problem = MultiObjectiveKnapsack([[3, 1], [1, 3]], [[1, 1], [1, 1]])
+    >>> optimise(problem, random_state=1, max_evaluations=1_000).X.tolist()
+    [[1, 0], [0, 1]]
     """
 
     data: KnapsackData

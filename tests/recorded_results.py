@@ -236,8 +236,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "front, optimal": lambda: _front(discretizer="optimal"),
     "ensemble": _ensemble,
     "ensemble, bootstrap": lambda: _ensemble(resampling="bootstrap"),
-    "trap": lambda: _result(Trap(20), GOMEA(linkage=LinkageTree("mi")), max_evaluations=20_000),
-    "maxcut": lambda: _result(_max_cut(), GOMEA(), max_evaluations=20_000),
+    "trap": lambda: _result(
+        Trap(20), GOMEA(linkage=LinkageTree("mi"), search_donors=False), max_evaluations=20_000
+    ),
+    "maxcut": lambda: _result(_max_cut(), GOMEA(search_donors=False), max_evaluations=20_000),
     "rosenbrock": lambda: _result(rosenbrock(6), None, max_evaluations=20_000),
     "lotz": lambda: _result(LOTZ(8), MOGOMEA(), max_evaluations=10_000),
     **{f"discretizer, {name}": partial(_cuts, name) for name in DISCRETIZERS},

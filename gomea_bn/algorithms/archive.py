@@ -29,9 +29,9 @@ _FINEST = 2**25
 
 
 def new_archive(
-    capacity: int, n_variables: int, n_objectives: int, dtype: type[np.signedinteger[Any]] = np.int16
+    capacity: int, n_variables: int, n_objectives: int, dtype: type[np.generic] = np.int16
 ) -> Archive:
-    """Return an empty archive for at most `capacity` members, whose genes have a type of integers."""
+    """Return an empty archive for at most `capacity` members, whose genes are integers of a type."""
     slots = 1 << int(2 * capacity).bit_length()
     n_blocks = max(8, capacity // 4)
     return Archive(
@@ -59,18 +59,18 @@ class ElitistArchive:
     Parameters
     ----------
     n_variables, n_objectives : int
-        Numbers of genes and of objectives.
+        Numbers of variables and of objectives.
     size : int
         Wanted number of members. A grid with at most one member per box is switched on above 1.25 times this number
         and switched off below 0.75 times this number (Luong et al. 2014). Its boxes are so wide that about 0.75 to 1
         times this number of members remain. The member with the least value of an objective always stays.
-    dtype : type, optional
-        Type of the genes: int16, or int64 for real values, of which the archive takes ``x.view(np.int64)``.
+    dtype : {numpy.int16, numpy.float64}
+        Type of the variables: discrete, or real and mixed.
 
     Raises
     ------
     GomeaBnError
-        For numbers below 1.
+        For numbers below 1, and another type.
 
     Notes
     -----
@@ -92,16 +92,16 @@ class ElitistArchive:
     """
 
     def __init__(
-        self,
-        n_variables: int,
-        n_objectives: int,
-        size: int = 10_000,
-        dtype: type[np.signedinteger[Any]] = np.int16,
+        self, n_variables: int, n_objectives: int, size: int = 10_000, dtype: type[np.generic] = np.int16
     ) -> None:
         check_integer("n_objectives", n_objectives, 1)
         check_integer("size", size, 1)
-        self.size = int(size)
-        self.data = new_archive(min(256, 2 * self.size + 2), n_variables, n_objectives, dtype)
+        if dtype not in (np.int16, np.float64):
+            raise GomeaBnError(f"dtype must be numpy.int16 or numpy.float64, got {dtype!r:.80}.")
+        self.size, self.dtype = int(size), dtype
+        # kernels compare real numbers by their bits
+        self._stored: type[np.generic] = np.int16 if dtype == np.int16 else np.int64
+        self.data = self._empty(min(256, 2 * self.size + 2), n_variables, n_objectives)
         self._work = np.zeros(n_objectives)
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class ElitistArchive:
     @property
     def genotypes(self) -> NDArray[Any]:
         """Genotypes of the members, shape (len, n_variables); a view."""
-        return self.data.genotypes[: len(self)]
+        return self.data.genotypes[: len(self)].view(self.dtype)
 
     @property
     def objectives(self) -> NDArray[np.float64]:
@@ -132,7 +132,7 @@ class ElitistArchive:
 
         Parameters
         ----------
-        genotypes : array_like of int, shape (k, n_variables)
+        genotypes : array_like of shape (k, n_variables)
         objectives : array_like of float, shape (k, n_objectives)
 
         Raises
@@ -140,13 +140,15 @@ class ElitistArchive:
         GomeaBnError
             If an objective is NaN.
         """
-        genes: Any = np.ascontiguousarray(genotypes, dtype=self.data.genotypes.dtype)
+        genes: Any = np.array(genotypes, self.dtype, order="C")
+        # -0 becomes 0
+        genes += 0
         values = np.ascontiguousarray(objectives, dtype=np.float64)
         if np.isnan(values).any():
             row = int(np.isnan(values).any(axis=1).argmax())
             raise GomeaBnError(f"objectives: row {row} has a NaN, which cannot be compared.")
         self.reserve(len(genes))
-        return offer_rows(self.data, genes, values, self._work)
+        return offer_rows(self.data, genes.view(self._stored), values, self._work)
 
     def take(self, other: Archive) -> int:
         """Offer the members of another archive in order; returns the number of added ones."""
@@ -155,7 +157,13 @@ class ElitistArchive:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take in the arrays of `data` of another archive, by name; raises `ValueError` if they do not fit."""
-        self.data = filled(self._empty(len(saved["keys"])), saved)
+        former = self.data
+        capacity = len(saved["keys"])
+        shape = former.genotypes.shape[1], former.objectives.shape[1]
+        self.data = filled(self._empty(capacity, *shape), saved)
+
+    def _empty(self, capacity: int, n_variables: int, n_objectives: int) -> Archive:
+        return new_archive(capacity, n_variables, n_objectives, self._stored)
 
     def reserve(self, n_more: int) -> None:
         """Make room for `n_more` further members."""
@@ -194,13 +202,9 @@ class ElitistArchive:
         self.data.widths[:] = widths
         self._refill(remaining, len(self.data.keys))
 
-    def _empty(self, capacity: int) -> Archive:
-        genes, objectives = self.data.genotypes, self.data.objectives
-        return new_archive(capacity, genes.shape[1], objectives.shape[1], genes.dtype.type)
-
     def _refill(self, members: NDArray[np.int64], capacity: int) -> None:
         former = self.data
-        self.data = self._empty(capacity)
+        self.data = self._empty(capacity, former.genotypes.shape[1], former.objectives.shape[1])
         self.data.widths[:] = former.widths
         refill(self.data, former, members, self._work)
         self.data.counts[ADDITIONS:] = former.counts[ADDITIONS:]

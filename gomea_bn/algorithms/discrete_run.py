@@ -186,7 +186,8 @@ class DiscreteSearch(Scheme, ABC):
     linkage: str | Learner
     local_search: bool | None  # None asks the problem
     forced_improvement: bool
-    search_donors: bool  # donors are tried until one differs
+    # donors are tried until one differs; the problem decides if None
+    search_donors: bool | None
 
     def run(
         self,
@@ -305,6 +306,7 @@ class DiscreteRun(MultiStartRun):
         # a function of the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(problem.solutions_per_block, _BLOCK_GENES // max(problem.n_variables, 1)))
         self.climbs = problem.climbs if settings.local_search is None else settings.local_search
+        self.searches = not problem.climbs if settings.search_donors is None else settings.search_donors
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
         self.refiner: Refiner | None = problem.refiner(self.stop.flag)
 
@@ -393,7 +395,7 @@ class DiscreteRun(MultiStartRun):
             size,
             climbs=self.climbs,
             forced_improvement=self.scheme.forced_improvement,
-            search_donors=self.scheme.search_donors,
+            search_donors=self.searches,
             immediate_elite=self.immediate,
         )
 

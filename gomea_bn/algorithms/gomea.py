@@ -45,9 +45,9 @@ class GOMEA(DiscreteSearch):
     forced_improvement : bool
         Whether solutions that did not change, or stalled for more than 1 + floor(log10 n) generations, take genes of
         the best solution until they improve, or else become equal to it.
-    search_donors : bool
+    search_donors : bool, optional
         Whether donors are tried in random order until one differs (exhaustive donor search). Otherwise one random
-        donor is tried.
+        donor is tried, as published. The problem decides by default: no for network structure, yes otherwise.
     elite_update : {"generation", "immediate"}
         Whether the shared best solution changes between generations, which threads need, or at once, as in the
         published code (one thread).
@@ -80,7 +80,7 @@ class GOMEA(DiscreteSearch):
     linkage: str | Learner = "tree"
     local_search: bool | None = None
     forced_improvement: bool = True
-    search_donors: bool = False
+    search_donors: bool | None = None
     elite_update: str = "generation"
     refine: str = "sample"
     base_population: int = 2
@@ -91,9 +91,9 @@ class GOMEA(DiscreteSearch):
     def __post_init__(self) -> None:
         check_choice("elite_update", self.elite_update, ("generation", "immediate"))
         check_choice("refine", self.refine, ("sample", "best", "doubling", "none"))
-        optional = ("local_search",) if self.local_search is not None else ()
+        optional = [name for name in ("local_search", "search_donors") if getattr(self, name) is not None]
         sizes = (("base_population", 1), ("growth", 2), ("subgenerations", 1), ("max_population_size", 1))
-        check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)
+        check_scheme(self, ("forced_improvement", *optional), sizes)
         linkage_model(self.linkage)
 
     def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> GomeaRun:

@@ -187,8 +187,9 @@ class MOGOMEA(DiscreteSearch):
     -----
     With real or mixed variables there are no clusters and no subsets, and populations and subgenerations are four times
     as large. To a solution of the population or of the archive a share of the difference of two others is added
-    (differential evolution), in all variables or in some; a discrete variable takes the value of the first one. The
-    population and these trial solutions are reduced to its size by layers and crowding distance, as in NSGA-II.
+    (differential evolution), in all variables or in some; a discrete variable takes the value of the first one. Then
+    one variable on average mutates (polynomial mutation, or any value of a discrete one). The population and these
+    trial solutions are reduced to its size by layers and crowding distance, as in NSGA-II.
 
     Feasible solutions precede infeasible ones, which are ordered by their violation. In an extreme cluster a step is
     kept if the cluster's objective does not get worse. All evaluated solutions are offered to the archive, including
@@ -292,10 +293,6 @@ class _FrontResults(MultiStartRun):
     _nearest: Any
     _refused = 0
 
-    def _solutions(self) -> NDArray[Any]:
-        """Return the solutions of the archive's members, shape (len, n_variables)."""
-        return self.archive.genotypes
-
     def result(self) -> Result:
         """Return the front so far, ordered by the first objective, then the next ones."""
         order = np.lexsort(self.archive.objectives.T[::-1])
@@ -309,7 +306,7 @@ class _FrontResults(MultiStartRun):
             }
         )
         return Result(
-            X=self._solutions()[order],
+            X=self.archive.genotypes[order],
             F=self.archive.objectives[order],
             time_to_best=self.history[-1].seconds if self.history else 0.0,
             history=self.history,
@@ -324,7 +321,7 @@ class _FrontResults(MultiStartRun):
 
     def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """Return the archive's genotypes, objectives and violations."""
-        return self._solutions(), self.archive.objectives, np.zeros(len(self.archive))
+        return self.archive.genotypes, self.archive.objectives, np.zeros(len(self.archive))
 
     def _note_additions(self, population: Any, n_eval: int) -> None:
         """Record that the archive has new members, the last one after a number of evaluations."""
@@ -573,6 +570,8 @@ _FROM_ARCHIVE = 0.3
 _SHARES = (0.3, 0.9)
 # shares of trials that change all variables, and whose other variables are those of the base vector
 _WHOLE, _OF_BASE = 0.1, 0.7
+# index of polynomial mutation, as in NSGA-II: the larger, the smaller its steps
+_MUTATION = 20
 
 
 def survivors(objectives: NDArray[np.float64], violations: NDArray[np.float64], n: int) -> NDArray[np.int64]:
@@ -600,7 +599,7 @@ def survivors(objectives: NDArray[np.float64], violations: NDArray[np.float64], 
 
 
 class RealFrontRun(_FrontResults, RealRun):
-    """One run of MOGOMEA over real or mixed variables, whose bits are the archive's genes; see `DiscreteSearch.run`."""
+    """One run of MOGOMEA over real or mixed variables; see `DiscreteSearch.run`."""
 
     takes_several = True
 
@@ -616,12 +615,10 @@ class RealFrontRun(_FrontResults, RealRun):
         _check_no_target(limits)
         super().__init__(RVGOMEA(linkage="univariate"), problem, limits, **options)
         self.scheme = replace(settings, subgenerations=_LARGER * settings.subgenerations)
-        n_variables, m = self.problem.n_variables, self.problem.n_objectives
-        self.archive = ElitistArchive(n_variables, m, settings.archive_size, np.int64)
+        self.archive = ElitistArchive(
+            self.problem.n_variables, self.problem.n_objectives, settings.archive_size, np.float64
+        )
         self._nearest = no_elite(self.problem, np.float64)
-
-    def _solutions(self) -> NDArray[np.float64]:
-        return self.archive.genotypes.view(np.float64)
 
     def note_best(self, population: Any, rows: slice = ALL_ROWS) -> None:
         """Offer solutions to the archive, or note the one nearest to being feasible while there is no member."""
@@ -630,7 +627,7 @@ class RealFrontRun(_FrontResults, RealRun):
         if not is_feasible.any() and not len(self.archive):
             take_best(self._nearest, solutions, objectives, violations)
         additions = self.archive.additions
-        self.archive.offer(solutions[is_feasible].view(np.int64), objectives[is_feasible])
+        self.archive.offer(solutions[is_feasible], objectives[is_feasible])
         self.archive.adapt()
         if self.archive.additions > additions:
             self._note_additions(population, self.n_eval)
@@ -648,22 +645,29 @@ class RealFrontRun(_FrontResults, RealRun):
         donors = np.array([generator.permutation(n)[:3] for _ in range(n)])
         base = parents[donors[:, 0]]
         if len(self.archive):
-            members = self._solutions()
+            members = self.archive.genotypes
             chosen = generator.integers(len(members), size=n)
             base = np.where(generator.random((n, 1)) < _FROM_ARCHIVE, members[chosen], base)
         share = generator.uniform(*_SHARES, (n, 1))
         trial = base + share * (parents[donors[:, 1]] - parents[donors[:, 2]])
         # all variables together, or some of them
-        chance = np.where(generator.random((n, 1)) < _WHOLE, 1.0, generator.random((n, 1)) ** 2)
+        chance = np.where(generator.random((n, 1)) < _WHOLE, 1.0, generator.random((n, 1)) ** 4)
         taken = generator.random((n, n_variables)) < chance
         taken[np.arange(n), generator.integers(n_variables, size=n)] = True
-        if problem.alphabet is not None:
-            discrete = problem.alphabet > 0
-            trial[:, discrete] = base[:, discrete]
+        discrete = np.zeros(n_variables, np.bool_) if self.mixed is None else self.mixed.is_discrete
+        trial[:, discrete] = base[:, discrete]
         rest = np.where(generator.random((n, 1)) < _OF_BASE, base, parents)
         trial = np.where(taken, trial, rest)
-        trial = np.where(trial < problem.lower, (rest + problem.lower) / 2, trial)
-        trial = np.where(trial > problem.upper, (rest + problem.upper) / 2, trial)
+        # one variable of a trial mutates on average
+        mutated = generator.random((n, n_variables)) < 1.0 / n_variables
+        signed = 2.0 * generator.random((n, n_variables)) - 1.0
+        steps = np.sign(signed) * (1.0 - (1.0 - np.abs(signed)) ** (1.0 / (_MUTATION + 1)))
+        least, largest = problem.initial_range
+        trial += np.where(mutated & ~discrete, steps * (largest - least), 0.0)
+        if self.mixed is not None:
+            values = np.floor((signed + 1.0) / 2.0 * self.mixed.alphabet)
+            trial = np.where(mutated & discrete, values, trial)
+        trial = np.clip(trial, problem.lower, problem.upper)
         data.genotypes[:], data.objectives[:], data.violations[:] = trial, np.inf, np.inf
         status = int(initialise(self.kernel_data, data, population.rules, population.work, generator))
         self.note_best(population)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, fields
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from gomea_bn.algorithms.ask_tell import AskedRun
 
 _RESULT = "result"
+# reasons that end a run in the middle of a generation
+_WITHIN_GENERATION = ("max_evaluations", "max_seconds", "repeated", "target")
 _NOTHING: Mapping[str, Any] = {}
 
 INLINE_SECONDS = 2e-3
@@ -229,6 +232,8 @@ class MultiStartRun(ABC):
         self.callback = callback
         # whether a checkpoint with other limits is gone on from
         self.limits_may_differ = False
+        # what the latest generation began with
+        self._before: State = {}
         self.n_threads = n_threads
         self.seeds = seed_sequence(random_state)
         self.stop = StopFlag(limits.max_seconds)
@@ -297,7 +302,7 @@ class MultiStartRun(ABC):
                 error.add_note(f"The search had found this before the error:\n{best!r}")
             raise
         result = self.result()
-        more = self.state() if self.limits_may_differ and section.is_active else {}
+        more = self._to_go_on_from() if self.limits_may_differ and section.is_active else {}
         finish_section(section, self.problem, result, more)
         return result
 
@@ -308,15 +313,22 @@ class MultiStartRun(ABC):
             # a criterion that had ended the run ends it again
             self._call_back()
             self._check_limits()
-        section.keep(self.state)
+        section.keep(self._to_go_on_from)
+
+    def _to_go_on_from(self) -> State:
+        """Return the state; before the latest generation if it was cut, so that larger limits repeat it whole."""
+        is_cut = self.stop.reason in _WITHIN_GENERATION or self.n_eval >= self.limits.evaluations
+        return self._before if is_cut and self._before else self.state()
 
     def advance(self, section: Section) -> bool:
         """Run one generation as `step` does, and write a checkpoint if one is due or the user stops the run."""
         if not self.stop.reason:
+            if self.limits_may_differ and section.is_active:
+                self._before = deepcopy(self.state())
             self.step()
         if self.stop.has_delayed:
             # a generation that the clock has cut short cannot be gone on from
-            if self.stop.reason != "max_seconds":
+            if self._before or self.stop.reason != "max_seconds":
                 section.write()
             self.stop.replace_reason("interrupt")
         elif self.stop.reason == "callback":

@@ -66,6 +66,17 @@ class Checkpoint:
     same data, weights, options and version; the number of threads may differ. Checkpoints are written between
     generations, at Ctrl-C, and at the end. A run that had come to its end gives its result again. A checkpoint that
     cannot be written, for example to a full disk, is a `GomeaBnWarning`, and the run goes on.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from gomea_bn import Checkpoint, optimise
+    >>> from gomea_bn.problems.benchmarks import Trap
+    >>> with TemporaryDirectory() as folder:
+    ...     first = optimise(Trap(20), random_state=1, max_generations=3, checkpoint=folder)
+    ...     more = Checkpoint(folder, resume=True)
+    ...     optimise(Trap(20), random_state=1, max_generations=9, checkpoint=more).n_generations
+    9
     """
 
     folder: str | os.PathLike[str]

@@ -160,6 +160,15 @@ class Progress:
     `best` is the first objective of the best solution, and `violation` how far that is from feasible: 0 if it is.
     `reached` says in words what the best solution is, if that is known. With a `least_gain` the run is done after
     `done_at` evaluations if it gains less until then; 0 is unknown.
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> from gomea_bn.problems.benchmarks import OneMax
+    >>> seen = []
+    >>> result = optimise(OneMax(12), random_state=1, max_generations=3, callback=lambda p: seen.append(p.n_eval))
+    >>> len(seen), seen[-1] == result.n_eval
+    (3, True)
     """
 
     seconds: float
@@ -221,6 +230,14 @@ class Result:
         problem with a space. A run for several
         objectives without a feasible solution has the parts of `nearest`: "nearest_X", "nearest_F" and
         "nearest_violation".
+
+    Examples
+    --------
+    >>> from gomea_bn import optimise
+    >>> from gomea_bn.problems.benchmarks import OneMax
+    >>> result = optimise(OneMax(12), random_state=1, max_evaluations=5_000)
+    >>> int(result.X.sum()), result.F, result.feasible, result.stopped_by
+    (12, array([-12.]), True, 'target')
     """
 
     X: NDArray[Any]

@@ -39,8 +39,8 @@ class PlainArchive:
         return "added"
 
 
-def as_set(archive, dtype=np.int16):
-    genotypes = archive.genotypes.view(dtype)
+def as_set(archive):
+    genotypes = archive.genotypes
     return {
         (tuple(g), tuple(f)) for g, f in zip(genotypes.tolist(), archive.objectives.tolist(), strict=True)
     }
@@ -52,15 +52,14 @@ def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n, is_
     generator = np.random.default_rng(seed)
     # real values are genes by their bits
     values = np.array([0.1, -1.5, 2.0**-40]) if is_real else np.arange(3, dtype=np.int16)
-    dtype = np.int64 if is_real else np.int16
-    archive, plain = ElitistArchive(6, m, dtype=dtype), PlainArchive()
+    archive, plain = ElitistArchive(6, m, dtype=values.dtype.type), PlainArchive()
     for _ in range(n):
         genotype = values[generator.integers(0, 3, 6)]
         f = generator.integers(0, levels + 1, m).astype(float)
-        added = archive.offer(genotype.view(dtype)[None], [f])
+        added = archive.offer(genotype[None], [f])
         assert (added == 1) == (plain.offer(genotype, f) == "added")
     # with up to 64 members there is one block, so that even the exchange of equals is the same
-    assert as_set(archive, values.dtype) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
+    assert as_set(archive) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
 
 
 @pytest.mark.long
@@ -257,3 +256,18 @@ def test_the_best_of_an_objective_is_known_when_the_former_best_goes_with_others
         assert archive.objectives[archive.data.best, range(3)].tolist() == least.tolist()
         archive.adapt()
         assert archive.objectives.min(axis=0).tolist() == least.tolist()
+
+
+def test_real_members_are_kept_to_the_bit() -> None:
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=(60, 3))
+    objectives = np.stack([x[:, 0], -x[:, 0]], axis=1)
+    archive = ElitistArchive(3, 2, dtype=np.float64)
+    assert archive.offer(x, objectives) == 60
+    assert archive.offer(x, objectives) == 0
+    order = np.argsort(archive.genotypes[:, 0])
+    assert np.array_equal(archive.genotypes[order], x[np.argsort(x[:, 0])])
+    assert archive.offer([[-0.0, 1.0, 2.0]], [[-9.0, 9.0]]) == 1
+    assert archive.offer([[0.0, 1.0, 2.0]], [[-10.0, 8.0]]) == 0
+    with pytest.raises(GomeaBnError, match="dtype must be"):
+        ElitistArchive(3, 2, dtype=np.float32)

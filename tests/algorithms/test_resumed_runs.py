@@ -167,11 +167,20 @@ def test_a_run_that_has_ended_goes_on_with_larger_limits(tmp_path: Path, name: s
     assert_same(limited(20), limited(20, checkpoint=resumed))
 
 
-def test_a_run_goes_on_after_the_generation_that_its_limit_has_cut(tmp_path: Path) -> None:
-    first = result_of("RV-GOMEA", max_evaluations=501, checkpoint=tmp_path)
-    result = result_of("RV-GOMEA", max_evaluations=1500, checkpoint=Checkpoint(tmp_path, resume=True))
-    assert (first.n_eval, result.n_eval) == (501, 1500)
-    assert without_seconds(result.history)[: len(first.history)] == without_seconds(first.history)
+@pytest.mark.parametrize("n_first", [3, 501])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_repeats_the_generation_that_its_limit_has_cut(tmp_path: Path, name: str, n_first: int) -> None:
+    first = result_of(name, max_evaluations=n_first, checkpoint=tmp_path)
+    assert first.n_eval <= n_first
+    result = result_of(name, max_evaluations=1500, checkpoint=Checkpoint(tmp_path, resume=True))
+    assert_same(result_of(name, max_evaluations=1500), result)
+
+
+def test_a_run_that_met_its_target_goes_on_to_a_lower_one(tmp_path: Path) -> None:
+    first = result_of("adapted distributions", target=1e-1, checkpoint=tmp_path)
+    assert first.stopped_by == "target"
+    result = result_of("adapted distributions", target=1e-3, checkpoint=Checkpoint(tmp_path, resume=True))
+    assert_same(result_of("adapted distributions", target=1e-3), result)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.pymoo_runs import PEERS, run_peer
 from lab.runner.experiment import Experiment, Measured, Option, Options, Row, Task, records
-from lab.runner.printing import ratio_of_medians, with_error, with_interval
+from lab.runner.printing import ratio_of_means, with_error, with_interval
 from lab.runner.report import Report, Sheet, group_by, sheet
 from lab.samples.real_tables import TABLES
 
@@ -167,7 +167,7 @@ def _whole_cells(runs: Sequence[tuple[float, float]], published: float) -> list[
         f"{np.median(evaluations):,.0f}" if np.isfinite(median) else "-",
         f"{low:,.0f} to {high:,.0f}",
         f"{published:,.0f}",
-        with_interval(ratio_of_medians(evaluations, [published])),
+        with_interval(ratio_of_means(evaluations, [published])),
         f"{np.median(seconds):.3f}",
         f"{np.isfinite(evaluations).sum()}/{len(runs)}",
     ]

@@ -6,12 +6,12 @@ its columns stay empty.
 discrete  Both programs relearn an unfiltered linkage tree by mutual information every generation, start with two
           solutions and double, and force improvements. "Defaults" is `GOMEA()` on the same problem. `gomea` has no
           stopping value for NK landscapes: it runs to a limit of evaluations, and its first record of the optimum
-          counts.
+          counts. Every seed has a MAX-3SAT instance of its own.
 real      Both programs start with ten solutions, double, and stop at 1e-10. "tree" is relearned from the correlations
           every generation, "static tree" joins variables that share a term (ties at random, the root included),
           "full" is one covariance matrix. The package's black box knows no interactions, so it has no static tree.
           Under "full" its grey box does the same evaluations, only slower, and is left out. A run that ends at the
-          limit of seconds counts as unsolved.
+          limit of seconds counts as unsolved, with its evaluations so far.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, Trap
 from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
 from gomea_bn.runtime.limits import Limits
 from lab.runner.experiment import Option, Options, tabulated
-from lab.runner.printing import ratio_of_medians, with_interval
+from lab.runner.printing import geometric_mean, ratio_of_means, with_interval
 from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed
 
@@ -81,16 +81,16 @@ Runs = tuple[list[Outcome], list[Outcome], list[Outcome]]
 class DiscreteCase:
     """A discrete problem for both programs.
 
-    `black_box` and `grey_box` return the package's fitness objects and take a folder for files of instances; some
-    problems have no grey box. `optimum` is the value that the package maximises. `records` says that the package has no
-    stopping value, so that its records are read.
+    `ours` returns the problem of a seed. `black_box` and `grey_box` return the package's fitness objects and take the
+    problem and a folder for files of instances; some problems have no grey box. `optimum` is the value that the package
+    maximises. `records` says that the package has no stopping value, so that its records are read.
     """
 
     name: str
     n_runs: int
-    ours: Callable[[], Any]
-    black_box: Callable[[Path], Any]
-    grey_box: Callable[[Path], Any] | None
+    ours: Callable[[int], Any]
+    black_box: Callable[[Any, Path], Any]
+    grey_box: Callable[[Any, Path], Any] | None
     optimum: float
     records: bool = False
 
@@ -164,25 +164,30 @@ def _max_sat_of_package(problem: MaxSat, _folder: Path) -> Any:
     return Fitness()
 
 
-def _of_package(name: str, arguments: Any, folder: Path) -> Any:
+def _of_package(name: str, arguments: Any, _problem: Any, folder: Path) -> Any:
     """Return a fitness object of the package; a function returns the arguments that need a folder."""
     from gomea import fitness
 
     return getattr(fitness, name)(*(arguments(folder) if callable(arguments) else arguments))
 
 
-def _boxes(name: str, arguments: Any) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
+def _boxes(name: str, arguments: Any) -> tuple[Callable[[Any, Path], Any], Callable[[Any, Path], Any]]:
     return partial(_of_package, f"{name}BBO", arguments), partial(_of_package, name, arguments)
+
+
+def _same(problem: Callable[[], Any]) -> Callable[[int], Any]:
+    """Return what gives the same instance for every seed."""
+    return lambda _seed: problem()
 
 
 def _discrete_cases() -> tuple[DiscreteCase, ...]:
     tables = nk_tables(160, 5, 1)
-    landscape, formula = NKLandscape(160, 5, tables=tables), MaxSat(40, 160, 0)
+    landscape = NKLandscape(160, 5, tables=tables)
     assert landscape.target is not None
     boxes = _boxes("NKLandscapes", (160, 5, 1))
     traps = [
         DiscreteCase(
-            f"trap-5 l={n}", runs, partial(Trap, n), *_boxes("DeceptiveTrapFunction", (n, 5)), float(n)
+            f"trap-5 l={n}", runs, _same(partial(Trap, n)), *_boxes("DeceptiveTrapFunction", (n, 5)), float(n)
         )
         for n, runs in ((100, 30), (400, 10), (800, 10))
     ]
@@ -190,7 +195,7 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
         DiscreteCase(
             f"MAXCUT torus l={side**2}",
             runs,
-            partial(torus, side, optimum),
+            _same(partial(torus, side, optimum)),
             *_boxes("MaxCut", partial(_torus_files, side, optimum)),
             optimum,
         )
@@ -201,19 +206,16 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
         hierarchy = HIFF(n)
         assert hierarchy.target is not None
         box = partial(_of_package, "HierarchicalIfAndOnlyIfFunctionBBO", (n,))
-        hierarchies.append(DiscreteCase(f"HIFF l={n}", 30, partial(HIFF, n), box, None, -hierarchy.target))
+        hierarchies.append(
+            DiscreteCase(f"HIFF l={n}", 30, _same(partial(HIFF, n)), box, None, -hierarchy.target)
+        )
     return (
         *traps,
-        DiscreteCase("NK-S1 l=160", 30, lambda: landscape, *boxes, -landscape.target, records=True),
+        DiscreteCase("NK-S1 l=160", 30, _same(lambda: landscape), *boxes, -landscape.target, records=True),
         *tori,
         *hierarchies,
         DiscreteCase(
-            "MAX-3SAT l=40, Python function",
-            30,
-            lambda: formula,
-            partial(_max_sat_of_package, formula),
-            None,
-            -formula.target,
+            "MAX-3SAT l=40, Python function", 30, partial(MaxSat, 40, 160), _max_sat_of_package, None, 160.0
         ),
     )
 
@@ -222,7 +224,9 @@ DISCRETE_CASES = _discrete_cases()
 
 
 # as the package is set
-EQUAL_SETTINGS = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=False, base_population=2)
+EQUAL_SETTINGS = GOMEA(
+    linkage=LinkageTree("mi", filtered=False), local_search=False, search_donors=False, base_population=2
+)
 
 
 def _ours_discrete(problem: Any, seed: int, algorithm: GOMEA = EQUAL_SETTINGS) -> Outcome:
@@ -239,7 +243,7 @@ def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         box = case.grey_box if grey else case.black_box
         assert box is not None
-        function = box(Path(folder))
+        function = box(case.ours(seed), Path(folder))
     limit = 50_000 if grey else 500_000
     while True:
         model = linkage.LinkageTree()  # the package keeps no reference to it
@@ -263,12 +267,12 @@ def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
 
 def run_discrete_case(case: DiscreteCase, n_runs: int | None = None) -> tuple[Runs, list[Outcome]]:
     """Return the runs of all programs with equal settings, and ours by defaults; they take turns."""
-    _ours_discrete(case.ours(), 0)  # compiles
+    _ours_discrete(case.ours(0), 0)  # compiles
     runs: Runs = ([], [], [])
     by_defaults = []
     for seed in range(1, 1 + (n_runs or case.n_runs)):
-        runs[0].append(_ours_discrete(case.ours(), seed))
-        by_defaults.append(_ours_discrete(case.ours(), seed, GOMEA()))
+        runs[0].append(_ours_discrete(case.ours(seed), seed))
+        by_defaults.append(_ours_discrete(case.ours(seed), seed, GOMEA()))
         if HAS_PACKAGE:
             runs[1].append(_package_discrete(case, grey=False, seed=seed))
             if case.grey_box:
@@ -356,31 +360,24 @@ def run_real_case(case: RealCase, n_runs: int | None = None, max_seconds: float 
     return runs
 
 
-def _values(runs: Sequence[Outcome], name: str, *, cut: bool) -> list[float]:
-    """Return a figure of every run; that of an unsolved run is its value at the limit if `cut`, or else infinite."""
-    return [getattr(run, name) if cut or run.solved else np.inf for run in runs]
+def _values(runs: Sequence[Outcome], name: str) -> list[float]:
+    """Return a figure of every run; that of an unsolved run is its value at the limit."""
+    return [getattr(run, name) for run in runs]
 
 
-def _median(runs: Sequence[Outcome], name: str, digits: int = 0) -> str:
-    if not runs:
-        return "-"
-    median = float(np.median(_values(runs, name, cut=False)))
-    return "unsolved" if np.isinf(median) else f"{median:,.{digits}f}"
+def _mean(runs: Sequence[Outcome], name: str, digits: int = 0) -> str:
+    if not any(run.solved for run in runs):
+        return "unsolved" if runs else "-"
+    return f"{geometric_mean(_values(runs, name)):,.{digits}f}"
 
 
 def _ratio(ours: Sequence[Outcome], theirs: Sequence[Outcome], name: str, their_name: str) -> str:
-    """Return the ratio of the medians, or its bound if one median is of unsolved runs."""
-    if not theirs:
+    """Return the ratio of the geometric means with its interval, marked as a bound if a run is unsolved."""
+    unsolved = [not all(run.solved for run in runs) for runs in (ours, theirs)]
+    if not theirs or all(unsolved):
         return "-"
-    a, b = _values(ours, name, cut=False), _values(theirs, their_name, cut=False)
-    unsolved = np.isinf(np.median(a)), np.isinf(np.median(b))
-    if all(unsolved):
-        return "-"
-    if any(unsolved):
-        cut = np.median(_values(ours, name, cut=True)) / np.median(_values(theirs, their_name, cut=True))
-        return f"{'>' if unsolved[0] else '<'} {cut:.3f}"
-    with np.errstate(invalid="ignore"):
-        return with_interval(ratio_of_medians(a, b))
+    ratio = with_interval(ratio_of_means(_values(ours, name), _values(theirs, their_name)))
+    return f"{'> ' * unsolved[0]}{'< ' * unsolved[1]}{ratio}"
 
 
 def _solved(runs: Sequence[Outcome]) -> str:
@@ -391,17 +388,17 @@ def row_of(name: str, runs: Runs) -> list[str]:
     """Return a case's row of the table."""
     ours, black, grey = runs
     modes = [mode for mode in (black, grey) if mode]
-    faster = min(modes, key=lambda mode: float(np.median(_values(mode, "seconds", cut=False))), default=[])
+    faster = min(modes, key=lambda mode: geometric_mean(_values(mode, "seconds")), default=[])
     return [
         name,
         *map(_solved, runs),
-        _median(ours, "evaluations"),
-        _median(black, "evaluations"),
+        _mean(ours, "evaluations"),
+        _mean(black, "evaluations"),
         _ratio(ours, black, "evaluations", "evaluations"),
-        _median(ours, "full_evaluations"),
-        _median(grey, "evaluations"),
+        _mean(ours, "full_evaluations"),
+        _mean(grey, "evaluations"),
         _ratio(ours, grey, "full_evaluations", "evaluations"),
-        *(_median(mode, "seconds", 3) for mode in runs),
+        *(_mean(mode, "seconds", 3) for mode in runs),
         _ratio(ours, faster, "seconds", "seconds"),
     ]
 
@@ -413,17 +410,17 @@ def discrete(options: Options) -> Sheet:
     for case in chosen:
         runs, by_defaults = run_discrete_case(case, options.seeds)
         ratio = _ratio(by_defaults, runs[1], "evaluations", "evaluations")
-        rows.append([*row_of(case.name, runs), _median(by_defaults, "evaluations"), ratio])
-    return sheet("medians; ratios ours / gomea with a 95 % bootstrap interval", DISCRETE_COLUMNS, rows)
+        rows.append([*row_of(case.name, runs), _mean(by_defaults, "evaluations"), ratio])
+    return sheet(
+        "geometric means; ratios ours / gomea with a 95 % bootstrap interval", DISCRETE_COLUMNS, rows
+    )
 
 
 def real(options: Options) -> Sheet:
     """Return the table of real-valued cases."""
     chosen = [case for case in REAL_CASES if case.name in options.cases]
     rows = [row_of(case.name, run_real_case(case, options.seeds, options.seconds)) for case in chosen]
-    heading = (
-        f"medians, limit {options.seconds:g} s a run; ratios ours / gomea with a 95 % bootstrap interval"
-    )
+    heading = f"geometric means, limit {options.seconds:g} s a run; ratios ours / gomea with a 95 % bootstrap interval"
     return sheet(heading, COLUMNS, rows)
 
 

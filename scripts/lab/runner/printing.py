@@ -19,23 +19,22 @@ def print_sheet(table: Sheet) -> None:
         print(table.note)
 
 
-def ratio_of_medians(
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean of positive numbers."""
+    return float(np.exp(np.log(np.array(values, np.float64)).mean()))
+
+
+def ratio_of_means(
     ours: Sequence[float], theirs: Sequence[float], *, resamples: int = 4000, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Return the ratio of the medians and its 95 % bootstrap interval; both samples are resampled."""
-    a, b = np.array(ours, np.float64), np.array(theirs, np.float64)
+    """Return the ratio of the geometric means and its 95 % bootstrap interval; both samples are resampled."""
+    a, b = np.log(np.array(ours, np.float64)), np.log(np.array(theirs, np.float64))
     rng = np.random.default_rng(seed)
-    ratios = _median_ratios(
-        a[rng.integers(0, len(a), (resamples, len(a)))], b[rng.integers(0, len(b), (resamples, len(b)))]
-    )
-    low, high = np.quantile(ratios[~np.isnan(ratios)], [0.025, 0.975])
-    return float(_median_ratios(a, b)), float(low), float(high)
-
-
-def _median_ratios(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
-    # runs without a result are infinite, and so may both medians be
-    with np.errstate(invalid="ignore"):
-        return np.median(ours, axis=-1) / np.median(theirs, axis=-1)
+    differences = a[rng.integers(0, len(a), (resamples, len(a)))].mean(axis=1) - b[
+        rng.integers(0, len(b), (resamples, len(b)))
+    ].mean(axis=1)
+    low, high = np.exp(np.quantile(differences, [0.025, 0.975]))
+    return geometric_mean(ours) / geometric_mean(theirs), float(low), float(high)
 
 
 def with_interval(ratio: tuple[float, float, float]) -> str:

@@ -19,14 +19,15 @@ def test_a_row_without_the_package_has_empty_columns():
     assert row == ["case", "1/1", "-", "-", "100", "-", "-", "10", "-", "-", "1.000", "-", "-", "-"]
 
 
-def test_ratios_are_of_medians_and_bounds_where_a_program_is_unsolved():
-    ours, theirs = [outcome(100.0)], [outcome(200.0)]
+def test_ratios_are_of_geometric_means_and_bounds_where_a_run_is_unsolved():
+    ours, theirs = [outcome(100.0)], [outcome(100.0), outcome(400.0)]
     row = dict(enumerate(search.row_of("case", (ours, theirs, theirs))))
-    assert row[6] == "0.50 [0.50, 0.50]"
-    assert row[9] == "0.05 [0.05, 0.05]"
+    assert row[5] == "200"
+    assert row[6] == "0.50 [0.25, 1.00]"
+    assert row[9] == "0.05 [0.03, 0.10]"
     unsolved = [outcome(400.0, solved=False)]
     cells = search.row_of("case", (ours, unsolved, []))
-    assert cells[5:7] == ["unsolved", "< 0.250"]
+    assert cells[5:7] == ["unsolved", "< 0.25 [0.25, 0.25]"]
 
 
 def test_tables_of_the_landscape_are_whole_numbers_below_a_million():
