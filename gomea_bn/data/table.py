@@ -110,7 +110,7 @@ class Table:
     groups : RowGroups or None
         Groups whose rows belong together, as the option `groups` of `read_table` names them.
     censoring : Censoring or None
-        What `BayesNetLearner(time=...)` has made of the times until an event.
+        What `BayesNetLearner(duration=...)` has made of the times until an event.
     """
 
     columns: tuple[Column, ...]
@@ -466,7 +466,7 @@ def table_of(
         *options.forms,
         *(options.columns or ()),
         *formed.names.values(),
-        *filter(None, [loaded.time]),
+        *filter(None, [loaded.duration]),
     }
     frame, left_out, doubts = without_identifiers(formed.frame, wanted, max_levels)
     overrides = {formed.names.get(name, name): kind for name, kind in overrides.items()}
@@ -517,7 +517,7 @@ def table_of(
         table = replace(table.take(positions[-1]), columns=earlier_columns(columns, lags["lags"], positions))
         table = table.complete_rows() if missing == "drop" else table
         _check_row_count(table.n_rows, min_rows, len(table.dropped_rows))
-    unused_times = doubts_about_times(table.columns) if loaded.time is None else []
+    unused_times = doubts_about_times(table.columns) if loaded.duration is None else []
     for note in (*_constants(table.columns), *doubts_about(table), *unused_times):
         give_warning(note)
     return table

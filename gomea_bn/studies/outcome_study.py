@@ -162,7 +162,7 @@ class Study:
         done = self.table.censoring
         if done is None:
             return self.short_outcome
-        return f"{self.short_outcome} within {done.horizon:,g} ({name_in_words(done.time)})"
+        return f"{self.short_outcome} within {done.horizon:,g} ({name_in_words(done.duration)})"
 
     @property
     def base(self) -> float:
@@ -205,7 +205,7 @@ def study(
     row: Mapping[str, object] | None = None,
     folds: int = 4,
     learner: BayesNetLearner | None = None,
-    time: str | None = None,
+    duration: str | None = None,
     horizon: float | None = None,
     kinds: Mapping[str, str] | None = None,
     groups: str | None = None,
@@ -235,8 +235,8 @@ def study(
     learner : BayesNetLearner, optional
         Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
         10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
-    time, horizon, kinds, groups
-        As of `BayesNetLearner`: with a `time` the outcome is the event within the horizon, and rows that were seen
+    duration, horizon, kinds, groups
+        As of `BayesNetLearner`: with a `duration` the outcome is the event within the horizon, and rows that were seen
         until then count for those that were not.
     random_state : int or None
         Seed. The same rows, options and seed give the same study, unless a limit on seconds ends a search.
@@ -269,7 +269,10 @@ def study(
     chosen = plain_options(learner)
     options: dict[str, Any] = {**chosen}
     options |= {"random_state": seed, "target": target, "kinds": None, "groups": None, "missing": "available"}
-    options |= {"time": time or chosen["time"], "horizon": chosen["horizon"] if horizon is None else horizon}
+    options |= {
+        "duration": duration or chosen["duration"],
+        "horizon": chosen["horizon"] if horizon is None else horizon,
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GomeaBnWarning)
         table = source_table(
@@ -278,7 +281,7 @@ def study(
             missing="available",
             max_levels=chosen["max_levels"],
             groups=groups or chosen["groups"],
-            time=options["time"],
+            duration=options["duration"],
         )
         # weights draw the rows to search anew from those that have the outcome
         given = table.all_rows
@@ -357,10 +360,10 @@ def _counted_rows(
 
     Of times until an event they are those whose outcome is known.
     """
-    time = options["time"]
-    searched = with_outcome(table, options["target"], time, options["horizon"])
-    if time is not None and searched is not table:
-        known = known_outcomes(table, options["target"], time, options["horizon"])
+    duration = options["duration"]
+    searched = with_outcome(table, options["target"], duration, options["horizon"])
+    if duration is not None and searched is not table:
+        known = known_outcomes(table, options["target"], duration, options["horizon"])
         return _CountedRows(searched, known.table, known.weights, known.rows)
     if weights is not None:
         searched = weighted_table(table, weights)

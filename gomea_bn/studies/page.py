@@ -236,7 +236,7 @@ class _Words:
         if (time := self._unused_time()) is not None:
             lines.append(
                 f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
-                f"still get it, and these figures mislead: make the page with --time {time}."
+                f"still get it, and these figures mislead: make the page with --duration {time}."
             )
         if decisive := self._decisive(joined):
             verb = "decides" if len(decisive) == 1 else "decide"

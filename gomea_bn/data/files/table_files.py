@@ -373,8 +373,8 @@ class Loaded:
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
-    the groups of the rows, and `time` one of times until an event. `form` is that of a text file, and the usual one of
-    other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
+    the groups of the rows, and `duration` one of times until an event. `form` is that of a text file, and the usual one
+    of other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
     `forms` are those by which other rows must be read that `options` does not have.
     """
 
@@ -384,7 +384,7 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
-    time: str | None = None
+    duration: str | None = None
     form: TextForm = USUAL_FORM
     limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
@@ -395,14 +395,14 @@ def load(
     options: ReadingOptions,
     weight: str | None = None,
     groups: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
 ) -> Loaded:
     """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
 
-    The column `weight` has the weights of the rows, `groups` names their groups, and `time` has times until an event,
-    whatever the options say.
+    The column `weight` has the weights of the rows, `groups` names their groups, and `duration` has times until an
+    event, whatever the options say.
     """
-    named = {"sample_weight": weight, "groups": groups, "time": time}
+    named = {"sample_weight": weight, "groups": groups, "duration": duration}
     if options.lags is not None:
         for name, given in named.items():
             if given is not None:
@@ -433,4 +433,4 @@ def load(
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return replace(loaded, frame=frame, weights=weights, groups=groups, time=time)
+    return replace(loaded, frame=frame, weights=weights, groups=groups, duration=duration)
