@@ -518,7 +518,14 @@ def table_of(
         table = table.complete_rows() if missing == "drop" else table
         _check_row_count(table.n_rows, min_rows, len(table.dropped_rows))
     unused_times = doubts_about_times(table.columns) if loaded.duration is None else []
-    for note in (*_constants(table.columns), *doubts_about(table), *unused_times):
+    try:
+        constants = _constants(table.columns)
+    except GomeaBnError as error:
+        if problems is None:
+            raise
+        constants = []
+        problems.append(error)
+    for note in (*constants, *doubts_about(table), *unused_times):
         give_warning(note)
     return table
 
@@ -619,7 +626,7 @@ def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[st
 def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
     if n_rows < min_rows:
         after = f" after dropping {n_dropped} with missing or infinite values" if n_dropped else ""
-        raise GomeaBnError(f"The table must have at least {min_rows} rows, got {n_rows}{after}.")
+        raise GomeaBnError(f"The table must have at least {counted(min_rows, 'row')}, got {n_rows}{after}.")
 
 
 def _constants(columns: Sequence[Column]) -> list[Note]:

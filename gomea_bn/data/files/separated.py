@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.last_rows import end_of_rows, is_note
+from gomea_bn.data.files.last_rows import is_note, rows_of_table
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
@@ -92,13 +92,15 @@ def read_separated(
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
     text: str | None = None
+    # positions of totals within the table
+    inside: list[int] = []
 
     def parsed(**more: Any) -> pd.DataFrame:
         def read() -> pd.DataFrame:
             return _parsed(path, text, names, {**parts, **more})
 
         frame: pd.DataFrame = _reading(path, encoding, read)
-        return frame
+        return frame.drop(index=inside).reset_index(drop=True) if inside else frame
 
     frame = None if len(lines) < sum(map(_is_full, all_lines[n_above:])) else parsed(decimal=decimal)
     start = n_above + n_header
@@ -123,12 +125,12 @@ def read_separated(
             Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
         )
         frame = parsed(decimal=decimal)
-    n_rows, empty_rows, last_rows = end_of_rows(frame)
-    if n_rows < len(frame):
-        parts["nrows"] = n_rows
+    rows = rows_of_table(frame)
+    if rows.end < len(frame) or rows.inside:
+        parts["nrows"], inside = rows.end, rows.inside
         frame = parsed(decimal=decimal)
-    notes += empty_rows
-    doubts += last_rows
+    notes += rows.notes
+    doubts += rows.doubts
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -138,7 +140,7 @@ def read_separated(
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
         if "nrows" in parts:
-            parts["nrows"] = n_rows + 1
+            parts["nrows"], inside = rows.end + 1, [position + 1 for position in rows.inside]
         frame = parsed(decimal=decimal)
     if as_data:
         doubts.append(

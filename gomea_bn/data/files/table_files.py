@@ -13,7 +13,7 @@ import numpy as np
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.database_names import database_of
-from gomea_bn.data.files.last_rows import end_of_rows
+from gomea_bn.data.files.last_rows import rows_of_table
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
@@ -323,20 +323,23 @@ def read_sheet(
             return frame
 
         frame = parsed(dtype_backend="numpy_nullable")
-        n_rows, empty_rows, doubts = end_of_rows(frame)
-        if n_rows < len(frame):
-            frame = parsed(dtype_backend="numpy_nullable", nrows=n_rows)
+        rows = rows_of_table(frame)
+        if rows.end < len(frame):
+            frame = parsed(dtype_backend="numpy_nullable", nrows=rows.end)
+        if rows.inside:
+            # without texts such as Total a column may be one of numbers
+            frame = frame.drop(index=rows.inside).convert_dtypes()
         numeric = [
             position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
         ]
         # pandas makes numbers of cells with text
-        written = parsed(dtype=str, nrows=len(frame)).iloc[:, numeric] if numeric else frame.iloc[:, :0]
+        written = parsed(dtype=str, nrows=rows.end).drop(index=rows.inside).iloc[:, numeric]
         frame, codes = with_codes(frame, written)
     # a blank row is a missing cell of one column, and no row of several
     if len(names) > 1:
         frame = frame.dropna(how="all")
     frame, left_out = without_nameless(path, frame, names)
-    return frame, notes + codes + empty_rows, doubts + left_out
+    return frame, notes + codes + rows.notes, rows.doubts + left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:
