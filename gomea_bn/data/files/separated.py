@@ -125,12 +125,12 @@ def read_separated(
             Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
         )
         frame = parsed(decimal=decimal)
-    rows = rows_of_table(frame)
-    if rows.end < len(frame) or rows.inside:
-        parts["nrows"], inside = rows.end, rows.inside
+    table_rows = rows_of_table(frame)
+    if table_rows.end < len(frame) or table_rows.inside:
+        parts["nrows"], inside = table_rows.end, table_rows.inside
         frame = parsed(decimal=decimal)
-    notes += rows.notes
-    doubts += rows.doubts
+    notes += table_rows.notes
+    doubts += table_rows.doubts
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -140,7 +140,7 @@ def read_separated(
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
         if "nrows" in parts:
-            parts["nrows"], inside = rows.end + 1, [position + 1 for position in rows.inside]
+            parts["nrows"], inside = table_rows.end + 1, [position + 1 for position in table_rows.inside]
         frame = parsed(decimal=decimal)
     if as_data:
         doubts.append(
