@@ -31,6 +31,7 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.columns import (
     Column as Column,
 )
+from gomea_bn.data.dates import source_name
 from gomea_bn.data.event_times import Censoring, doubts_about_times
 from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
 from gomea_bn.data.files.separated import names_that_are_data
@@ -495,9 +496,11 @@ def table_of(
     if not columns:
         raise GomeaBnError("No column of the table can be read.")
     columns = tuple(
-        replace(column, time_zone=formed.time_zones[column.name])
-        if column.is_continuous and column.name in formed.time_zones
-        else column
+        replace(
+            column,
+            time_zone=formed.time_zones.get(column.name) if column.is_continuous else None,
+            dtype=_dtype_of(column, loaded.dtypes),
+        )
         for column in columns
     )
     table = Table(
@@ -528,6 +531,18 @@ def table_of(
     for note in (*constants, *doubts_about(table), *unused_times):
         give_warning(note)
     return table
+
+
+def _dtype_of(column: Column, dtypes: Mapping[str, str]) -> str:
+    """Return the type that the values of a column had, if it is one of such values; numbers may have been texts."""
+    from pandas.api import types
+
+    dtype = dtypes.get(source_name(column.name), "")
+    if not dtype or not column.is_continuous:
+        return dtype
+    if source_name(column.name) == column.name:
+        return dtype if types.is_numeric_dtype(dtype) else ""
+    return dtype if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype) else ""
 
 
 def _read_columns(

@@ -24,7 +24,7 @@ from gomea_bn.data.files.separated import (
 )
 from gomea_bn.data.files.statistics_files import STATISTICS, read_statistics
 from gomea_bn.data.forms import in_given_forms
-from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
+from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow, stored_types
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting, give_warning, nearest
@@ -378,7 +378,8 @@ class Loaded:
     the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
     the groups of the rows, and `duration` one of times until an event. `form` is that of a text file, and the usual one
     of other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
-    `forms` are those by which other rows must be read that `options` does not have.
+    `forms` are those by which other rows must be read that `options` does not have, and `dtypes` the types of the
+    columns of a frame of pandas.
     """
 
     frame: pd.DataFrame
@@ -391,6 +392,7 @@ class Loaded:
     form: TextForm = USUAL_FORM
     limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(
@@ -431,7 +433,15 @@ def load(
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
         frame, notes, warnings = without_symbols(chosen, options.na_values, form.decimal or ".")
         frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
-        loaded = Loaded(frame, options, tuple(notes), (*warnings, *limits), form=form, limited=limited)
+        loaded = Loaded(
+            frame,
+            options,
+            tuple(notes),
+            (*warnings, *limits),
+            form=form,
+            limited=limited,
+            dtypes=stored_types(source),
+        )
     weights, frame = None, loaded.frame
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
