@@ -247,7 +247,7 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
         around = error.object[max(error.start - 12, 0) : error.end + 12]
         # letters of one byte in words of plain ones, or words of such bytes
         runs = _HIGH_BYTES.findall(error.object)
-        if runs and sum(map(len, runs)) > 2 * len(runs):
+        if runs and sum(map(len, runs)) >= 2 * len(runs):
             names = ["gb18030", "cp1251", "cp1252"]
         shown = [f"in {each} '{' '.join(around.decode(each, 'replace').split())}'" for each in names]
         words = f" It would read {listed(shown)}."
@@ -337,6 +337,13 @@ def _after_first_lines(
         # a header may begin with the mark of a comment
         first = comments - _is_header(rest(comments - 1), separators)
         return first, rest(first), named and named[1]
+    # a blank line below titles says that they are some, also above two columns
+    gap = next(
+        (k for k in range(start, min(start + _MOST_ABOVE, len(all_lines))) if not all_lines[k].strip()), start
+    )
+    below = next((k for k in range(gap, len(all_lines)) if all_lines[k].strip()), start)
+    if below > start and fits(below, (0,)) and has_titles(start, below):
+        return below, rest(below), named and named[1]
     if not rest(start) or (fits(start) and not _has_title(rest(start), separators)):
         return n_above, rest(n_above), named and named[1]
     further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))

@@ -223,6 +223,17 @@ def test_names_that_begin_like_notes_are_rows(text, is_row, tmp_path):
     assert any("below the table" in words for words in said) != is_row
 
 
+def test_titles_above_a_blank_line_are_left_out_above_two_columns(tmp_path):
+    rows = [f"{k / 7:.3f},{'ab'[k % 2]}" for k in range(30)]
+    for titles in (["Results of trial 7", ""], ["Trial 7", "Results", "", ""]):
+        frame, said = read("\n".join([*titles, "x,g", *rows]).encode(), tmp_path)
+        assert (list(frame), len(frame)) == (["x", "g"], 30)
+        assert "above the table" in said[0]
+    # one column with a gap
+    frame, _ = read(("x\n\n" + "\n".join(str(k / 7) for k in range(30))).encode(), tmp_path, missing="keep")
+    assert (list(frame), len(frame)) == (["x"], 31)
+
+
 def of_regions(last: str, *, first: bool = False) -> list[str]:
     """Rows of three regions, each with its total before or after them, and the sum of all at the end."""
     lines, n_all = [], 0
