@@ -58,6 +58,8 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
 FEW_ROWS = 20
+TELLS_ALL = 0.8
+"""Part of the doubt about an outcome that a column which may be the outcome itself takes away."""
 """Rows of a group below which its figures are no headline."""
 
 
@@ -124,6 +126,8 @@ class Study:
         words, and "direction".
     edges : dict of (parent, child) to float
         What the ends of every edge tell about each other, in bits, by groups of their values.
+    afterwards : dict of str to str
+        Columns that may be known only after the outcome, and why, in words.
     n_without_outcome : int
         Rows that were left out since the outcome is missing in them.
     warnings : tuple of str
@@ -144,6 +148,7 @@ class Study:
     cases: tuple[Case, ...]
     expert: pd.DataFrame | None
     edges: dict[tuple[str, str], float]
+    afterwards: dict[str, str]
     n_without_outcome: int
     warnings: tuple[str, ...]
     seed: int
@@ -292,6 +297,7 @@ def study(
         if target is not None:
             table, code, positions = _with_outcome(table, target, state, options)
         n_without = n_read - table.n_rows
+        afterwards = {} if target is None else _known_afterwards(table, target, code, options["duration"])
         counted_rows = _counted_rows(table, None if of_rows is None else of_rows[positions], options)
         table = counted_rows.searched
         shown, weights = counted_rows.table, counted_rows.weights
@@ -336,9 +342,39 @@ def study(
         for parent, child in network.edges
     }
     return Study(
-        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, n_without, said,
-        seed, options["max_seconds"] is not None,
+        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, afterwards,
+        n_without, said, seed, options["max_seconds"] is not None,
     )  # fmt: skip
+
+
+def _known_afterwards(table: Table, target: str, code: int | None, duration: str | None) -> dict[str, str]:
+    """Return columns that may be known only after the outcome, and why, in words.
+
+    Their cells are missing where the outcome is absent or where it is there, or they rise or fall with the times until
+    the event.
+    """
+    from scipy.stats import spearmanr
+
+    found: dict[str, str] = {}
+    others = [column for column in table.columns if column.name not in (target, duration)]
+    if code is not None:
+        outcomes = (table.columns[table.names.index(target)].values == code).astype(np.int64)
+        doubt = information(outcomes, outcomes, None)
+        for column in others:
+            if column.n_missing and doubt > 0:
+                is_missing = column.is_missing.astype(np.int64)
+                if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
+                    where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
+                    found[column.name] = f"it is missing in the rows {where} the outcome"
+    if duration is not None and duration in table.names:
+        times = np.asarray(table.columns[table.names.index(duration)].values, np.float64)
+        for column in others:
+            is_known = ~column.is_missing & ~np.isnan(times)
+            if not column.is_continuous or is_known.sum() < FEW_ROWS:
+                continue
+            if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
+                found[column.name] = f"it goes with {name_in_words(duration)} itself"
+    return found
 
 
 class _CountedRows(NamedTuple):

@@ -636,6 +636,26 @@ def test_the_page_says_what_it_made_of_times(timed):
     assert "these figures mislead: make the page with --duration followup." in study_page(untimed)
 
 
+def test_columns_that_are_known_only_afterwards_are_doubted(timed):
+    assert not timed.afterwards
+    frame = times()
+    rng = np.random.default_rng(1)
+    late = frame.assign(
+        visits=(3 * frame["followup"] + rng.normal(size=len(frame))).round(2),
+        cause=np.where(frame["died"] == 1, rng.choice(["heart", "lung"], len(frame)), None),
+        gaps=np.where(rng.random(len(frame)) < 0.3, np.nan, frame["x"]),
+    )
+    made = study(late, "died", duration="followup", horizon=8.0, folds=0, learner=learner())
+    assert made.afterwards == {
+        "cause": "it is missing in the rows without the outcome",
+        "visits": "it goes with followup itself",
+    }
+    page = " ".join(study_page(made).split())
+    assert "visits may be known only afterwards, since it goes with followup itself: leave it out" in page
+    untimed = study(late.drop(columns="followup"), "died", folds=0, learner=learner())
+    assert list(untimed.afterwards) == ["cause"]
+
+
 def test_times_need_an_event(tmp_path):
     times(100).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(GomeaBnError, match="needs the column of the event"):

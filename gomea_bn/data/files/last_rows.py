@@ -114,11 +114,15 @@ def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
                 break
             left_out.append(position)
     left_out.sort()
-    # a row without numbers is like any other
+    # a row without numbers is like any other, and so is one of a level that rows above have
+    levels = {total.text.lower() for total in totals.values() if total.position < last}
     doubtful = [
         total
         for total in totals.values()
-        if total.position >= last and total.is_sure and agreement[total.position] is False
+        if total.position >= last
+        and total.is_sure
+        and agreement[total.position] is False
+        and total.text.lower() not in levels
     ]
     if doubtful:
         doubts.append(
