@@ -79,7 +79,7 @@ def as_stored(values: Any, dtype: str) -> Any:
     """Return a column in the type of a name as of `stored_types`, or as it is where that cannot hold its values."""
     import pandas as pd
 
-    column = pd.Series(values)
+    column: Any = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     try:

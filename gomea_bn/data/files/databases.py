@@ -63,7 +63,8 @@ def is_large(database: Database) -> bool:
             return int(relation.count("*").fetchall()[0][0]) > _ROWS_IN_MEMORY
     query = f"SELECT COUNT(*) FROM ({database.query.strip().rstrip(';')}) AS rows_of_query"
     with _frames(database, query) as frames:
-        return int(next(frames).iloc[0, 0]) > _ROWS_IN_MEMORY
+        n_rows: Any = next(frames).iloc[0, 0]
+    return int(n_rows) > _ROWS_IN_MEMORY
 
 
 @lru_cache(maxsize=4)
@@ -86,7 +87,8 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
                     file.write_batch(batch)
         return path
     # the type of a column is known when all rows are: those without a value have none
-    parts, schemas = [], []
+    parts: list[str] = []
+    schemas = []
     with _frames(database, database.query, batch_rows) as frames:
         for frame in frames:
             empty = frame.columns[frame.isna().all()]
