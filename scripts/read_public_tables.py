@@ -22,7 +22,16 @@ from gomea_bn.data import Table
 ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".tsv")
 MOST_BYTES = 3_000_000
 # what a table says of itself that a reader of the output wants to see
-SHOWN = ("limit are read", "above the table", "look like data", "which is called", "last row", "All but")
+SHOWN = (
+    "limit are read",
+    "above the table",
+    "look like data",
+    "which is called",
+    "last row",
+    "All but",
+    "Left out",
+    "flags",
+)
 
 
 def differing(table: Table, other: pd.DataFrame) -> list[str]:

@@ -329,7 +329,7 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
         weight=source.get("weight") if isinstance(source, dict) else None,
         groups=groups,
         target=parameters.get("target"),
-        time=parameters.get("time"),
+        duration=parameters.get("duration"),
         horizon=parameters.get("horizon"),
     )
     from gomea_bn.data.groups import rows_to_search_in_groups

@@ -48,24 +48,24 @@ def read_data(
     weight: str | None = None,
     groups: str | None = None,
     target: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
     horizon: float | None = None,
     keeps_times: bool = False,
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
 
-    The column `weight` has the weight of every row, and `groups` names its group. With a `time` the target is the event
-    within the horizon, unless the table `keeps_times` for who asks for the event.
+    The column `weight` has the weight of every row, and `groups` names its group. With a `duration` the target is the
+    event within the horizon, unless the table `keeps_times` for who asks for the event.
     """
     from gomea_bn.data.censoring import with_outcome
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.data.weights import weighted_table
 
-    deciding = {"--weight": weight, "--group": groups, "--time": time}
+    deciding = {"--weight": weight, "--group": groups, "--duration": duration}
     if len(given := [option for option, name in deciding.items() if name is not None]) > 1:
         raise GomeaBnError(f"{' and '.join(given)} both decide how rows count; leave one of them out.")
-    loaded = loaded_data(data, reading, weight, groups, time)
+    loaded = loaded_data(data, reading, weight, groups, duration)
     names = list(map(str, loaded.frame.columns))
     for name in kinds:
         if name == weight:
@@ -82,7 +82,7 @@ def read_data(
     if keeps_times:
         return table
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-        return with_outcome(table, target, time, horizon)
+        return with_outcome(table, target, duration, horizon)
 
 
 def loaded_data(
@@ -90,13 +90,13 @@ def loaded_data(
     reading: ReadingOptions,
     weight: str | None = None,
     groups: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
 ) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-        return load(data, reading, weight, groups, time)
+        return load(data, reading, weight, groups, duration)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
@@ -132,11 +132,27 @@ def key_columns(reading: ReadingOptions, frame: pd.DataFrame) -> list[str]:
     return [name for name in names if name in map(str, frame.columns)]
 
 
-def lags_of(time: str | None, group: str | None, lags: int) -> dict[str, Any]:
-    """Return the lags for reading, given the columns of the time and the group of the rows."""
+def with_lags(
+    reading: ReadingOptions, time: str | None, group: str | None, lags: int | None
+) -> tuple[ReadingOptions, str | None]:
+    """Return the options for reading with lags, and the column of groups; with lags the group is one of theirs."""
+    if lags is None:
+        if time is not None:
+            raise GomeaBnError(
+                [
+                    Option("time"),
+                    " orders the rows for ",
+                    Option("lags"),
+                    ", which is missing. Times until an event are given by ",
+                    Option("duration"),
+                    ".",
+                ]
+            )
+        return reading, group
     if time is None:
         raise GomeaBnError([Option("lags"), " needs ", Option("time", "COLUMN"), ", which orders the rows."])
-    return {"time": time, **({} if group is None else {"group": group}), "lags": lags}
+    of_group = {} if group is None else {"group": group}
+    return replace(reading, lags={"time": time, **of_group, "lags": lags}), None
 
 
 def with_tiers(knowledge: ExpertKnowledge, table: Table) -> ExpertKnowledge:

@@ -28,7 +28,7 @@ class KnownOutcomes(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def with_outcome(table: Table, event: str | None, time: str | None, horizon: float | None) -> Table:
+def with_outcome(table: Table, event: str | None, duration: str | None, horizon: float | None) -> Table:
     """Return a table whose column `event` says whether the event came within a horizon, with weights of rows.
 
     Rows that were censored before the horizon have the weight 0 and are left out. Others count by the inverse
@@ -41,10 +41,10 @@ def with_outcome(table: Table, event: str | None, time: str | None, horizon: flo
     Parameters
     ----------
     table : Table
-        Rows; one with a `censoring` by the same time is returned as it is.
+        Rows; one with a `censoring` by the same column is returned as it is.
     event : str or None
         Column of 0 for censored rows and 1 for rows with the event, or of no and yes.
-    time : str or None
+    duration : str or None
         Column of the times of events or of the end of observation, from 0 on. None: the table is returned as it is.
     horizon : float or None
         Time up to which events count. None: the latest time of an event before which at most half of the rows would be
@@ -56,7 +56,7 @@ def with_outcome(table: Table, event: str | None, time: str | None, horizon: flo
         For missing or negative times, an event that has not these two values, a horizon beyond which there is no row or
         before which there is no event, and groups or weights of rows.
     """
-    if time is None:
+    if duration is None:
         if horizon is not None:
             raise wrong_option(
                 "horizon", "is that of a column of times; give it too, or leave out the horizon."
@@ -64,33 +64,33 @@ def with_outcome(table: Table, event: str | None, time: str | None, horizon: flo
         return table
     if event is None:
         raise GomeaBnError(
-            [Option("time"), " needs the column of the event as ", Option("target"), "."],
+            [Option("duration"), " needs the column of the event as ", Option("target"), "."],
             ["name the column that is 1 where the time ended with the event"],
         )
-    if table.censoring is not None and table.censoring.time == time:
+    if table.censoring is not None and table.censoring.duration == duration:
         return table
-    known = known_outcomes(table, event, time, horizon)
+    known = known_outcomes(table, event, duration, horizon)
     # inverse probabilities are importances, also where all of them are whole
     weighted = weighted_table(known.table, known.weights)
     return replace(weighted, dropped_rows=table.dropped_rows)
 
 
-def known_outcomes(table: Table, event: str, time: str, horizon: float | None) -> KnownOutcomes:
+def known_outcomes(table: Table, event: str, duration: str, horizon: float | None) -> KnownOutcomes:
     """Return the rows of `with_outcome` with their weights, in the order of the table; the same errors are raised."""
     check_number("horizon", horizon, 0, above=True, optional=True)
     if table.groups is not None or table.weighted:
         other = "groups" if table.groups is not None else "sample_weight"
         raise GomeaBnError(
-            [Option("time"), " and ", Option(other), " both decide how rows count."],
+            [Option("duration"), " and ", Option(other), " both decide how rows count."],
             ["leave one of them out"],
         )
-    times = _times_of(_column(table, time, "time"))
+    times = _times_of(_column(table, duration, "duration"))
     column = _column(table, event, "target")
-    has_event = _events_of(column, time)
+    has_event = _events_of(column, duration)
     chosen = _chosen_horizon(times, has_event) if horizon is None else float(horizon)
     if not (times > chosen).any():
         raise wrong_option(
-            "horizon", f"must be below the longest time of '{time}', {times.max():g}, got {chosen:g}."
+            "horizon", f"must be below the longest time of '{duration}', {times.max():g}, got {chosen:g}."
         )
     is_outcome = has_event & (times <= chosen)
     if not is_outcome.any():
@@ -99,7 +99,7 @@ def known_outcomes(table: Table, event: str, time: str, horizon: float | None) -
     is_known = is_outcome | (times >= chosen)
     weights = np.where(is_known, 1 / uncensored(times, has_event, np.minimum(times, chosen)), 0.0)
     done = Censoring(
-        time,
+        duration,
         chosen,
         horizon is not None,
         table.n_rows,
@@ -111,13 +111,13 @@ def known_outcomes(table: Table, event: str, time: str, horizon: float | None) -
     yes = int(column.values[has_event][0])
     values = np.where(is_outcome, yes, 1 - yes).astype(column.values.dtype)
     values.flags.writeable = False
-    outcome = replace(column, values=values, reason=f"{column.reason}; within {chosen:g} by '{time}'")
-    columns = [outcome if other is column else other for other in table.columns if other.name != time]
+    outcome = replace(column, values=values, reason=f"{column.reason}; within {chosen:g} by '{duration}'")
+    columns = [outcome if other is column else other for other in table.columns if other.name != duration]
     changed = replace(
         table,
         columns=tuple(columns),
         notes=(*table.notes, Note(done_text(event, done))),
-        left_out={**table.left_out, time: f"the time until '{event}' or until the end of observation"},
+        left_out={**table.left_out, duration: f"the time until '{event}' or until the end of observation"},
         censoring=done,
     )
     rows = np.flatnonzero(is_known)
@@ -165,12 +165,12 @@ def _times_of(column: Column) -> NDArray[np.float64]:
     if times is None:
         assert column.levels is not None
         raise wrong_option(
-            "time", f"must be a column of numbers, got '{column.name}' with {column.levels[0]!r}."
+            "duration", f"must be a column of numbers, got '{column.name}' with {column.levels[0]!r}."
         )
     if (negative := np.flatnonzero(times < 0)).size:
         raise GomeaBnError(
             [
-                Option("time"),
+                Option("duration"),
                 f" must be a column of numbers from 0 on, got {times[negative[0]]:g} in '{column.name}', negative in "
                 f"{row_list(negative)}.",
             ],
@@ -179,7 +179,7 @@ def _times_of(column: Column) -> NDArray[np.float64]:
     return times
 
 
-def _events_of(column: Column, time: str) -> NDArray[np.bool_]:
+def _events_of(column: Column, duration: str) -> NDArray[np.bool_]:
     """Return in which rows a column has the event."""
     events = yes_codes(column)
     if events is None:
@@ -191,8 +191,8 @@ def _events_of(column: Column, time: str) -> NDArray[np.bool_]:
         raise GomeaBnError(
             [
                 Option("target"),
-                f" must be 1 where the time of '{time}' ended with the event and 0 where it was censored, or yes and "
-                f"no, got '{column.name}' with {got}.",
+                f" must be 1 where the time of '{duration}' ended with the event and 0 where it was censored, or yes "
+                f"and no, got '{column.name}' with {got}.",
             ],
             ["write its values as 0 and 1"],
         )

@@ -83,6 +83,8 @@ class Column:
         Values that are point masses, where the rows are a part of others that decide; otherwise those that repeat.
     time_zone : str or None
         Name of the time zone of dates, which are numbers in UTC.
+    dtype : str
+        Name of the type that pandas had for the column; empty for other sources and for categoricals.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Column:
     is_integer: bool = False
     points: NDArray[np.float64] | None = None
     time_zone: str | None = None
+    dtype: str = ""
     # counted at the first question, since a search asks repeatedly
     _n_missing: int | None = field(default=None, init=False, repr=False)
 

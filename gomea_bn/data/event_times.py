@@ -33,7 +33,7 @@ class Censoring(NamedTuple):
     `largest` is the largest weight of a row, and `is_given` whether the horizon was.
     """
 
-    time: str
+    duration: str
     horizon: float
     is_given: bool
     n_rows: int
@@ -52,7 +52,7 @@ def done_text(event: str, done: Censoring) -> str:
     )
     n_free = done.n_rows - done.n_events - done.n_lost
     text = (
-        f"'{event}' is the event within {done.horizon:,g} by '{done.time}' ({how}): "
+        f"'{event}' is the event within {done.horizon:,g} by '{done.duration}' ({how}): "
         f"{counted(done.n_events, 'row')} with it, {n_free:,} without it"
     )
     if not done.n_lost:
@@ -105,7 +105,7 @@ def doubts_about_times(columns: Sequence[Column]) -> list[Note]:
                 "horizon, in which the rows seen until then count for those that were not, takes ",
                 Option("target", event),
                 " and ",
-                Option("time", time),
+                Option("duration", time),
                 ".",
             ]
         )
@@ -147,4 +147,4 @@ def recorded_censoring(record: object) -> Mapping[str, Any] | None:
         return None
     counts = (record[name] for name in ("n_rows", "n_events", "n_lost"))
     is_typed = all(map(is_integer, counts)) and is_real(record["horizon"]) and is_real(record["largest"])
-    return record if is_typed and isinstance(record["time"], str) else None
+    return record if is_typed and isinstance(record["duration"], str) else None

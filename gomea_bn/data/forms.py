@@ -373,12 +373,13 @@ def _numbers(
     # a word such as trace does not show how numbers are written
     position = (turned or [k for k in odd if any(map(str.isdigit, texts[k]))] or odd)[0]
     value = f" for {found.numbers[position]:g}" if turned else ""
+    without = [f"without the flags {listed(map(repr, found.flags), 5)}"] if found.flags else []
     form = NUMBER + (f" in {found.unit}" if found.unit else "")
     if found.limit is not None:
         form += f" with limit {str(found.limit).removesuffix('.0')}"
     return _Read(
         _column(found.numbers, codes, series),
-        said=" ".join([*how, f"(such as {uniques[position].strip()!r}{value})"]),
+        said=" ".join([*how, f"(such as {uniques[position].strip()!r}{value})", *without]),
         form=form,
         limits=_limits(found, texts, codes),
         mark=mark,

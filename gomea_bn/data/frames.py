@@ -62,6 +62,38 @@ def frame_of(source: Any) -> pd.DataFrame:
     raise _no_table(source)
 
 
+def stored_types(source: Any) -> dict[str, str]:
+    """Return the names of the types of the columns of a frame of pandas, without categoricals; none for others."""
+    import pandas as pd
+
+    if not isinstance(source, pd.DataFrame):
+        return {}
+    return {
+        str(name): str(dtype)
+        for name, dtype in zip(source.columns, source.dtypes, strict=True)
+        if not isinstance(dtype, pd.CategoricalDtype)
+    }
+
+
+def as_stored(values: Any, dtype: str) -> Any:
+    """Return a column in the type of a name as of `stored_types`, or as it is where that cannot hold its values."""
+    import pandas as pd
+
+    column: Any = pd.Series(values)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    try:
+        stored = column.astype(dtype)
+        # whole numbers beyond the range of a type would become others
+        is_same = (
+            pd.api.types.is_float_dtype(stored.dtype)
+            or (stored.astype(object) == column.astype(object)).all()
+        )
+    except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
+        return values
+    return stored if is_same else values
+
+
 def _no_table(source: Any) -> GomeaBnError:
     """Return the error for an object that is no table."""
     advice = [

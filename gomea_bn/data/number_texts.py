@@ -98,6 +98,11 @@ _MEASURED = re.compile(
     rf"(?:{_CURRENCY})? ?[+-]?(?:\d{{1,4}}|\d{{1,3}}(?:[,' ]\d{{3}})*)(?:[.,]\d+)? ?"
     r"(?:(?:[/±x]|\+/-) ?\d[\d.,/ ]*.{0,9}|[^\W\d_].{0,14}|%|\*+)?"
 )
+# what laboratories put after values beyond the normal range; small letters are units, hours and litres
+_FLAG = re.compile(
+    r"(?P<value>.*?[^\s*])(?:(?:(?<=\d)| )(?P<letters>\(?(?:HH?|LL?|(?i:high|low|abnormal|critical))\)?\*{0,3})|"
+    r" ?(?P<stars>\*{1,3}|[↑↓]{1,2}))"
+)
 _LIMIT_WORDS = re.compile(
     r"<? ?(?:trace|traces|tr\.?|nd|n\.d\.?|not detected|non-detect|bdl|b\.d\.l\.|bql|blq|bloq|lod|loq|lloq|below "
     r"(?:the )?(?:limit|detection|lod|loq).*)",
@@ -112,12 +117,14 @@ class NumberTexts(NamedTuple):
 
     `unit` stands next to all numbers, or is empty. `limits` has what texts below or above a limit are read as, by the
     text. `limit` is the limit by which words such as "trace" are read; None if there are none or nothing states it.
+    `flags` are the different ones, such as "H", that stood after numbers and say nothing of these.
     """
 
     numbers: Sequence[float | None]
     unit: str
     limits: dict[str, float | None]
     limit: float | None = None
+    flags: tuple[str, ...] = ()
 
 
 def number_texts(
@@ -135,8 +142,27 @@ def number_texts(
     the limit. A word such as "trace" is read as a number below `limit`, by default the smallest of the texts, and is
     missing without any. At least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other
     texts have no such sign. With `is_given` the texts are known to be numbers, and these two conditions do not count.
-    With `unit` no other one is taken.
+    With `unit` no other one is taken. Where not all texts have one unit otherwise, flags of laboratories are left out:
+    "5.1 H" is 5.1.
     """
+    read = _unflagged_numbers(texts, decimal, unit, limit, is_given=is_given)
+    if read is not None:
+        return read
+    flags = [match and (match["stars"] or match["letters"]) for match in map(_FLAG.fullmatch, texts)]
+    if not any(flags):
+        return None
+    plain = [text.removesuffix(flag).rstrip() if flag else text for text, flag in zip(texts, flags)]
+    read = _unflagged_numbers(plain, decimal, unit, limit, is_given=is_given)
+    if read is None:
+        return None
+    limits = {text: read.limits[value] for text, value in zip(texts, plain) if value in read.limits}
+    return read._replace(limits=limits, flags=tuple(dict.fromkeys(flag for flag in flags if flag)))
+
+
+def _unflagged_numbers(
+    texts: Sequence[str], decimal: str, unit: str | None, limit: float | None, *, is_given: bool
+) -> NumberTexts | None:
+    """Return what `number_texts` does for texts without flags."""
     negative = [match and "-" + (match[1] or match[2]).strip() for match in map(_NEGATIVE.fullmatch, texts)]
     signed = [new or typed(text) for new, text in zip(negative, texts)]
     if any(negative) and all(negative) and not is_given:

@@ -53,6 +53,9 @@ class Piece(Protocol):
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows in frames of at most `BATCH_ROWS` rows; with `columns` at least these columns."""
 
+    def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> Piece:
+        """Return a piece that gives the texts of some columns in forms of their own, as of `in_given_forms`."""
+
 
 @dataclass(frozen=True)
 class ChosenColumns:
@@ -83,7 +86,7 @@ class FilePiece:
 
     `first` and `last` are the first group and the group after the last one. `of_folders` are the last columns, whose
     value is in the name of a folder, as in "year=2024". `columns` are those of the file that are read, by default all.
-    `forms` are those of texts, by the names of their columns.
+    `forms` are those of texts, by the names of their columns, and `decimal` is the mark of their numbers.
     """
 
     path: str
@@ -92,6 +95,7 @@ class FilePiece:
     of_folders: tuple[tuple[str, str | int | None], ...] = ()
     columns: tuple[str, ...] | None = None
     forms: tuple[tuple[str, str], ...] = ()
+    decimal: str | None = None
 
     @property
     def origin(self) -> str:
@@ -123,9 +127,13 @@ class FilePiece:
                     frame = pd.DataFrame(index=range(batch.num_rows))
                 for name, value in self.of_folders:
                     frame[name] = pd.Series(value, frame.index, object if value is None else None)
-                yield plain_frame(in_given_forms(frame, dict(self.forms), None)[0])
+                yield plain_frame(in_given_forms(frame, dict(self.forms), self.decimal)[0])
         except (OSError, pa.ArrowException) as error:
             raise GomeaBnError(f"File '{self.path}' cannot be read: {first_line(error)}") from error
+
+    def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> FilePiece:
+        """Return a piece that also reads these texts; see `Piece`."""
+        return replace(self, forms=(*self.forms, *forms.items()), decimal=decimal)
 
     def _batches(self, columns: Sequence[str] | None) -> Iterator[Any]:
         """Give the rows as record batches of at most `BATCH_ROWS` rows."""
@@ -151,12 +159,14 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class FramePiece:
-    """Rows of a frame, the one at some position of a list."""
+    """Rows of a frame, the one at some position of a list; `forms` and `decimal` are as of `FilePiece`."""
 
     noun: ClassVar[str] = "frame"
 
     frame: Any
     position: int = 0
+    forms: tuple[tuple[str, str], ...] = ()
+    decimal: str | None = None
 
     @property
     def origin(self) -> str:
@@ -175,7 +185,12 @@ class FramePiece:
         """Give the rows; see `Piece`."""
         frame = self._in_memory()
         for first in range(0, len(frame), BATCH_ROWS):
-            yield plain_frame(frame.iloc[first : first + BATCH_ROWS])
+            rows = frame.iloc[first : first + BATCH_ROWS]
+            yield plain_frame(in_given_forms(rows, dict(self.forms), self.decimal)[0] if self.forms else rows)
+
+    def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> FramePiece:
+        """Return a piece that also reads these texts; see `Piece`."""
+        return replace(self, forms=(*self.forms, *forms.items()), decimal=decimal)
 
     def _in_memory(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.frame
@@ -219,6 +234,10 @@ class TablePiece:
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
         yield self.rows.to_frame()
+
+    def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> TablePiece:
+        """Return the piece, since a table holds no texts of numbers."""
+        return self
 
 
 def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:

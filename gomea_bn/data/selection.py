@@ -35,7 +35,7 @@ _ALONE = (
     "uuid|guid|index|idx|key|rownames?|unnamed: 0|mrn|ssn|nin|nhs|barcode|zip|zip_?codes?|post_?codes?|postal_?codes?|"
     "plz|phone|phone_?(no|number)|telephone|tel|mobile|fax|record|accession|serial|iban|isbn|issn|ean|upc|sku|vin|"
     "licen[cs]e|passport|ticket|invoice|docket|case_?control_?id|nhs_?(no|number)|enrolid|"
-    "kennung|fallnummer|matricule"
+    "kennung|fallnummer|laufnummer|lfd_?nr|matricule"
 )
 # "new_case" may be a count
 _WHOLE = "subject|participant|case|specimen|respondent|account|seq"

@@ -56,19 +56,19 @@ def source_table(
     missing: str,
     max_levels: int,
     groups: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
 ) -> Table:
     """Return the table of any source; all sources but a `Table` are read as by `read_table`.
 
     A `Table` must have the kinds that `kinds` names, and the groups or a column that `groups` names. `missing` is one
-    of `MISSING_CHOICES`, and `time` the column of times until an event; other options are those of `read_table`.
+    of `MISSING_CHOICES`, and `duration` the column of times until an event; other options are those of `read_table`.
     """
     check_choice("missing", missing, MISSING_CHOICES)
-    for option, name in (("groups", groups), ("time", time)):
+    for option, name in (("groups", groups), ("duration", duration)):
         if name is not None and not isinstance(name, str):
             raise wrong_option(option, f"must be the name of a column or None, got {name!r:.80}.")
     if not isinstance(source, Table):
-        loaded = load(source, ReadingOptions(), groups=groups, time=time)
+        loaded = load(source, ReadingOptions(), groups=groups, duration=duration)
         return table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
     check_kinds(source, kinds)
     if groups is not None:

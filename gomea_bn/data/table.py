@@ -31,6 +31,7 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.columns import (
     Column as Column,
 )
+from gomea_bn.data.dates import source_name
 from gomea_bn.data.event_times import Censoring, doubts_about_times
 from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
 from gomea_bn.data.files.separated import names_that_are_data
@@ -110,7 +111,7 @@ class Table:
     groups : RowGroups or None
         Groups whose rows belong together, as the option `groups` of `read_table` names them.
     censoring : Censoring or None
-        What `BayesNetLearner(time=...)` has made of the times until an event.
+        What `BayesNetLearner(duration=...)` has made of the times until an event.
     """
 
     columns: tuple[Column, ...]
@@ -466,7 +467,7 @@ def table_of(
         *options.forms,
         *(options.columns or ()),
         *formed.names.values(),
-        *filter(None, [loaded.time]),
+        *filter(None, [loaded.duration]),
     }
     frame, left_out, doubts = without_identifiers(formed.frame, wanted, max_levels)
     overrides = {formed.names.get(name, name): kind for name, kind in overrides.items()}
@@ -495,9 +496,11 @@ def table_of(
     if not columns:
         raise GomeaBnError("No column of the table can be read.")
     columns = tuple(
-        replace(column, time_zone=formed.time_zones[column.name])
-        if column.is_continuous and column.name in formed.time_zones
-        else column
+        replace(
+            column,
+            time_zone=formed.time_zones.get(column.name) if column.is_continuous else None,
+            dtype=_dtype_of(column, loaded.dtypes),
+        )
         for column in columns
     )
     table = Table(
@@ -517,10 +520,29 @@ def table_of(
         table = replace(table.take(positions[-1]), columns=earlier_columns(columns, lags["lags"], positions))
         table = table.complete_rows() if missing == "drop" else table
         _check_row_count(table.n_rows, min_rows, len(table.dropped_rows))
-    unused_times = doubts_about_times(table.columns) if loaded.time is None else []
-    for note in (*_constants(table.columns), *doubts_about(table), *unused_times):
+    unused_times = doubts_about_times(table.columns) if loaded.duration is None else []
+    try:
+        constants = _constants(table.columns)
+    except GomeaBnError as error:
+        if problems is None:
+            raise
+        constants = []
+        problems.append(error)
+    for note in (*constants, *doubts_about(table), *unused_times):
         give_warning(note)
     return table
+
+
+def _dtype_of(column: Column, dtypes: Mapping[str, str]) -> str:
+    """Return the type that the values of a column had, if it is one of such values; numbers may have been texts."""
+    from pandas.api import types
+
+    dtype = dtypes.get(source_name(column.name), "")
+    if not dtype or not column.is_continuous:
+        return dtype
+    if source_name(column.name) == column.name:
+        return dtype if types.is_numeric_dtype(dtype) else ""
+    return dtype if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype) else ""
 
 
 def _read_columns(
@@ -619,7 +641,7 @@ def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[st
 def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
     if n_rows < min_rows:
         after = f" after dropping {n_dropped} with missing or infinite values" if n_dropped else ""
-        raise GomeaBnError(f"The table must have at least {min_rows} rows, got {n_rows}{after}.")
+        raise GomeaBnError(f"The table must have at least {counted(min_rows, 'row')}, got {n_rows}{after}.")
 
 
 def _constants(columns: Sequence[Column]) -> list[Note]:

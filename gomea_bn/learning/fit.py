@@ -127,7 +127,7 @@ class _Fit:
                 "repeat the rows of the pieces",
             ),
             ("groups", learner.groups, "pieces are counted where they lie", "give one table"),
-            ("time", learner.time, "it decides how rows count", "give one table"),
+            ("duration", learner.duration, "it decides how rows count", "give one table"),
         ):
             if value is not None:
                 raise GomeaBnError([Option(name), f" needs a table in memory: {why}."], [way])
@@ -161,7 +161,7 @@ class _Fit:
             max_levels=learner.max_levels,
             groups=learner.groups,
             target=learner.target,
-            time=learner.time,
+            duration=learner.duration,
             horizon=learner.horizon,
         )
         if LearningOptions.of(learner).asks_discretizer:

@@ -87,7 +87,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         Column that the network is to predict, of at most twelve levels, or a number. Its parents are those under which
         left-out rows lose least, and all other columns follow the score; see Notes. It needs the density "averaged" and
         a table that is searched as a whole.
-    time : str, optional
+    duration : str, optional
         Column of the times until the event that `target` names, which is 1 where the event came and 0 where the time
         was censored. The target is then the event within `horizon`, and rows count by the inverse probability of not
         being censored before; see Notes. The column is no variable of the network.
@@ -233,7 +233,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     the search, as densities do. ``network_.metadata`` has the "target", and in "parents" what each of them adds for
     left-out rows, in nats. `score_` is that of the search.
 
-    With a `time`, rows that were censored before `horizon` are left out, since nobody knows their outcome. Others have
+    With a `duration`, rows that were censored before `horizon` are left out: nobody knows their outcome. Others have
     weights, 1 / G(t), where G(t) is the Kaplan-Meier estimate of the probability not to be censored before t, the time
     of the event or else the horizon (Robins & Rotnitzky, "Recovery of information and adjustment for dependent
     censoring using surrogate markers", 1992). The share of events by weight is then one minus the Kaplan-Meier

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.cells import observed_counts
+from gomea_bn.data.columns import FEW_VALUES
+from gomea_bn.data.forms import with_forms
 from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
 from gomea_bn.data.row_counters import DaskCounter, FamilyCounter, LocalCounter
 from gomea_bn.data.sources import AVAILABLE
@@ -383,6 +385,7 @@ class Improvement:
         else:
             self.known.n_readings += 1
             size, missing = self.learner.sample_rows, self.learner.missing
+            forms = self._read_forms()
             sample, self.n_rows = drawn_sample(self.counter, size, self.seed)
             self.tell(f"{self.n_rows:,} rows in {counted(len(self.counter.pieces), 'piece')}.")
             chosen = self.source if isinstance(self.source, ChosenColumns) else ChosenColumns("")
@@ -394,15 +397,14 @@ class Improvement:
                     max_levels=self.learner.max_levels,
                     columns=None if chosen.columns is None else list(map(str, sample.rows.columns)),
                 )
-            # files have been read without these
+            # the first rows had other texts
             if table.reading.forms:
                 name, form = next(iter(table.reading.forms.items()))
                 raise GomeaBnError(
-                    f"Column '{name}' of the files holds texts that read as {form!r}, but not all rows are looked at "
-                    "before they are read.",
+                    f"Column '{name}' holds texts that read as {form!r}, unlike those of its first rows.",
                     [Setting("forms", form, name), "write numbers or dates into the files"],
                 )
-            reading = replace(table.reading, drop=chosen.drop, forms=dict(chosen.forms))
+            reading = replace(table.reading, drop=chosen.drop, forms={**forms, **dict(chosen.forms)})
             table = replace(table, reading=reading)
             if missing == "error":
                 numbers = np.array([column.n_missing for column in table.columns])
@@ -411,6 +413,21 @@ class Improvement:
         self.sample = columns_of_search(self.given_sample, self.learner.shape)
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
         self._take_options(LearningOptions.of(self.learner, self.n_rows))
+
+    def _read_forms(self) -> dict[str, str]:
+        """Let the pieces give texts such as 12 mg as numbers, as those of the first rows are, and return the forms."""
+        rows = next((rows for piece in self.counter.pieces for rows in piece.frames() if len(rows)), None)
+        if rows is None:
+            return {}
+        kinds = {} if self.learner.kinds is None else self.learner.kinds
+        formed = with_forms(rows, kinds, {}, dates="numbers", decimal=None, few=FEW_VALUES)
+        if formed.forms:
+            self.counter.pieces = [
+                piece.in_forms(formed.forms, formed.decimal) for piece in self.counter.pieces
+            ]
+            for note in formed.notes:
+                self.tell(note.text(str))
+        return formed.forms
 
     def _take_options(self, options: LearningOptions) -> None:
         self.options = options

@@ -168,9 +168,9 @@ class LearningOptions:
 
 def refuse_times(options: Mapping[str, Any], what: str) -> None:
     """Raise `GomeaBnError` if the options of a learner name times until an event, for which something has no place."""
-    if options["time"] is not None:
+    if options["duration"] is not None:
         text = f" is an option of `BayesNetLearner.fit` alone: {what} would take censored rows as they are."
-        raise GomeaBnError([Option("time"), text], ["leave it out"])
+        raise GomeaBnError([Option("duration"), text], ["leave it out"])
 
 
 def table_to_learn(
@@ -182,10 +182,10 @@ def table_to_learn(
     max_levels: int,
     groups: str | None = None,
     target: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
     horizon: float | None = None,
 ) -> Table:
-    """Return the table of `source_table`, in which a target with a time is the event within the horizon.
+    """Return the table of `source_table`, in which a target with a duration is the event within the horizon.
 
     Of one with weights or groups these are the rows to search, with the point masses of all rows.
     """
@@ -195,7 +195,7 @@ def table_to_learn(
             ["give one table, such as pandas.concat(frames) or pandas.read_parquet(folder)"],
         )
     table = source_table(
-        source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups, time=time
+        source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups, duration=duration
     )
     if sample_weight is not None:
         from gomea_bn.data.weights import weighted_table
@@ -206,7 +206,7 @@ def table_to_learn(
                 ["leave one of them out"],
             )
         table = weighted_table(table, sample_weight)
-    table = rows_to_search_in_groups(with_outcome(table, target, time, horizon))
+    table = rows_to_search_in_groups(with_outcome(table, target, duration, horizon))
     if table.all_rows is None:
         return table
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)

@@ -431,18 +431,17 @@ class NetworkParameters(LearnerParameters):
         "Column that the network is to predict: left-out rows choose its parents, and the score everything else.",
         panel=COMMON,
     )
-    time: str | None = option(
+    duration: str | None = option(
         None,
         None,
         "Column of the times until the event that --target names, which is 1 where it came and 0 where the time was "
-        "censored: the network is then one of the event within --horizon, with weights of rows. With --lags the column "
-        "that orders the rows.",
+        "censored: the network is then one of the event within --horizon, with weights of rows.",
         panel=COMMON,
     )
     horizon: float | None = option(
         None,
         Number(0, above=True, none=""),
-        "Time up to which events count with --time. Default: as long as enough rows are observed.",
+        "Time up to which events count with --duration. Default: as long as enough rows are observed.",
         panel=COMMON,
     )
     density: str | Averaged = option(

@@ -551,7 +551,8 @@ class NetworkParts(Immutable):
         evidence : mapping of str to value, optional
             What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
         values : {"own", "grid", "numbers"}
-            "own": integers for integer columns, dates in the time zone of their column for dates, under its name.
+            "own": integers for integer columns, dates in the time zone of their column for dates, under its name. A
+            network that was learned from a frame of pandas gives the types of its columns, such as int8, bool and str.
             "grid": real numbers are also rounded to the step that their column was measured with, such as 0.1.
             "numbers": all continuous values as drawn. A rounded value stays in its bin if the bin has a value of the
             grid.
@@ -559,8 +560,8 @@ class NetworkParts(Immutable):
         Returns
         -------
         DataFrame
-            Columns in the order of `names`; discrete variables are pandas categoricals with all their levels, ordered
-            if those of the column are.
+            Columns in the order of `names`; discrete variables without another type are pandas categoricals with all
+            their levels, ordered if those of the column are.
         """
         check_integer("n", n, 0)
         check_choice("values", values, VALUES)

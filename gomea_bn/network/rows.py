@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import from_numbers, source_name
+from gomea_bn.data.frames import as_stored
 from gomea_bn.data.group_columns import group_codes
 from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.sources import source_frame
@@ -254,12 +255,22 @@ def generator_by_name(name: str, part: int = 0) -> np.random.Generator:
 
 def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:
     """Return drawn numbers and level codes as columns of the kinds of their variables, in column order."""
-    levels = network.levels
     return pd.DataFrame(
         {
-            column_name(network, name, values): level_column(network, name, drawn[name])
-            if name in levels
-            else column_values(network, name, drawn[name], values)
+            column_name(network, name, values): drawn_column(network, name, drawn[name], values)
             for name in network.names
         }
     )
+
+
+def drawn_column(
+    network: NetworkLike, name: str, drawn: NDArray[Any], values: str, *, is_mean: bool = False
+) -> Any:
+    """Return drawn numbers or level codes as `column_values` does, and with "own" in the type of the column, too."""
+    column = (
+        level_column(network, name, drawn)
+        if name in network.levels
+        else column_values(network, name, drawn, values, is_mean=is_mean)
+    )
+    dtype = network.value_kinds.get(name, ValueKind()).dtype
+    return as_stored(column, dtype) if dtype and values == "own" else column

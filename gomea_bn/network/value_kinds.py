@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,31 +40,41 @@ class ValueKind:
         Whether the levels of a discrete column are ordered.
     time_zone : str or None
         Name of the time zone of dates, such as "Europe/Berlin" or "UTC+02:00"; None for dates without one.
+    dtype : str
+        Name of the type of pandas that the values had, such as "int8"; empty for numbers of 64 bits, for categoricals
+        and where there was none. It says how values are stored, so that kinds are equal whatever it is.
     """
 
     is_integer: bool = False
     step: float | None = None
     is_ordered: bool = False
     time_zone: str | None = None
+    dtype: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, column: Column) -> ValueKind:
         """Return the kind of the values of a column of a table."""
         if not column.is_continuous:
-            return cls(is_ordered=column.ordered)
+            return cls(is_ordered=column.ordered, dtype=column.dtype)
         step = measuring_step(column.observed)
-        return cls(column.is_integer, step, time_zone=column.time_zone)
+        dtype = (
+            "" if column.dtype in ("int64" if column.is_integer else "float64", "object") else column.dtype
+        )
+        return cls(column.is_integer, step, time_zone=column.time_zone, dtype=dtype)
 
     @classmethod
     def from_content(cls, content: Any) -> ValueKind:
         """Return the kind that a JSON value describes; raises `GomeaBnError` for any other value."""
-        names = {"integer": "is_integer", "step": "step", "ordered": "is_ordered", "time_zone": "time_zone"}
+        names = {"integer": "is_integer", "step": "step", "ordered": "is_ordered"}
+        names |= {name: name for name in ("time_zone", "dtype")}
         if not isinstance(content, Mapping) or not set(content) <= set(names):
             raise GomeaBnError(f"values must be an object with {', '.join(names)}, got {content!r:.80}.")
         kind = cls(**{names[key]: value for key, value in content.items()})
         check_flag("values: integer", kind.is_integer)
         check_flag("values: ordered", kind.is_ordered)
         check_number("values: step", kind.step, 0, above=True, optional=True)
+        if not isinstance(kind.dtype, str):
+            raise GomeaBnError(f"values: dtype must be a text, got {kind.dtype!r:.80}.")
         return kind
 
     def to_content(self) -> dict[str, Any]:
@@ -74,6 +84,7 @@ class ValueKind:
             "step": self.step,
             "ordered": self.is_ordered,
             "time_zone": self.time_zone,
+            "dtype": self.dtype,
         }
         return {key: value for key, value in content.items() if value}
 
@@ -107,7 +118,7 @@ def measuring_step(values: NDArray[np.float64]) -> float | None:
 def value_kinds_of(columns: Mapping[str, Column]) -> dict[str, ValueKind]:
     """Return the kinds of columns by name, without those of real numbers and unordered levels."""
     kinds = {name: ValueKind.of(column) for name, column in columns.items()}
-    return {name: kind for name, kind in kinds.items() if kind != ValueKind()}
+    return {name: kind for name, kind in kinds.items() if kind != ValueKind() or kind.dtype}
 
 
 def check_value_kinds(

@@ -58,6 +58,8 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
 FEW_ROWS = 20
+TELLS_ALL = 0.8
+"""Part of the doubt about an outcome that a column which may be the outcome itself takes away."""
 """Rows of a group below which its figures are no headline."""
 
 
@@ -124,6 +126,8 @@ class Study:
         words, and "direction".
     edges : dict of (parent, child) to float
         What the ends of every edge tell about each other, in bits, by groups of their values.
+    afterwards : dict of str to str
+        Columns that may be known only after the outcome, and why, in words.
     n_without_outcome : int
         Rows that were left out since the outcome is missing in them.
     warnings : tuple of str
@@ -144,6 +148,7 @@ class Study:
     cases: tuple[Case, ...]
     expert: pd.DataFrame | None
     edges: dict[tuple[str, str], float]
+    afterwards: dict[str, str]
     n_without_outcome: int
     warnings: tuple[str, ...]
     seed: int
@@ -162,7 +167,7 @@ class Study:
         done = self.table.censoring
         if done is None:
             return self.short_outcome
-        return f"{self.short_outcome} within {done.horizon:,g} ({name_in_words(done.time)})"
+        return f"{self.short_outcome} within {done.horizon:,g} ({name_in_words(done.duration)})"
 
     @property
     def base(self) -> float:
@@ -205,7 +210,7 @@ def study(
     row: Mapping[str, object] | None = None,
     folds: int = 4,
     learner: BayesNetLearner | None = None,
-    time: str | None = None,
+    duration: str | None = None,
     horizon: float | None = None,
     kinds: Mapping[str, str] | None = None,
     groups: str | None = None,
@@ -235,8 +240,8 @@ def study(
     learner : BayesNetLearner, optional
         Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
         10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
-    time, horizon, kinds, groups
-        As of `BayesNetLearner`: with a `time` the outcome is the event within the horizon, and rows that were seen
+    duration, horizon, kinds, groups
+        As of `BayesNetLearner`: with a `duration` the outcome is the event within the horizon, and rows that were seen
         until then count for those that were not.
     random_state : int or None
         Seed. The same rows, options and seed give the same study, unless a limit on seconds ends a search.
@@ -269,7 +274,10 @@ def study(
     chosen = plain_options(learner)
     options: dict[str, Any] = {**chosen}
     options |= {"random_state": seed, "target": target, "kinds": None, "groups": None, "missing": "available"}
-    options |= {"time": time or chosen["time"], "horizon": chosen["horizon"] if horizon is None else horizon}
+    options |= {
+        "duration": duration or chosen["duration"],
+        "horizon": chosen["horizon"] if horizon is None else horizon,
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GomeaBnWarning)
         table = source_table(
@@ -278,7 +286,7 @@ def study(
             missing="available",
             max_levels=chosen["max_levels"],
             groups=groups or chosen["groups"],
-            time=options["time"],
+            duration=options["duration"],
         )
         # weights draw the rows to search anew from those that have the outcome
         given = table.all_rows
@@ -289,6 +297,7 @@ def study(
         if target is not None:
             table, code, positions = _with_outcome(table, target, state, options)
         n_without = n_read - table.n_rows
+        afterwards = {} if target is None else _known_afterwards(table, target, code, options["duration"])
         counted_rows = _counted_rows(table, None if of_rows is None else of_rows[positions], options)
         table = counted_rows.searched
         shown, weights = counted_rows.table, counted_rows.weights
@@ -333,9 +342,39 @@ def study(
         for parent, child in network.edges
     }
     return Study(
-        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, n_without, said,
-        seed, options["max_seconds"] is not None,
+        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, afterwards,
+        n_without, said, seed, options["max_seconds"] is not None,
     )  # fmt: skip
+
+
+def _known_afterwards(table: Table, target: str, code: int | None, duration: str | None) -> dict[str, str]:
+    """Return columns that may be known only after the outcome, and why, in words.
+
+    Their cells are missing where the outcome is absent or where it is there, or they rise or fall with the times until
+    the event.
+    """
+    from scipy.stats import spearmanr
+
+    found: dict[str, str] = {}
+    others = [column for column in table.columns if column.name not in (target, duration)]
+    if code is not None:
+        outcomes = (table.columns[table.names.index(target)].values == code).astype(np.int64)
+        doubt = information(outcomes, outcomes, None)
+        for column in others:
+            if column.n_missing and doubt > 0:
+                is_missing = column.is_missing.astype(np.int64)
+                if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
+                    where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
+                    found[column.name] = f"it is missing in the rows {where} the outcome"
+    if duration is not None and duration in table.names:
+        times = np.asarray(table.columns[table.names.index(duration)].values, np.float64)
+        for column in others:
+            is_known = ~column.is_missing & ~np.isnan(times)
+            if not column.is_continuous or is_known.sum() < FEW_ROWS:
+                continue
+            if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
+                found[column.name] = f"it goes with {name_in_words(duration)} itself"
+    return found
 
 
 class _CountedRows(NamedTuple):
@@ -357,10 +396,10 @@ def _counted_rows(
 
     Of times until an event they are those whose outcome is known.
     """
-    time = options["time"]
-    searched = with_outcome(table, options["target"], time, options["horizon"])
-    if time is not None and searched is not table:
-        known = known_outcomes(table, options["target"], time, options["horizon"])
+    duration = options["duration"]
+    searched = with_outcome(table, options["target"], duration, options["horizon"])
+    if duration is not None and searched is not table:
+        known = known_outcomes(table, options["target"], duration, options["horizon"])
         return _CountedRows(searched, known.table, known.weights, known.rows)
     if weights is not None:
         searched = weighted_table(table, weights)

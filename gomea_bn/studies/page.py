@@ -30,7 +30,7 @@ from gomea_bn.studies.drawings import (
     waterfall_svg,
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
-from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, VERDICTS, Case, Study
+from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, TELLS_ALL, VERDICTS, Case, Study
 from gomea_bn.studies.value_groups import NOT_KNOWN
 from gomea_bn.texts import amount, counted, listed, percent
 
@@ -40,8 +40,6 @@ _PRINT_SECONDS = 120
 _MOST_CARDS, _MOST_NEAR = 24, 16
 _MOST_NAMED, _MOST_LISTED = 3, 60
 _LEAST_P = 0.05
-# part of the doubt about an outcome that a column which may be the outcome itself takes away
-_DECISIVE = 0.8
 _CLASSES = {"the rows support it": "support", "the rows speak against it": "against"}
 _LINES = {OURS: "net-line", LINEAR: "linear", BOOSTING: "boosting", "act on all": "all"}
 
@@ -236,13 +234,17 @@ class _Words:
         if (time := self._unused_time()) is not None:
             lines.append(
                 f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
-                f"still get it, and these figures mislead: make the page with --time {time}."
+                f"still get it, and these figures mislead: make the page with --duration {time}."
             )
         if decisive := self._decisive(joined):
             verb = "decides" if len(decisive) == 1 else "decide"
             lines.append(
                 f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "
                 "afterwards (--drop)."
+            )
+        for name, reason in study.afterwards.items():
+            lines.append(
+                f"{name_in_words(name)} may be known only afterwards, since {reason}: leave it out then (--drop)."
             )
         lines += self._good_in_words()
         if study.expert is not None:
@@ -275,7 +277,7 @@ class _Words:
         if not self.is_binary or not 0 < share < 1:
             return []
         doubt = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
-        return [str(name) for name in joined.index[joined["tells"] >= _DECISIVE * doubt]]
+        return [str(name) for name in joined.index[joined["tells"] >= TELLS_ALL * doubt]]
 
     def _good_in_words(self) -> list[str]:
         quality: Any = self.study.quality

@@ -37,6 +37,9 @@ def write_tables() -> None:
     weeks["x"] = random.normal(size=30).round(2)
     weeks["high"] = np.where(weeks["x"] > 0, "yes", "no")
     weeks.to_csv("weeks.csv", index=False)
+    Path("ragged.csv").write_text("a,b,c\n1,2,3\n4,5\n6,7,8\n")
+    Path("names.csv").write_text("visit,town\n")
+    Path("same.csv").write_text("a,b\n" + "1,x\n" * 12)
     Path("edges.csv").write_text("parent,child\nx,high\n")
 
 

@@ -175,7 +175,7 @@ def test_wrong_times(case: str) -> None:
 def test_wrong_columns() -> None:
     frame = censored_rows(300).assign(ward=np.resize(["a", "b"], 300))
     for names, words in (
-        ({"time": "tyme"}, "time must be a column of the table, got 'tyme'. Did you mean 'time'"),
+        ({"time": "tyme"}, "duration must be a column of the table, got 'tyme'. Did you mean 'time'"),
         ({"event": "x"}, "write its values as 0 and 1|Write its values as 0 and 1"),
         ({"event": "ward"}, "'ward' with 2 values: 'a', 'b'"),
         ({"time": "ward"}, "must be a column of numbers, got 'ward' with 'a'"),
@@ -186,7 +186,7 @@ def test_wrong_columns() -> None:
         with_outcome(read_table(frame), None, "time", 5.0)
     with pytest.raises(GomeaBnError, match="horizon is that of a column of times"):
         with_outcome(read_table(frame), "event", None, 5.0)
-    with pytest.raises(GomeaBnError, match="time and groups both decide"):
+    with pytest.raises(GomeaBnError, match="duration and groups both decide"):
         with_outcome(
             read_table(frame.assign(person=np.arange(300) // 2), groups="person"), "event", "time", 5.0
         )
@@ -212,7 +212,7 @@ def warned(frame: pd.DataFrame) -> list[str]:
 def test_a_pair_is_noticed(time: str, event: str) -> None:
     (text,) = warned(censored_rows().rename(columns={"time": time, "event": event}))
     assert f"'{time}' looks like the time until '{event}'" in text
-    assert text.endswith(f"takes target='{event}' and time='{time}'.")
+    assert text.endswith(f"takes target='{event}' and duration='{time}'.")
 
 
 def test_names_of_other_quantities_need_times_that_differ() -> None:

@@ -115,6 +115,44 @@ def test_files_of_every_form_of_numbers_hold_the_numbers(form, unit, sep, tmp_pa
     assert any("amount" in note.text() and unit in note.text() for note in table.notes) or not unit
 
 
+@pytest.mark.parametrize(
+    ("texts", "numbers", "unit", "flags"),
+    [
+        (["5.1", "5.1 H", "12 L*", "3.0*", "13**"], [5.1, 5.1, 12, 3, 13], "", ("H", "L*", "*", "**")),
+        (["5 mg/dL", "6 mg/dL H", "7 mg/dL (L)"], [5, 6, 7], "mg/dL", ("H", "(L)")),
+        (["5 H", "6LL", "7 High", "8 ↑"], [5, 6, 7, 8], "", ("H", "LL", "High", "↑")),
+        # units of all numbers
+        (["5 L", "6 L", "7.5 L"], [5, 6, 7.5], "L", ()),
+        (["5 h", "6 h"], [5, 6], "h", ()),
+    ],
+)
+def test_flags_of_laboratories_are_no_part_of_numbers(texts, numbers, unit, flags):
+    found = number_texts(texts)
+    assert found is not None
+    assert (list(found.numbers), found.unit, found.flags) == (numbers, unit, flags)
+    assert number_texts([*texts, "5 mL"]) is None
+
+
+def test_flags_stand_after_limits_and_decimal_commas_too():
+    found = number_texts(["<0,5 L", "1,5", "2,5 H", "3"], ",")
+    assert found is not None
+    assert (list(found.numbers), found.limits) == ([0.25, 1.5, 2.5, 3.0], {"<0,5 L": 0.25})
+
+
+def test_a_column_with_flags_is_one_of_numbers(tmp_path):
+    cells = [f"{k / 4}{(' H', '', '', ' L*')[k % 4]}" for k in range(1, 41)]
+    path = tmp_path / "lab.csv"
+    path.write_text("\n".join(["potassium,n", *(f"{cell},{k % 3}" for k, cell in enumerate(cells))]))
+    table = read_table(path)
+    assert table.columns[0].values.tolist() == [k / 4 for k in range(1, 41)]
+    (note,) = [str(note) for note in table.notes if "potassium" in str(note)]
+    assert "without the flags 'L*', 'H'" in note
+    few = tmp_path / "few.csv"
+    few.write_text("potassium,n\n" + "".join(f"{cell},1\n" for cell in ("4.1", "5 H") * 5))
+    again = read_table(few, reading={"forms": table.reading.forms})
+    assert again.columns[0].values.tolist() == [4.1, 5.0] * 5
+
+
 def test_limits_are_read_as_half_or_as_themselves():
     found = number_texts(["<0.006", "0.01", "0.02", ">90", "trace", "5", "≤ 2", "8", "9"])
     assert found is not None
@@ -187,10 +225,10 @@ def test_minus_signs_may_stand_elsewhere():
 
 def test_texts_with_digits_are_no_symbols_of_missing_values():
     _, said = warned(
-        base(x=["bad" if k % 9 == 0 else f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)])
+        base(x=["bad" if k % 9 == 0 else f"{k}.5#" if k % 5 == 0 else f"{k}.5" for k in range(N)])
     )
     assert "If those without digits stand for missing values: pass na_values=['usual', 'bad']." in said[0]
-    _, said = warned(base(x=[f"{k}.5*" if k % 5 == 0 else f"{k}.5" for k in range(N)]))
+    _, said = warned(base(x=[f"{k}.5#" if k % 5 == 0 else f"{k}.5" for k in range(N)]))
     assert said[0].endswith("Such columns are read as texts.")
 
 
@@ -534,7 +572,7 @@ def test_rows_of_files_in_pieces_are_read_in_given_forms(tmp_path):
         [f"{k / 4}±0.5" for k in range(N)],
         [f"{'USD' if k % 2 else 'EUR'} {k / 4}" for k in range(N)],
         [f"{1000 * k:,}.50{'CR' if k % 2 else 'DR'}" for k in range(N)],
-        [f"{k / 4}{' H' if k > 9 else ''}" for k in range(N)],
+        [f"{k / 4}{' of 7' if k > 9 else ''}" for k in range(N)],
     ],
 )
 def test_numbers_with_different_texts_are_warned_of(texts):

@@ -449,6 +449,14 @@ def test_a_second_file_of_a_survey_is_read_like_the_first(ending, tmp_path):
     assert load(paths[2], table.reading).frame["age"].isna().all()
     some = read_table(paths[0], columns=["age"], missing="keep")
     assert some.reading.forms == {"age": "number"}
+    # no row has a value with a label
+    fourth = pd.DataFrame({"often": np.arange(40) % 3 + 4, "age": np.arange(40) + 20})
+    path = tmp_path / f"fourth{ending}"
+    if ending == ".sav":
+        pytest.importorskip("pyreadstat").write_sav(fourth, str(path), variable_value_labels=labels)
+    else:
+        fourth.to_stata(path, write_index=False, value_labels=labels)
+    assert read_table(path).reading.forms == {"often": "number", "age": "number"}
 
 
 def test_two_values_of_stata_with_one_label_stay_numbers(tmp_path):

@@ -58,7 +58,8 @@ def test_drawn_columns_have_the_kinds_of_the_table(network):
     assert isinstance(rows["start"].iloc[0], datetime.time)
     assert rows["start"].between(source["start"].min(), source["start"].max()).all()
     assert rows["grade"].dtype == source["grade"].dtype
-    assert not rows["town"].cat.ordered
+    assert rows["town"].dtype == source["town"].dtype
+    assert set(rows["town"]) == {"A", "B"}
 
 
 def test_numbers_are_rounded_within_their_bins(network):
@@ -203,3 +204,47 @@ def test_filled_columns_are_stored_as_they_came(stored):
         network.impute(given, how="mean")["age"].astype(float)[others].tolist()
         == rows["age"][others].tolist()
     )
+
+
+TYPES = {
+    "int8": lambda rng: rng.integers(0, 100, 80),
+    "uint16": lambda rng: rng.integers(0, 3, 80),
+    "float32": lambda rng: rng.normal(size=80),
+    "Int16": lambda rng: rng.integers(0, 90, 80),
+    "Float32": lambda rng: rng.normal(size=80),
+    "bool": lambda rng: rng.random(80) > 0.5,
+    "boolean": lambda rng: rng.random(80) > 0.5,
+    "str": lambda rng: rng.choice(["a", "b"], 80),
+    "object": lambda rng: rng.choice(["a", "b"], 80),
+    "string": lambda rng: rng.choice(["a", "b"], 80),
+    "category": lambda rng: rng.choice(["a", "b"], 80),
+    "datetime64[s]": lambda rng: pd.date_range("2020-01-01", periods=80),
+    "datetime64[ns, UTC]": lambda rng: pd.date_range("2020-01-01", periods=80, freq="7h", tz="UTC"),
+    "timedelta64[s]": lambda rng: pd.to_timedelta(rng.integers(1, 90, 80), "h"),
+    "int32[pyarrow]": lambda rng: rng.integers(0, 90, 80),
+}
+
+
+def test_drawn_and_filled_rows_have_the_types_of_the_table():
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    source = pd.DataFrame({name: pd.Series(values(rng)).astype(name) for name, values in TYPES.items()})
+    table = read_table(source)
+    cuts = {
+        column.name: [float(np.median(column.values))] for column in table.columns if column.is_continuous
+    }
+    network = DiscretizedBayesNet.from_table(table, [], cuts)
+    again = DiscretizedBayesNet.from_json(network.to_json())
+    for rows in (
+        network.sample(40, 1),
+        again.sample(40, 1),
+        again.sample(40, 1, evidence={"uint16": 1}),
+    ):
+        assert rows.dtypes.astype(str).to_dict() == source.dtypes.astype(str).to_dict()
+    assert network.sample(40, 1, values="numbers")["int8"].dtype == np.float64
+    gaps = source.drop(columns="bool")
+    gaps = gaps.mask(np.repeat(np.arange(80)[:, None] % 7 == 0, gaps.shape[1], axis=1))
+    filled = network.impute(gaps.assign(bool=source["bool"]), random_state=1)
+    assert filled.isna().sum().sum() == 0
+    for name in gaps:
+        assert str(filled[name].dtype) == str(source[name].dtype), name

@@ -518,7 +518,7 @@ def times(n: int = 400, seed: int = 3) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def timed():
-    return study(times(), "died", time="followup", horizon=8.0, folds=2, learner=learner())
+    return study(times(), "died", duration="followup", horizon=8.0, folds=2, learner=learner())
 
 
 def test_shares_of_times_until_an_event_are_those_of_kaplan_and_meier(timed):
@@ -612,7 +612,7 @@ def test_importance_weights_count_in_a_study_also_where_outcomes_are_missing(n_m
 def test_weights_exclude_times_until_an_event():
     table = weighted_table(read_table(times(200)), np.random.default_rng(1).gamma(1.0, size=200))
     with pytest.raises(GomeaBnError, match="both decide how rows count"):
-        study(table, "died", time="followup", learner=learner())
+        study(table, "died", duration="followup", learner=learner())
 
 
 def test_cases_of_rows_that_frequencies_repeat_are_rows_of_the_study():
@@ -633,14 +633,34 @@ def test_the_page_says_what_it_made_of_times(timed):
     assert f"Of 400 rows {n_lost} were not seen that long" in lead
     assert "mislead" not in lead
     untimed = study(times(), "died", folds=0, learner=learner())
-    assert "these figures mislead: make the page with --time followup." in study_page(untimed)
+    assert "these figures mislead: make the page with --duration followup." in study_page(untimed)
+
+
+def test_columns_that_are_known_only_afterwards_are_doubted(timed):
+    assert not timed.afterwards
+    frame = times()
+    rng = np.random.default_rng(1)
+    late = frame.assign(
+        visits=(3 * frame["followup"] + rng.normal(size=len(frame))).round(2),
+        cause=np.where(frame["died"] == 1, rng.choice(["heart", "lung"], len(frame)), None),
+        gaps=np.where(rng.random(len(frame)) < 0.3, np.nan, frame["x"]),
+    )
+    made = study(late, "died", duration="followup", horizon=8.0, folds=0, learner=learner())
+    assert made.afterwards == {
+        "cause": "it is missing in the rows without the outcome",
+        "visits": "it goes with followup itself",
+    }
+    page = " ".join(study_page(made).split())
+    assert "visits may be known only afterwards, since it goes with followup itself: leave it out" in page
+    untimed = study(late.drop(columns="followup"), "died", folds=0, learner=learner())
+    assert list(untimed.afterwards) == ["cause"]
 
 
 def test_times_need_an_event(tmp_path):
     times(100).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(GomeaBnError, match="needs the column of the event"):
-        study(times(100), time="followup", learner=learner())
-    refused(2, "study", tmp_path / "t.csv", "--time", "followup", "-o", tmp_path / "a.html")
+        study(times(100), duration="followup", learner=learner())
+    refused(2, "study", tmp_path / "t.csv", "--duration", "followup", "-o", tmp_path / "a.html")
 
 
 @pytest.mark.parametrize("binary", [True, False])

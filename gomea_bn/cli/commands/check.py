@@ -22,9 +22,14 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, check_choice, raise_all
+from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
+    from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
+
+# of a file that cannot be read
+_SHOWN_LINES = 5
 
 
 @reads_table()
@@ -46,7 +51,8 @@ def check(
 ) -> None:
     """Print what the columns of DATA would be read as, and what is wrong with them, without learning.
 
-    Columns that cannot be read are left out, and all problems printed at the end. Exit codes: 0 the table can be used,
+    Columns that cannot be read are left out, and all problems printed at the end. Of a table that cannot be used the
+    first values are printed, and of a file that cannot be read the first lines. Exit codes: 0 the table can be used,
     2 wrong use, 3 data unusable.
     """
     with failing(WRONG_USE):
@@ -58,6 +64,7 @@ def check(
 
     problems: list[GomeaBnError] = []
     found: dict[str, Any] = {}
+    loaded: Loaded | None = None
     code = UNUSABLE_DATA
     try:
         loaded = load(data, reading, groups=group)
@@ -73,9 +80,13 @@ def check(
         record: dict[str, Any] = {"problems": [problem.text(spelling()) for problem in problems]}
         if found:
             record = {"n_rows": table.n_rows, "reading": found, "left_out": dict(table.left_out), **record}
+        elif loaded is not None:
+            record = {"n_rows": len(loaded.frame), "columns": [*map(str, loaded.frame.columns)], **record}
         typer.echo(json.dumps(record, indent=2))
     elif found:
         typer.echo(table.describe(KIND_OVERRIDE, spelling()))
+    elif code == UNUSABLE_DATA:
+        typer.echo("\n".join(_first_lines(data) if loaded is None else _first_values(loaded)))
     if problems:
         if write is not None:
             say(f"'{write}' is not written, since there are problems.")
@@ -86,6 +97,37 @@ def check(
 
         write_text(write, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
         say(f"Wrote '{write}'; --reading {write} reads the table so.")
+
+
+def _first_values(loaded: Loaded) -> list[str]:
+    """Return lines with the size of rows, what was detected, and the first values of every column."""
+    frame = loaded.frame
+    names = [shown_name(str(name)) for name in frame.columns]
+    width = max(map(len, names), default=0)
+    values = [
+        listed([repr(str(value)[:30]) for value in frame.iloc[:, position].dropna().unique()], 3)
+        or "no values"
+        for position in range(len(names))
+    ]
+    return [
+        f"{counted(len(frame), 'row')}, {counted(len(names), 'column')}, with these first values:",
+        *(note.text(spelling()) for note in (*loaded.notes, *loaded.warnings)),
+        *(f"  {name:<{width}}  {of_column}" for name, of_column in zip(names, values, strict=True)),
+    ]
+
+
+def _first_lines(path: Path) -> list[str]:
+    """Return lines with the first ones of a text file; none for other sources."""
+    from gomea_bn.data.files.table_files import applicable_options
+
+    if "sep" not in (applicable_options(path) or ()) or not path.is_file():
+        return []
+    # where it begins says enough
+    with path.open("rb") as file:
+        start = file.read(2_000)
+    lines = start.decode("utf-8", "backslashreplace").splitlines()[:_SHOWN_LINES]
+    shown = [f"  {number}  {line[:100]}" for number, line in enumerate(lines, 1) if line.isprintable()]
+    return [f"'{path}' has {path.stat().st_size:,} bytes, which begin:", *shown] if shown else []
 
 
 def _options(table: Table, missing: str, max_levels: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from math import floor
 from pathlib import Path
@@ -29,7 +29,6 @@ from gomea_bn.cli.output import (
     NOTHING_WRITTEN,
     WRONG_USE,
     check_targets,
-    fail,
     failing,
     finishing,
     say,
@@ -37,7 +36,14 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import announcement, compile_first, lags_of, printed_warnings, read_data, with_tiers
+from gomea_bn.cli.running import (
+    announcement,
+    compile_first,
+    printed_warnings,
+    read_data,
+    with_lags,
+    with_tiers,
+)
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
@@ -115,10 +121,7 @@ def front(
         if targets:
             check_targets(targets, {"DATA": [data], "--expert": [expert] if expert else [], **given.files})
         of_learner = given.options()
-        if lags is not None:
-            reading = replace(reading, lags=lags_of(time, of_learner.pop("groups"), lags))
-        elif time is not None:
-            fail("--time orders the rows for --lags; give both.", WRONG_USE)
+        reading, of_learner["groups"] = with_lags(reading, time, of_learner["groups"], lags)
         options = {
             **of_learner,
             "objectives": _objectives(objective or [], expert),

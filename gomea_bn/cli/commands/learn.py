@@ -6,7 +6,6 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,7 @@ from gomea_bn.cli.options import (
     Given,
     Lags,
     OutFolder,
+    TimeOfRows,
     Weight,
     reads_table,
     searches,
@@ -41,10 +41,10 @@ from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import (
     announcement,
     compile_first,
-    lags_of,
     printed_warnings,
     read_data,
     refuse_in_pieces,
+    with_lags,
     with_tiers,
 )
 from gomea_bn.data.files.reading import ReadingOptions
@@ -73,6 +73,7 @@ def learn(
         opt("Network from which the search begins: a file, or the folder of a run.", metavar="NETWORK"),
     ] = None,
     weight: Weight = None,
+    time: TimeOfRows = None,
     lags: Lags = None,
     *,
     given: Given,
@@ -101,8 +102,7 @@ def learn(
             of_start = {} if start is None else files_of("--start", start)
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         options = given.options()
-        if lags is not None:
-            reading = replace(reading, lags=lags_of(options.pop("time"), options.pop("groups"), lags))
+        reading, options["groups"] = with_lags(reading, time, options["groups"], lags)
         learner = learner_of_options(BayesNetLearner, options)
         saved_search = given.saved_search()
         first = None if start is None else named_network(start)
@@ -194,7 +194,7 @@ def _read_source(
         weight=weight,
         groups=learner.groups,
         target=learner.target,
-        time=learner.time,
+        duration=learner.duration,
         horizon=learner.horizon,
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)

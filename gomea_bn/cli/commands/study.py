@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, reads_table
+from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, TimeOfRows, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import compile_first, lags_of, limit, read_data, with_tiers
+from gomea_bn.cli.running import compile_first, limit, read_data, with_lags, with_tiers
 from gomea_bn.data.files.reading import ReadingOptions
 
 
@@ -46,19 +45,19 @@ def study(
         opt("Time limit of the search in seconds; 0 for none, so that a page can be repeated.", min=0),
     ] = 10.0,
     seed: Annotated[int, opt("Seed.", min=0)] = 0,
-    time: Annotated[
+    duration: Annotated[
         str | None,
         opt(
             "Column of the times until the event of --target, or until nobody saw the row any more: the outcome is the "
-            "event within --horizon, and rows that were seen until then count for the others. With --lags: the column "
-            "that orders the rows.",
-            metavar="NAME",
+            "event within --horizon, and rows that were seen until then count for the others.",
+            metavar="COLUMN",
         ),
     ] = None,
     horizon: Annotated[
         float | None, opt("Time up to which events count. Default: the latest with enough rows.", min=0)
     ] = None,
     group: Group = None,
+    time: TimeOfRows = None,
     lags: Lags = None,
     kind: Kind = None,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
@@ -85,8 +84,7 @@ def study(
     tell = silent if quiet else say
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
-        if lags is not None:
-            reading, group, time = replace(reading, lags=lags_of(time, group, lags)), None, None
+        reading, group = with_lags(reading, time, group, lags)
     with failing(UNUSABLE_DATA, of_options=WRONG_USE, interrupted="Interrupted; nothing was written."):
         table = read_data(
             data,
@@ -95,7 +93,7 @@ def study(
             max_levels=50,
             reading=reading,
             groups=group,
-            time=time,
+            duration=duration,
             keeps_times=True,
         )
         with failing(WRONG_USE):
@@ -116,7 +114,7 @@ def study(
             row=cells,
             folds=folds,
             learner=learner,
-            time=time,
+            duration=duration,
             horizon=horizon,
             random_state=seed,
             tell=tell,

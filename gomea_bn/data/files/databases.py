@@ -27,7 +27,7 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-# rows of a query of DuckDB that are learned from in memory
+# rows of a query that are learned from in memory
 _ROWS_IN_MEMORY = 1_000_000
 
 
@@ -49,26 +49,22 @@ def absolute_source(source: str | os.PathLike[str]) -> str:
 
 def read_database(database: Database) -> pd.DataFrame:
     """Return the rows of a table or query; integers stay integers next to missing values."""
-    import pandas as pd
-
     if database.kind == DUCKDB:
         with _relation(database) as relation:
             return arrow_frame(relation.to_arrow_table())
-    with _failing(database), _connection(database) as connection:
-        query: Any = database.query
-        if database.kind != SQLITE:
-            from sqlalchemy import text
-
-            query = text(query)
-        return plain_frame(pd.read_sql_query(query, connection, dtype_backend="numpy_nullable"))
+    with _frames(database, database.query) as frames:
+        return plain_frame(next(frames))
 
 
 def is_large(database: Database) -> bool:
-    """Return whether the rows are learned from in pieces: those of DuckDB that are more than a million."""
-    if database.kind != DUCKDB:
-        return False
-    with _relation(database) as relation:
-        return int(relation.count("*").fetchall()[0][0]) > _ROWS_IN_MEMORY
+    """Return whether the rows are more than a million, so that they are learned from in pieces."""
+    if database.kind == DUCKDB:
+        with _relation(database) as relation:
+            return int(relation.count("*").fetchall()[0][0]) > _ROWS_IN_MEMORY
+    query = f"SELECT COUNT(*) FROM ({database.query.strip().rstrip(';')}) AS rows_of_query"
+    with _frames(database, query) as frames:
+        n_rows: Any = next(frames).iloc[0, 0]
+    return int(n_rows) > _ROWS_IN_MEMORY
 
 
 @lru_cache(maxsize=4)
@@ -77,18 +73,54 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
 
     Pieces are read repeatedly, and a query without an order may give its rows in another one each time.
     """
-    require_pyarrow("Learning from a database in pieces")
+    pa = require_pyarrow("Learning from a database in pieces")
     from pyarrow import parquet
 
     folder = tempfile.mkdtemp(prefix="gomea-bn-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "rows.parquet")
-    with _relation(database) as relation:
-        reader = relation.to_arrow_reader(batch_rows)
-        with parquet.ParquetWriter(path, reader.schema) as file:
-            for batch in reader:
-                file.write_batch(batch)
+    if database.kind == DUCKDB:
+        with _relation(database) as relation:
+            reader = relation.to_arrow_reader(batch_rows)
+            with parquet.ParquetWriter(path, reader.schema) as file:
+                for batch in reader:
+                    file.write_batch(batch)
+        return path
+    # the type of a column is known when all rows are: those without a value have none
+    parts: list[str] = []
+    schemas = []
+    with _frames(database, database.query, batch_rows) as frames:
+        for frame in frames:
+            empty = frame.columns[frame.isna().all()]
+            rows = pa.Table.from_pandas(frame.astype(dict.fromkeys(empty, object)), preserve_index=False)
+            parts.append(f"{path}.{len(parts)}")
+            schemas.append(rows.schema.remove_metadata())
+            parquet.write_table(rows, parts[-1])
+        schema = pa.unify_schemas(schemas, promote_options="permissive")
+    with parquet.ParquetWriter(path, schema) as file:
+        for part in parts:
+            file.write_table(parquet.read_table(part).cast(schema))
+            os.remove(part)
     return path
+
+
+@contextmanager
+def _frames(
+    database: Database, query: str, batch_rows: int | None = None
+) -> Iterator[Iterator[pd.DataFrame]]:
+    """Give the rows of a query of another database than DuckDB, in one frame or in frames of some rows."""
+    import pandas as pd
+
+    with _failing(database), _connection(database) as connection:
+        asked: Any = query
+        if database.kind != SQLITE:
+            from sqlalchemy import text
+
+            asked = text(query)
+            # otherwise a driver fetches all rows at once
+            connection = connection.execution_options(stream_results=batch_rows is not None)
+        read = pd.read_sql_query(asked, connection, chunksize=batch_rows, dtype_backend="numpy_nullable")
+        yield iter([read] if isinstance(read, pd.DataFrame) else read)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Rows at the end of a table that are none of its rows: empty ones, totals, and notes such as a source."""
+"""Rows of a file that are none of its table: empty ones and notes at the end, and totals."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,11 @@ _NAMES = {
         "median": "median",
     }.items()
 }
+# as pivot tables call the totals of groups
+_NAMED_SUM = re.compile(
+    r".{1,40} (?:sub)?totals?|(?:sub)?total (?:of |for )?.{1,40}|(?:summe|gesamt|somme|suma|totaal) .{1,40}",
+    re.IGNORECASE,
+)
 _VALUE_OF: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "sum": lambda numbers: float(numbers.sum()),
     "mean": lambda numbers: float(numbers.mean()),
@@ -45,15 +50,29 @@ _NOTE = re.compile(
 _NAME = re.compile(rf"{_AMBIGUOUS}[^:\d]*", re.IGNORECASE)
 # rows at the end that may be no rows of the table
 _MOST_LAST = 12
+_MOST_TOTALS = 50
 _TOLERANCE = 1e-6
 
 
 class _Total(NamedTuple):
-    """A row that is called a total: its position, the text that calls it so, and a key of `_NAMES`."""
+    """A row that is called a total: its position, the text that calls it so, and a key of `_NAMES`.
+
+    `is_sure` says whether the text is nothing but such a name, unlike "North total".
+    """
 
     position: int
     text: str
     what: str
+    is_sure: bool
+
+
+class RowsOfTable(NamedTuple):
+    """Which rows of a frame are rows of its table: those before `end` but for some positions `inside`."""
+
+    end: int
+    inside: list[int]
+    notes: list[Note]
+    doubts: list[Note]
 
 
 def is_note(line: str) -> bool:
@@ -61,62 +80,80 @@ def is_note(line: str) -> bool:
     return bool(_NOTE.fullmatch(line.strip().strip('"').rstrip(",;\t ")))
 
 
-def end_of_rows(frame: pd.DataFrame) -> tuple[int, list[Note], list[Note]]:
-    """Return the number of rows of a table without those at its end that are none, notes, and warnings.
+def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
+    """Return which rows of a frame are rows of its table, with notes and warnings.
 
-    Left out are empty rows, rows with one text alone that is a note, and rows that are called a total, a mean or a
-    median and have the sums, means or medians of the others. Rows that are called so and have others stay, with a
-    warning.
+    Left out are empty rows at the end, rows at the end with one text alone that is a note, and rows that are called a
+    total, a mean or a median and have the sums, means or medians of the rows before them, of those since the total
+    before, or of those up to the next one. Last rows that are called so and have others stay, with a warning.
     """
     is_full = frame.notna().any(axis=1).to_numpy()
     if not is_full.any():
-        return len(frame), [], []
+        return RowsOfTable(len(frame), [], [], [])
     end = int(is_full.nonzero()[0][-1]) + 1
     n_empty = len(frame) - end
-    notes: list[str] = []
-    totals: list[_Total] = []
+    texts: list[str] = []
     for position in range(end - 1, max(end - 1 - _MOST_LAST, 2), -1):
-        row = frame.iloc[position]
-        if not totals and (text := _note_of(row, frame)) is not None:
-            notes.append(text)
-        elif (total := _named_total(row, frame, position)) is not None:
-            totals.append(total)
-        elif is_full[position]:
-            break
-        else:
-            continue
-        end = position
+        if is_full[position]:
+            if (text := _note_of(frame.iloc[position], frame)) is None:
+                break
+            texts.append(text)
+            end = position
     while not is_full[end - 1]:
         end -= 1
+    totals = _named_totals(frame.iloc[:end])
+    agreement = _agreements(frame.iloc[:end], totals)
     doubts = []
-    if totals:
-        totals.reverse()
-        agreement = {total.position: _agreement(frame, total, end) for total in totals}
-        if stay := [total for total in totals if not agreement[total.position]]:
-            end = stay[-1].position + 1
-        # a row without numbers is like any other
-        if doubtful := [total for total in stay if agreement[total.position] is False]:
+    last = end
+    while last > 0 and (last - 1 in totals or not is_full[last - 1]):
+        last -= 1
+    left_out = _left_out(totals, agreement)
+    for position in range(end - 1, last - 1, -1):
+        if position in totals and position not in left_out:
+            if not agreement[position]:
+                break
+            left_out.append(position)
+    left_out.sort()
+    # a row without numbers is like any other, and so is one of a level that rows above have
+    levels = {total.text.lower() for total in totals.values() if total.position < last}
+    doubtful = [
+        total
+        for total in totals.values()
+        if total.position >= last
+        and total.is_sure
+        and agreement[total.position] is False
+        and total.text.lower() not in levels
+    ]
+    if doubtful:
+        doubts.append(
+            Note(
+                f"The last {'row is' if len(doubtful) == 1 else 'rows are'} called {_texts_of(doubtful)}, but "
+                f"{'has' if len(doubtful) == 1 else 'have'} no {_whats(doubtful, 's')} of the others, and counts "
+                "like these.",
+                ["remove from the file what is no row"],
+            )
+        )
+    while end > 1 and (end - 1 in left_out or not is_full[end - 1]):
+        end -= 1
+    for where, found, others in (
+        ("the last", [totals[p] for p in left_out if p >= end], "others"),
+        ("", [totals[p] for p in left_out if p < end], "rows next to"),
+    ):
+        if found:
+            is_one = len(found) == 1
+            rows = f"{where} {'row' if is_one else 'rows'}" if where else counted(len(found), "row")
+            of = "the others" if others == "others" else f"{others} {'it' if is_one else 'them'}"
             doubts.append(
                 Note(
-                    f"The last {'row is' if len(doubtful) == 1 else 'rows are'} called {_texts_of(doubtful)}, but "
-                    f"{'has' if len(doubtful) == 1 else 'have'} no {_whats(doubtful, 's')} of the others, and counts "
-                    "like these.",
-                    ["remove from the file what is no row"],
+                    f"Left out {rows}, {_texts_of(found)}, which {'has the' if is_one else 'have'} "
+                    f"{_whats(found, '' if is_one else 's')} of {of}."
                 )
             )
-        if left_out := [total for total in totals if total.position >= end]:
-            what, has, plural = ("row", "has the", "") if len(left_out) == 1 else ("rows", "have", "s")
-            doubts.append(
-                Note(
-                    f"Left out the last {what}, {_texts_of(left_out)}, which {has} {_whats(left_out, plural)} of the "
-                    "others."
-                )
-            )
-    if notes:
-        shown = listed([repr(text[:60]) for text in reversed(notes)], 3)
-        doubts.append(Note(f"Left out {counted(len(notes), 'line')} below the table: {shown}."))
+    if texts:
+        shown = listed([repr(text[:60]) for text in reversed(texts)], 3)
+        doubts.append(Note(f"Left out {counted(len(texts), 'line')} below the table: {shown}."))
     said = [Note(f"Left out {counted(n_empty, 'empty row')} at the end of the table.")] if n_empty else []
-    return end, said, doubts
+    return RowsOfTable(end, [p for p in left_out if p < end], said, doubts)
 
 
 def _note_of(row: pd.Series[Any], frame: pd.DataFrame) -> str | None:
@@ -134,16 +171,40 @@ def _note_of(row: pd.Series[Any], frame: pd.DataFrame) -> str | None:
     return None if (others.notna().sum(axis=1) == n_values).any() else text.strip()
 
 
-def _named_total(row: pd.Series[Any], frame: pd.DataFrame, position: int) -> _Total | None:
-    """Return a row that is called a total, a mean or a median by a text that no row above has; or None."""
-    for column, value in enumerate(row):
-        if not isinstance(value, str):
+def _named_totals(frame: pd.DataFrame) -> dict[int, _Total]:
+    """Return the rows that are called a total, a mean or a median, by position, unless most rows are."""
+    totals: dict[int, _Total] = {}
+    for column in range(frame.shape[1]):
+        series = frame.iloc[:, column]
+        if not is_text_like(series):
             continue
-        for what, names in _NAMES.items():
-            is_new = names.fullmatch(value.strip()) is not None
-            if is_new and not frame.iloc[:position, column].eq(value).fillna(False).any():
-                return _Total(position, value.strip(), what)
-    return None
+        named: dict[object, tuple[str, bool]] = {}
+        for value in series.dropna().unique():
+            if isinstance(value, str) and (found := _name_of(value.strip())) is not None:
+                named[value] = found
+        for position in np.flatnonzero(series.isin(list(named))) if named else ():
+            what, is_sure = named[series.iloc[position]]
+            totals.setdefault(
+                int(position), _Total(int(position), series.iloc[position].strip(), what, is_sure)
+            )
+    return dict(sorted(totals.items())) if 2 * len(totals) <= len(frame) else {}
+
+
+def _name_of(text: str) -> tuple[str, bool] | None:
+    """Return the key of `_NAMES` that a text is, and whether it is nothing else; or None."""
+    for what, names in _NAMES.items():
+        if names.fullmatch(text):
+            return what, True
+    return ("sum", False) if _NAMED_SUM.fullmatch(text) else None
+
+
+def _left_out(totals: Mapping[int, _Total], agreement: Mapping[int, bool | None]) -> list[int]:
+    """Return the positions of totals of a name with which some rows agree and none disagrees."""
+    groups: dict[str, list[int]] = {}
+    for total in totals.values():
+        groups.setdefault(total.text.lower() if total.is_sure else "", []).append(total.position)
+    found = [(group, [agreement[position] for position in group]) for group in groups.values()]
+    return [position for group, agree in found if True in agree and False not in agree for position in group]
 
 
 def _texts_of(totals: Iterable[_Total]) -> str:
@@ -155,40 +216,75 @@ def _whats(totals: Iterable[_Total], plural: str) -> str:
     return " or ".join(dict.fromkeys(f"{total.what}{plural}" for total in totals))
 
 
-def _agreement(frame: pd.DataFrame, total: _Total, end: int) -> bool | None:
-    """Return whether at least half of the numbers of a row are what it is called of the rows before `end`.
+def _agreements(frame: pd.DataFrame, totals: Mapping[int, _Total]) -> dict[int, bool | None]:
+    """Return whether at least half of the numbers of rows are what they are called, all of those with a longer name.
 
-    None if it has no numbers to tell by: a zero says nothing where it is the sum of zeros.
+    None for a row without numbers to tell by, and for one that may be the total of a single row: a zero says nothing
+    where it is the sum of zeros, nor does a number that all rows have, such as a year.
     """
+    if not totals:
+        return {}
+    names = {total.text for total in totals.values()}
+    columns = [
+        numbers for c in range(frame.shape[1]) if (numbers := _numbers(frame.iloc[:, c], names)) is not None
+    ]
+    rows = np.setdiff1d(np.arange(len(frame)), [*totals])
+    ends = np.searchsorted(rows, [*totals])
+    edges = [0, *ends.tolist(), len(rows)]
+    agreement: dict[int, bool | None] = {}
+    for k, total in enumerate(totals.values()):
+        before, since, until = (
+            rows[: ends[k]],
+            rows[edges[k] : edges[k + 1]],
+            rows[edges[k + 1] : edges[k + 2]],
+        )
+        # of very many totals none is that of all rows
+        scopes = [since, until] if len(totals) > _MOST_TOTALS else [before, since, until]
+        found = [_agrees(columns, total, scope) for scope in scopes if len(scope) > 1]
+        is_copy = any(
+            len(scope) == 1 and _are_equal(columns, total.position, scope[0]) for scope in (since, until)
+        )
+        agreement[total.position] = (
+            True if True in found else None if is_copy or False not in found else False
+        )
+    return agreement
+
+
+def _are_equal(columns: Sequence[NDArray[np.float64]], position: int, other: int) -> bool:
+    """Return whether two rows have the same numbers, as the total of one row has; gaps of the first do not count."""
+    return all(np.isnan(numbers[position]) or numbers[position] == numbers[other] for numbers in columns)
+
+
+def _agrees(columns: Sequence[NDArray[np.float64]], total: _Total, rows: NDArray[np.int64]) -> bool | None:
+    """Return whether the numbers of a row are what it is called of some rows; see `_agreements`."""
     n_numbers = n_equal = 0
-    for column in range(frame.shape[1]):
-        series = frame.iloc[:, column]
-        for numbers in _numbers(series.iloc[[*range(end), total.position]]):
-            present, number = numbers[:-1][~np.isnan(numbers[:-1])], numbers[-1]
-            if not present.size or np.isnan(number):
-                continue
-            of_others = _VALUE_OF[total.what](present)
-            if number or of_others:
-                n_numbers += 1
-                n_equal += bool(abs(number - of_others) <= _TOLERANCE * abs(of_others))
-            break
-    return n_equal > 0 and 2 * n_equal >= n_numbers if n_numbers else None
+    for numbers in columns:
+        number, others = numbers[total.position], numbers[rows]
+        others = others[~np.isnan(others)]
+        if np.isnan(number) or not others.size or (others == number).all():
+            continue
+        of_others = _VALUE_OF[total.what](others)
+        n_numbers += 1
+        n_equal += bool(abs(number - of_others) <= _TOLERANCE * abs(of_others))
+    if not n_numbers:
+        return None
+    return n_equal > 0 and (2 * n_equal >= n_numbers if total.is_sure else n_equal == n_numbers)
 
 
-def _numbers(series: pd.Series[Any]) -> list[NDArray[np.float64]]:
-    """Return the numbers of a column, NaN where missing, by each decimal mark with which all texts are numbers."""
+def _numbers(series: pd.Series[Any], names: Set[str]) -> NDArray[np.float64] | None:
+    """Return the numbers of a column, NaN where missing or a name; None if its texts are numbers with neither mark."""
     from pandas.api import types
 
     if types.is_bool_dtype(series.dtype):
-        return []
+        return None
     if types.is_numeric_dtype(series.dtype):
-        return [series.to_numpy(np.float64, na_value=np.nan)]
+        return series.to_numpy(np.float64, na_value=np.nan)
     if not is_text_like(series):
-        return []
+        return None
     cells = ["" if is_gap else typed(str(value)) for value, is_gap in zip(series, series.isna(), strict=True)]
-    distinct = [text for text in dict.fromkeys(cells) if text and text not in WORDS | MARKS]
-    read = [number_texts(distinct, mark) for mark in ".,"]
-    return [
-        np.array([number_of.get(cell) for cell in cells], np.float64)
-        for number_of in (dict(zip(distinct, each.numbers, strict=True)) for each in read if each is not None)
-    ]
+    distinct = [text for text in dict.fromkeys(cells) if text and text not in WORDS | MARKS | names]
+    for mark in ".,":
+        if (read := number_texts(distinct, mark)) is not None:
+            number_of = dict(zip(distinct, read.numbers, strict=True))
+            return np.array([number_of.get(cell) for cell in cells], np.float64)
+    return None

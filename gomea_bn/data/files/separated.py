@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.last_rows import end_of_rows, is_note
+from gomea_bn.data.files.last_rows import is_note, rows_of_table
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
@@ -92,13 +92,15 @@ def read_separated(
     symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
     text: str | None = None
+    # positions of totals within the table
+    inside: list[int] = []
 
     def parsed(**more: Any) -> pd.DataFrame:
         def read() -> pd.DataFrame:
             return _parsed(path, text, names, {**parts, **more})
 
         frame: pd.DataFrame = _reading(path, encoding, read)
-        return frame
+        return frame.drop(index=inside).reset_index(drop=True) if inside else frame
 
     frame = None if len(lines) < sum(map(_is_full, all_lines[n_above:])) else parsed(decimal=decimal)
     start = n_above + n_header
@@ -123,12 +125,12 @@ def read_separated(
             Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
         )
         frame = parsed(decimal=decimal)
-    n_rows, empty_rows, last_rows = end_of_rows(frame)
-    if n_rows < len(frame):
-        parts["nrows"] = n_rows
+    table_rows = rows_of_table(frame)
+    if table_rows.end < len(frame) or table_rows.inside:
+        parts["nrows"], inside = table_rows.end, table_rows.inside
         frame = parsed(decimal=decimal)
-    notes += empty_rows
-    doubts += last_rows
+    notes += table_rows.notes
+    doubts += table_rows.doubts
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -138,7 +140,7 @@ def read_separated(
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
         if "nrows" in parts:
-            parts["nrows"] = n_rows + 1
+            parts["nrows"], inside = table_rows.end + 1, [position + 1 for position in table_rows.inside]
         frame = parsed(decimal=decimal)
     if as_data:
         doubts.append(
@@ -245,7 +247,7 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
         around = error.object[max(error.start - 12, 0) : error.end + 12]
         # letters of one byte in words of plain ones, or words of such bytes
         runs = _HIGH_BYTES.findall(error.object)
-        if runs and sum(map(len, runs)) > 2 * len(runs):
+        if runs and sum(map(len, runs)) >= 2 * len(runs):
             names = ["gb18030", "cp1251", "cp1252"]
         shown = [f"in {each} '{' '.join(around.decode(each, 'replace').split())}'" for each in names]
         words = f" It would read {listed(shown)}."
@@ -335,6 +337,13 @@ def _after_first_lines(
         # a header may begin with the mark of a comment
         first = comments - _is_header(rest(comments - 1), separators)
         return first, rest(first), named and named[1]
+    # a blank line below titles says that they are some, also above two columns
+    gap = next(
+        (k for k in range(start, min(start + _MOST_ABOVE, len(all_lines))) if not all_lines[k].strip()), start
+    )
+    below = next((k for k in range(gap, len(all_lines)) if all_lines[k].strip()), start)
+    if below > start and fits(below, (0,)) and has_titles(start, below):
+        return below, rest(below), named and named[1]
     if not rest(start) or (fits(start) and not _has_title(rest(start), separators)):
         return n_above, rest(n_above), named and named[1]
     further = range(start + 1, min(start + _MOST_ABOVE, len(all_lines) - 3))

@@ -72,7 +72,7 @@ def read_statistics(
     if labels is None:
         doubts.append(Note("Two values have one label, so that the values are read without their labels."))
     for position, name in enumerate(map(str, frame.columns)):
-        if not (of_column := (labels or {}).get(name)):
+        if (of_column := (labels or {}).get(name)) is None:
             continue
         column = frame.iloc[:, position]
         present = [*column.dropna().unique()]

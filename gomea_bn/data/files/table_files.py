@@ -13,7 +13,7 @@ import numpy as np
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.database_names import database_of
-from gomea_bn.data.files.last_rows import end_of_rows
+from gomea_bn.data.files.last_rows import rows_of_table
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
@@ -24,7 +24,7 @@ from gomea_bn.data.files.separated import (
 )
 from gomea_bn.data.files.statistics_files import STATISTICS, read_statistics
 from gomea_bn.data.forms import in_given_forms
-from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
+from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow, stored_types
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting, give_warning, nearest
@@ -323,20 +323,23 @@ def read_sheet(
             return frame
 
         frame = parsed(dtype_backend="numpy_nullable")
-        n_rows, empty_rows, doubts = end_of_rows(frame)
-        if n_rows < len(frame):
-            frame = parsed(dtype_backend="numpy_nullable", nrows=n_rows)
+        rows = rows_of_table(frame)
+        if rows.end < len(frame):
+            frame = parsed(dtype_backend="numpy_nullable", nrows=rows.end)
+        if rows.inside:
+            # without texts such as Total a column may be one of numbers
+            frame = frame.drop(index=rows.inside).convert_dtypes()
         numeric = [
             position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
         ]
         # pandas makes numbers of cells with text
-        written = parsed(dtype=str, nrows=len(frame)).iloc[:, numeric] if numeric else frame.iloc[:, :0]
+        written = parsed(dtype=str, nrows=rows.end).drop(index=rows.inside).iloc[:, numeric]
         frame, codes = with_codes(frame, written)
     # a blank row is a missing cell of one column, and no row of several
     if len(names) > 1:
         frame = frame.dropna(how="all")
     frame, left_out = without_nameless(path, frame, names)
-    return frame, notes + codes + empty_rows, doubts + left_out
+    return frame, notes + codes + rows.notes, rows.doubts + left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:
@@ -373,9 +376,10 @@ class Loaded:
 
     `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
     the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
-    the groups of the rows, and `time` one of times until an event. `form` is that of a text file, and the usual one of
-    other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
-    `forms` are those by which other rows must be read that `options` does not have.
+    the groups of the rows, and `duration` one of times until an event. `form` is that of a text file, and the usual one
+    of other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
+    `forms` are those by which other rows must be read that `options` does not have, and `dtypes` the types of the
+    columns of a frame of pandas.
     """
 
     frame: pd.DataFrame
@@ -384,10 +388,11 @@ class Loaded:
     warnings: tuple[Note, ...]
     weights: pd.Series[Any] | None = None
     groups: str | None = None
-    time: str | None = None
+    duration: str | None = None
     form: TextForm = USUAL_FORM
     limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(
@@ -395,14 +400,14 @@ def load(
     options: ReadingOptions,
     weight: str | None = None,
     groups: str | None = None,
-    time: str | None = None,
+    duration: str | None = None,
 ) -> Loaded:
     """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
 
-    The column `weight` has the weights of the rows, `groups` names their groups, and `time` has times until an event,
-    whatever the options say.
+    The column `weight` has the weights of the rows, `groups` names their groups, and `duration` has times until an
+    event, whatever the options say.
     """
-    named = {"sample_weight": weight, "groups": groups, "time": time}
+    named = {"sample_weight": weight, "groups": groups, "duration": duration}
     if options.lags is not None:
         for name, given in named.items():
             if given is not None:
@@ -428,9 +433,17 @@ def load(
         chosen = chosen_columns(frame, options.columns, options.drop, apart)
         frame, notes, warnings = without_symbols(chosen, options.na_values, form.decimal or ".")
         frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
-        loaded = Loaded(frame, options, tuple(notes), (*warnings, *limits), form=form, limited=limited)
+        loaded = Loaded(
+            frame,
+            options,
+            tuple(notes),
+            (*warnings, *limits),
+            form=form,
+            limited=limited,
+            dtypes=stored_types(source),
+        )
     weights, frame = None, loaded.frame
     if weight is not None:
         is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
         weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return replace(loaded, frame=frame, weights=weights, groups=groups, time=time)
+    return replace(loaded, frame=frame, weights=weights, groups=groups, duration=duration)

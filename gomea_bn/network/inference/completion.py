@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import in_time_zone, source_name
-from gomea_bn.data.frames import plain
+from gomea_bn.data.frames import as_stored, plain
 from gomea_bn.data.number_texts import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice
@@ -31,16 +31,13 @@ from gomea_bn.network.inference.sampler import Sampler
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column, whole_numbers
+from gomea_bn.network.rows import column_name, column_values, drawn_column, drawn_values, whole_numbers
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.runtime.fit_clock import never
 
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions
 _BLOCK = 2**15
-
-# units of dates and durations in pandas, from coarse to fine
-_UNITS_OF_TIME = ("s", "ms", "us", "ns")
 
 
 def impute(
@@ -112,7 +109,16 @@ def impute(
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
-            result.isetitem(places[name], _as_stored(filled_column, frame.iloc[:, places[name]]))
+            stored = _as_stored(filled_column, frame.iloc[:, places[name]])
+            dtype = network.value_kinds.get(name, ValueKind()).dtype
+            # integers next to gaps are floats of pandas
+            if (
+                dtype
+                and frame.dtypes.iloc[places[name]] == np.float64
+                and pd.api.types.is_integer_dtype(dtype)
+            ):
+                stored = as_stored(stored, dtype)
+            result.isetitem(places[name], stored)
         if name in given.unknown:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
@@ -190,13 +196,13 @@ def sample_given(
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
         if name in reader.levels:
-            columns[label] = level_column(network, name, codes[:, v])
+            columns[label] = drawn_column(network, name, codes[:, v], values)
         elif name in exact:
             # what a user states is not rounded
             numbers, is_whole = np.full(n, exact[name]), exact[name].is_integer()
-            columns[label] = column_values(network, name, numbers, values, is_mean=not is_whole)
+            columns[label] = drawn_column(network, name, numbers, values, is_mean=not is_whole)
         else:
-            columns[label] = column_values(network, name, drawn[name], values)
+            columns[label] = drawn_column(network, name, drawn[name], values)
     return pd.DataFrame(columns)
 
 
@@ -286,11 +292,8 @@ def _with_numbers(
     if types.is_datetime64_any_dtype(column.dtype):
         filled_cells = in_time_zone(filled_cells, column.dt.tz)
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
-        # observed cells stay as they are, and no cell loses its fractions of a second
-        times = pd.Series(filled_cells)
-        unit = max(column.dt.unit, times.dt.unit, key=_UNITS_OF_TIME.index)
-        result = column.dt.as_unit(unit).copy()
-        result[is_missing] = times.dt.as_unit(unit).array
+        result = column.copy()
+        result[is_missing] = pd.Series(filled_cells).dt.as_unit(column.dt.unit).array
         return result
     result = pd.Series(column_values(network, name, numbers, is_mean=True), column.index, name=column.name)
     result[is_missing] = filled_cells
@@ -303,7 +306,7 @@ def _as_stored(filled: Any, original: pd.Series[Any]) -> Any:
     Those are the nullable types of pandas and Arrow, and short floats; a type that cannot hold a value is not taken.
     """
     dtype = original.dtype
-    is_short = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8
+    is_short = pd.api.types.is_float_dtype(dtype) and getattr(dtype, "itemsize", 8) < 8
     of_arrow = isinstance(dtype, pd.ArrowDtype)
     if not is_short and (
         isinstance(dtype, np.dtype) or not (of_arrow or pd.api.types.is_numeric_dtype(dtype))

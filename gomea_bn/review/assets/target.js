@@ -14,6 +14,8 @@ const target = {
   note: "",
 };
 const N_DRAWS = 200;
+// what a column tells that is more than an error of rounding, in bits
+const LEAST_BITS = 1e-9;
 // columns that a page without an outcome offers as one
 const MOST_ASKED = 4;
 // the half-width of a central interval of 90 %, in standard errors
@@ -46,11 +48,16 @@ function buildTarget() {
   renderers.push(renderTarget);
 }
 
-/** Columns that a reader may ask about first: those of two levels, and the one with most edges. */
+/** Columns that a reader may ask about first: those of two levels with an edge, and the one with most edges. */
 function likelyOutcomes() {
-  const two = model.order.filter((column) => model.data.variables[column].levels?.length === 2);
+  const ends = new Set(model.edges.flatMap((edges) => [...edges].flatMap(arcOf)));
+  const two = model.order.filter(
+    (column) => ends.has(column) && model.data.variables[column].levels?.length === 2,
+  );
   return [...new Set([...two.slice(-MOST_ASKED), target.first])];
 }
+
+const nameOfTarget = () => model.data.variables[targetColumn()].name;
 
 const targetColumn = () => view.target ?? view.variable ?? target.first;
 
@@ -235,7 +242,7 @@ function varianceOf(share) {
 
 /** The 90 % interval of the answer, as of `explain`: from the draws, and from what arrows and bins do not know. */
 function intervalText() {
-  if (!target.draws) return "";
+  if (!target.draws) return target.note ? "" : " (interval: computing …)";
   const { share } = target.insight;
   const value = quantityOf(share);
   const values = target.draws.map(quantityOf);
@@ -301,7 +308,7 @@ function driverParts() {
 function columnEffects() {
   const { share, columns } = target.insight;
   return columns.flatMap((column, variable) => {
-    if (!column) return [];
+    if (!column || column.bits <= LEAST_BITS) return [];
     const card = column.shares.length;
     const ends = { low: null, high: null };
     for (let state = 0; state < card; state += 1) {
@@ -335,6 +342,7 @@ function columnParts() {
     information: ({ bits }) => bits,
   }[view.columnOrder];
   const effects = columnEffects().sort((a, b) => size(b) - size(a) || a.variable - b.variable);
+  if (!effects.length) return [];
   const ends = effects.flatMap(({ low, high }) => [low.value, high.value]);
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const x = (value) => 2 + ((value - least) / (most - least || 1)) * 126;
@@ -387,7 +395,10 @@ const entropyOf = (share) =>
 function noteParts() {
   const { share, columns } = target.insight;
   if (!columns) return make("p");
+  const n = columns.filter((column) => column && column.bits <= LEAST_BITS).length;
+  const silent = n === 1 ? "One other column" : `${n} other columns`;
   const notes = [
+    ...(n ? [[`${silent} would tell nothing more about ${nameOfTarget()} in this network.`]] : []),
     [
       "“Changes”: how many of a hundred cases would lie elsewhere without the finding.",
       "Total variation distance of the two distributions",
@@ -465,7 +476,7 @@ function scenarioParts() {
   const list = saved.map(({ name, findings: stored }) =>
     make("li", {}, make("b", {}, name), ": ", named(evidenceText(stored))),
   );
-  const caption = `The distribution of ${model.data.variables[targetColumn()].name} in the saved scenarios`;
+  const caption = `The distribution of ${nameOfTarget()} in the saved scenarios`;
   const rows = [row(quantityText(), (share) => valueText(quantityOf(share))), ...states];
   return [
     make("div", {}, tableOf("scenarios", caption, heads, rows), make("ul", { class: "plain-list" }, ...list)),

@@ -114,6 +114,28 @@ def test_sqlalchemy_reads_the_same(file, rows):
     assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
 
 
+@pytest.mark.parametrize("driver", ["", "+pysqlite"])
+def test_many_rows_of_a_database_are_read_in_pieces(file, rows, driver, monkeypatch):
+    if driver:
+        pytest.importorskip("sqlalchemy")
+    source = f"sqlite{driver}:///{file}::SELECT *, CASE WHEN n > 25 THEN n END AS late FROM visits;"
+    rows = rows.assign(late=rows["n"].where(rows["n"] > 25))
+    assert not is_in_pieces(source)
+    database = database_of(source)
+    assert database is not None
+    monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", N - 1)
+    assert is_in_pieces(source)
+    # batches without a value of a column have no type for it
+    path = databases.rows_in_parquet(database, 3)
+    assert [entry.name for entry in Path(path).parent.iterdir()] == ["rows.parquet"]
+    frames = [frame for piece in pieces_of(source) for frame in piece.frames()]
+    read = pd.concat(frames, ignore_index=True)
+    assert read["late"].fillna(-1).tolist() == rows["late"].fillna(-1).tolist()
+    assert_same_table(read_table(read, missing="keep"), read_table(rows, missing="keep"))
+    monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", N)
+    assert not is_in_pieces(source)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_duckdb_queries_files(tmp_path, rows, ending, monkeypatch):
     pytest.importorskip("duckdb")

@@ -223,6 +223,65 @@ def test_names_that_begin_like_notes_are_rows(text, is_row, tmp_path):
     assert any("below the table" in words for words in said) != is_row
 
 
+def test_titles_above_a_blank_line_are_left_out_above_two_columns(tmp_path):
+    rows = [f"{k / 7:.3f},{'ab'[k % 2]}" for k in range(30)]
+    for titles in (["Results of trial 7", ""], ["Trial 7", "Results", "", ""]):
+        frame, said = read("\n".join([*titles, "x,g", *rows]).encode(), tmp_path)
+        assert (list(frame), len(frame)) == (["x", "g"], 30)
+        assert "above the table" in said[0]
+    # one column with a gap
+    frame, _ = read(("x\n\n" + "\n".join(str(k / 7) for k in range(30))).encode(), tmp_path, missing="keep")
+    assert (list(frame), len(frame)) == (["x"], 31)
+
+
+def of_regions(last: str, *, first: bool = False) -> list[str]:
+    """Rows of three regions, each with its total before or after them, and the sum of all at the end."""
+    lines, n_all = [], 0
+    for region, n_rows in (("north", 5), ("south", 1), ("west", 6)):
+        rows = [f"{region},{k},{k * k}.5" for k in range(1, n_rows + 1)]
+        n = n_rows * (n_rows + 1) // 2
+        total = f"{last.format(region)},{n},{sum(k * k + 0.5 for k in range(1, n_rows + 1))}"
+        lines += [total, *rows] if first else [*rows, total]
+        n_all += n
+    return ["region,n,x", *lines, f"Grand total,{n_all},"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("last", ["Subtotal", "{} total", "Total {}"])
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_totals_within_a_table_are_no_rows(last, first, ending, tmp_path):
+    lines = of_regions(last, first=first)
+    if ending == ".csv":
+        frame, said = read("\n".join(lines).encode(), tmp_path)
+    else:
+        pytest.importorskip("openpyxl")
+        cells = [line.split(",") for line in lines]
+        rows = [[name, int(n), float(x) if x else None] for name, n, x in cells[1:]]
+        pd.DataFrame(rows, columns=cells[0]).to_excel(tmp_path / "a.xlsx", index=False)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = read_table(tmp_path / "a.xlsx")
+        frame, said = table.to_frame(), [str(each.message) for each in caught]
+    assert frame["n"].astype(int).tolist() == [1, 2, 3, 4, 5, 1, 1, 2, 3, 4, 5, 6]
+    assert set(frame["region"]) == {"north", "south", "west"}
+    n_inside = 3 if first else 2
+    assert any(f"Left out {n_inside} rows, " in text and "sums of rows next to them" in text for text in said)
+    assert any("'Grand total', which ha" in text and "of the others" in text for text in said)
+
+
+def test_rows_within_a_table_that_are_only_called_totals_stay(tmp_path):
+    lines = of_regions("total")
+    changed = [line.replace("total,15,", "total,14,1") for line in lines]
+    # those below all rows of the table are judged on their own
+    assert len(read("\n".join(changed).encode(), tmp_path)[0]) == 14
+    # a level with figures of its own
+    rows = [f"{('all', 'men', 'women')[k % 3]},{2000 + k // 3},{(7 * k) % 11}" for k in range(30)]
+    assert len(read("\n".join(["sex,year,n", *rows]).encode(), tmp_path)[0]) == 30
+    # what most rows are called
+    rows = ["total,1", "total,1", "total,2", "some,4"] * 5
+    assert len(read("\n".join(["what,n", *rows]).encode(), tmp_path)[0]) == 20
+
+
 def test_short_last_rows_are_rows_where_others_are_short(tmp_path):
     rows = [f"note {k % 3},{k if k % 2 else ''},{k / 7 if k % 2 else ''}" for k in range(40)]
     frame, _ = read("\n".join(["what,n,x", *rows, "note 0,,"]).encode(), tmp_path, missing="keep")

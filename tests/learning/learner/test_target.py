@@ -189,7 +189,7 @@ def test_a_target_with_a_time_is_the_event_within_the_horizon() -> None:
     with warnings.catch_warnings():
         # with the option the pair of columns is no news
         warnings.simplefilter("error")
-        network = learned(frame, "event", time="time", horizon=8)
+        network = learned(frame, "event", duration="time", horizon=8)
     assert "time" not in network.names
     assert set(network.parents("event")) >= {"age", "arm"}
     asked = frame.drop(columns=["time", "event"])
@@ -204,33 +204,33 @@ def test_a_target_with_a_time_is_the_event_within_the_horizon() -> None:
     known = frame[(frame["event"] == 1) | (frame["time"] >= 8)]
     assert ((known["event"] == 1) & (known["time"] <= 8)).mean() > risk.mean() + 0.05
     said = network.metadata["censoring"]
-    assert (said["time"], said["horizon"], said["n_rows"]) == ("time", 8.0, 3_000)
+    assert (said["duration"], said["horizon"], said["n_rows"]) == ("time", 8.0, 3_000)
     assert "'event' is the event within 8 by 'time' (as given)" in network.summary()
     again = DiscretizedBayesNet.from_json(network.to_json())
     assert again.summary() == network.summary()
-    assert "is the event within" not in network.with_metadata(censoring={"time": 3}).summary()
+    assert "is the event within" not in network.with_metadata(censoring={"duration": 3}).summary()
 
 
 def test_times_go_with_no_other_way_to_count_rows() -> None:
     frame, _ = lived(200)
     quick: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None}
     for options, words in (
-        ({"time": "time"}, "needs the column of the event as target"),
+        ({"duration": "time"}, "needs the column of the event as target"),
         ({"horizon": 3.0, "target": "event"}, "horizon is that of a column of times"),
-        ({"time": "tyme", "target": "event"}, "unknown column 'tyme'"),
-        ({"time": 3, "target": "event"}, "time must be the name of a column or None, got 3"),
+        ({"duration": "tyme", "target": "event"}, "unknown column 'tyme'"),
+        ({"duration": 3, "target": "event"}, "duration must be the name of a column or None, got 3"),
     ):
         with pytest.raises(GomeaBnError, match=words):
             BayesNetLearner(**quick, **options).fit(frame)
-    learner = BayesNetLearner(**quick, target="event", time="time")
-    with pytest.raises(GomeaBnError, match="time and sample_weight both decide"):
+    learner = BayesNetLearner(**quick, target="event", duration="time")
+    with pytest.raises(GomeaBnError, match="duration and sample_weight both decide"):
         learner.fit(frame, sample_weight=np.linspace(0.5, 1.7, 200))
     for use in (
         lambda: BayesNetEnsemble(learner, n_networks=2).fit(frame),
         lambda: cross_validate(frame, learner=learner, folds=2),
         lambda: BayesNetClassifier(learner=learner).fit(frame.drop(columns="event"), frame["event"]),
     ):
-        with pytest.raises(GomeaBnError, match=r"time is an option of `BayesNetLearner\.fit` alone"):
+        with pytest.raises(GomeaBnError, match=r"duration is an option of `BayesNetLearner\.fit` alone"):
             use()
 
 
@@ -239,19 +239,19 @@ def test_the_command_takes_times(tmp_path: Path) -> None:
     lived(400)[0].to_csv(path, index=False)
     options = ["--max-seconds", "0", "--max-evaluations", "200", "--seed", "1"]
     noticed = ok("learn", path, *options).stderr
-    assert "takes --target event and --time time." in noticed
-    result = ok("learn", path, *options, "--target", "event", "--time", "time", "--out", out)
+    assert "takes --target event and --duration time." in noticed
+    result = ok("learn", path, *options, "--target", "event", "--duration", "time", "--out", out)
     assert "looks like the time" not in result.stderr
     assert "'event' is the event within" in result.stderr
     assert "half of the rows and after which a tenth is observed" in ok("show", out).stdout
     record = json.loads((out / "run.json").read_text())
-    assert record["parameters"]["time"] == "time"
+    assert record["parameters"]["duration"] == "time"
     assert record["data"]["censoring"]["n_rows"] == 400
     ok("confidence", out, "--max-seconds", "2")
-    wanted = ["--target", "event", "--time", "time"]
+    wanted = ["--target", "event", "--duration", "time"]
     for further, words in (
         (["--target", "event", "--horizon", "5"], "--horizon is that of a column of times"),
-        (["--time", "time", "--weight", "age"], "--weight and --time both decide"),
+        (["--duration", "time", "--weight", "age"], "--weight and --duration both decide"),
         ([*wanted, "--horizon", "1e9"], "--horizon must be below the longest time"),
     ):
         assert words in refused_last(2, "learn", path, *options, *further)

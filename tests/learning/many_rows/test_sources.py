@@ -31,6 +31,21 @@ def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_pat
     assert pattern.network_ == fit.network_
 
 
+def test_texts_of_numbers_in_files_and_frames_are_numbers(frame, fit, learner, tmp_path) -> None:
+    texts = frame.assign(X1=[f"{value!r} mg" for value in frame["X1"].tolist()])
+    parts = [texts.iloc[:2_500], texts.iloc[2_500:]]
+    for k, part in enumerate(parts):
+        part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=900)
+    for source in (tmp_path, parts):
+        fitted = replace(learner).fit(source)
+        assert fitted.score_ == fit.score_
+        assert fitted.network_.edges == fit.network_.edges
+        assert fitted.table_.reading.forms == {"X1": "number in mg"}
+    parts[1] = parts[1].assign(X1="3 g")
+    with pytest.raises(GomeaBnError, match="'X1' must hold what reads as 'number in mg', got '3 g'"):
+        replace(learner).fit(parts)
+
+
 def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
     with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as sink:
         table = pa.Table.from_pandas(frame, preserve_index=False)
