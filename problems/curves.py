@@ -40,7 +40,7 @@ from gomea_bn.problems.kernels.logits import (
     LogitScratch,
 )
 from gomea_bn.problems.kernels.score import MISSING
-from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch
+from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch, fit_tails
 from gomea_bn.problems.kernels.transforms import (
     MOST_OF_TRANSFORM,
     TransformData,
@@ -556,6 +556,7 @@ def _of_rows(
         .astype(np.uint64)
     )
     logits, counts = _logit_data(variables, functions)
+    tails = _tail_data(variables, functions, targets[:, :, 1], least, terms)
     squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + _PRIOR_ROWS
     return CurveData(
         products=products,
@@ -576,9 +577,9 @@ def _of_rows(
         logits=logits,
         counts=counts,
         transforms=_transform_data(
-            variables, functions, scores, widths, first, products, squares, rows_of_noise
+            variables, functions, scores, widths, first, products, squares, rows_of_noise, tails
         ),
-        tails=_tail_data(variables, functions, targets[:, :, 1], least, terms),
+        tails=tails,
     )
 
 
@@ -650,10 +651,12 @@ def _transform_data(
     products: NDArray[np.float64],
     squares: NDArray[np.float64],
     n_rows: float,
+    tails: TailData,
 ) -> TransformData:
     """Return what kernels need to score columns that follow curves of their parents after a transformation.
 
-    `first`, `products` and `squares` are those of `CurveData`, and `n_rows` are the rows with those of the prior.
+    `first`, `products`, `squares` and `tails` are those of `CurveData`, and `n_rows` are the rows with those of the
+    prior.
     """
     data, scratch = no_transforms(len(variables)), new_transform_scratch()
     for v, column in enumerate(functions):
@@ -665,7 +668,12 @@ def _transform_data(
             of_prior = np.diag(np.append(0.0, data.precisions[v, 1:size]))
             scratch.moments[:size, :size] = products[own, own] + data.least[v, :size, :size] + of_prior
             gain = transform_gain(data, scratch, v, n_rows, squares[v, OF_RANKS])
-            data.alone[v] = max(gain, 0.0)
+            transform = scratch.coefficients[0, :size]
+            # few values may have heavy tails after it
+            noise = _new_tail_scratch(tails.cells.shape[1], 0)
+            noise.residuals[:] = (transform @ tails.of_cells[own])[tails.cells[v]]
+            of_tails, _ = fit_tails(noise, transform @ data.least[v, :size, :size] @ transform / n_rows)
+            data.alone[v] = max(gain + max(n_rows * of_tails - 0.5 * log(n_rows), 0.0), 0.0)
     return data
 
 
@@ -1042,6 +1050,17 @@ def new_logit_scratch(cells: CellData, n_levels: int) -> LogitScratch:
     )
 
 
+def _new_tail_scratch(n_rows: int, n_functions: int) -> TailScratch:
+    """Return the work space of one thread for the tails of residuals."""
+    return TailScratch(
+        *np.zeros((4, n_rows), np.float32),
+        np.zeros(PARTS, np.float32),
+        np.zeros(CELLS, np.float32),
+        np.zeros(2),
+        np.zeros((2, n_functions)),
+    )
+
+
 def new_transform_scratch() -> TransformScratch:
     """Return the work space of one thread for transformations."""
     return TransformScratch(
@@ -1065,19 +1084,10 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros(len(curves.counts.sizes)),
         np.zeros(3),
     )
-    residuals, squares, scores, work = np.zeros((4, curves.tails.cells.shape[1]), np.float32)
-    tails = TailScratch(
-        residuals,
-        squares,
-        scores,
-        work,
-        np.zeros(PARTS, np.float32),
-        np.zeros(CELLS, np.float32),
-        np.zeros(2),
-        np.zeros((2, size)),
-    )
+    n_of_tails = curves.tails.cells.shape[1]
+    tails = _new_tail_scratch(n_of_tails, size)
     widths = WidthScratch(
-        squares=np.zeros(len(residuals), np.float32),
+        squares=np.zeros(n_of_tails, np.float32),
         functions=np.zeros(MOST_OF_WIDTHS, np.int64),
         sums=np.zeros(MOST_OF_WIDTHS),
         forms=np.zeros((MOST_FORMS, 4), np.int64),
