@@ -131,8 +131,8 @@ EXPERIMENTS = (
         "independent",
         "Edges that a default fit draws between independent columns",
         "Tables have twelve columns that depend on nothing: continuous ones of several shapes, and levels. Of gaps a "
-        "tenth of the cells is missing, and of many rows half of them, or 1,000, are searched. A front's network is the "
-        "recommended one.",
+        "tenth of the cells is missing, and of many rows half of them, or 1,000, are searched. The network of a "
+        "front is the recommended one.",
         false_edges,
         {
             "roads": Option(ROADS, "Ways to learn a network.", choices=ROADS),
