@@ -36,7 +36,6 @@ from gomea_bn.problems.kernels.curves import (
     CurveScratch,
     ProductScratch,
 )
-from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailScratch
 from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM
 from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
 from gomea_bn.problems.logits_and_counts import logit_data, new_logit_scratch, no_counts, no_logits
@@ -45,6 +44,7 @@ from gomea_bn.problems.transforms_and_tails import (
     LEAST_DEVIATION,
     N_TARGETS,
     PRIOR_SQUARES,
+    new_tail_scratch,
     new_transform_scratch,
     no_tails,
     no_transforms,
@@ -257,6 +257,7 @@ def _of_rows(
             precisions[SMOOTH:, first[v] : last] = _WIDTHS[1]
     keys = np.random.default_rng(FIXED_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
     logits, counts = logit_data(variables, functions)
+    tails = tail_data(variables, functions, targets[:, :, 1], least, terms)
     squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + _PRIOR_ROWS
     return CurveData(
         products=products,
@@ -277,9 +278,9 @@ def _of_rows(
         logits=logits,
         counts=counts,
         transforms=transform_data(
-            variables, functions, scores, widths, first, products, squares, rows_of_noise
+            variables, functions, scores, widths, first, products, squares, rows_of_noise, tails
         ),
-        tails=tail_data(variables, functions, targets[:, :, 1], least, terms),
+        tails=tails,
     )
 
 
@@ -411,19 +412,10 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros(len(curves.counts.sizes)),
         np.zeros(3),
     )
-    residuals, squares, scores, work = np.zeros((4, curves.tails.cells.shape[1]), np.float32)
-    tails = TailScratch(
-        residuals,
-        squares,
-        scores,
-        work,
-        np.zeros(PARTS, np.float32),
-        np.zeros(CELLS, np.float32),
-        np.zeros(2),
-        np.zeros((2, size)),
-    )
+    n_of_tails = curves.tails.cells.shape[1]
+    tails = new_tail_scratch(n_of_tails, size)
     widths = WidthScratch(
-        squares=np.zeros(len(residuals), np.float32),
+        squares=np.zeros(n_of_tails, np.float32),
         functions=np.zeros(MOST_OF_WIDTHS, np.int64),
         sums=np.zeros(MOST_OF_WIDTHS),
         forms=np.zeros((MOST_FORMS, 4), np.int64),

@@ -92,8 +92,9 @@ def smoothed_scorer(
     method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
     if curves is not None and len(curves.alone):
         # a misfit has the density of the shapes, which scores leave out
-        of_shapes = [0.0 if v.shape is None else v.shape.constant_score for v in variables]
-        curves = curves._replace(alone=curves.alone + np.array(of_shapes)[:, None])
+        of_shapes = np.array([0.0 if v.shape is None else v.shape.constant_score for v in variables])
+        counts = curves.counts._replace(alone=curves.counts.alone + of_shapes)
+        curves = curves._replace(alone=curves.alone + of_shapes[:, None], counts=counts)
     return FamilyScorer(variables, method, rule, growth=growth, curves=curves)
 
 

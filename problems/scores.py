@@ -149,17 +149,19 @@ def score_rule(
 
 
 def relative_edge_cost(n_edges: int, n_pairs: int, n_variables: int) -> float:
-    """Return the price of an edge where some of the pairs of variables have one, relative to ln(N - 1), from .5 to 1.
+    """Return the price of an edge where some of the pairs of variables have one, relative to ln(N - 1), at least .5.
 
     The price is ln(pairs / edges): minus the log probability of an edge that the graph found suggests (empirical Bayes:
     Scott & Berger, "Bayes and empirical-Bayes multiplicity adjustment in the variable-selection problem", 2010). With
-    N / 2 edges among all pairs it is ln(N - 1). Pairs count as 45 at least, and variables as ten, as in `score_rule`.
+    N / 2 edges among all pairs it is ln(N - 1). Where that would be exceeded the edges count as one more than found, as
+    in Laplace's rule of succession: that few are found is weak evidence that there are no others. Pairs count as 45 at
+    least, and variables as ten, as in `score_rule`.
     """
     # pairs, at least, of which those with an edge have a share, for the same reason
-    price = log(max(n_pairs, 45) / max(n_edges, 1))
-    relative = price / log(max(n_variables - 1, _FEWEST_OTHERS))
+    n_pairs, scale = max(n_pairs, 45), log(max(n_variables - 1, _FEWEST_OTHERS))
+    cheap, dear = (log(n_pairs / n) / scale for n in (max(n_edges, 1), n_edges + 1))
     # of the price of an edge, where many have been found
-    return min(max(relative, 0.5), 1.0)
+    return max(dear, min(cheap, 1.0), 0.5)
 
 
 def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:

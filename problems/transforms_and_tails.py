@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import pi
+from math import log, pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from gomea_bn.problems.column_functions import (
     prior_precisions,
 )
 from gomea_bn.problems.kernels.curves import OF_RANKS
-from gomea_bn.problems.kernels.tails import CELLS, TailData
+from gomea_bn.problems.kernels.tails import CELLS, PARTS, TailData, TailScratch, fit_tails
 from gomea_bn.problems.kernels.transforms import (
     MOST_OF_TRANSFORM,
     TransformData,
@@ -107,10 +107,12 @@ def transform_data(
     products: NDArray[np.float64],
     squares: NDArray[np.float64],
     n_rows: float,
+    tails: TailData,
 ) -> TransformData:
     """Return what kernels need to score columns that follow curves of their parents after a transformation.
 
-    `first`, `products` and `squares` are those of `CurveData`, and `n_rows` are the rows with those of the prior.
+    `first`, `products`, `squares` and `tails` are those of `CurveData`, and `n_rows` are the rows with those of the
+    prior.
     """
     data, scratch = no_transforms(len(variables)), new_transform_scratch()
     for v, column in enumerate(functions):
@@ -122,7 +124,12 @@ def transform_data(
             of_prior = np.diag(np.append(0.0, data.precisions[v, 1:size]))
             scratch.moments[:size, :size] = products[own, own] + data.least[v, :size, :size] + of_prior
             gain = transform_gain(data, scratch, v, n_rows, squares[v, OF_RANKS])
-            data.alone[v] = max(gain, 0.0)
+            transform = scratch.coefficients[0, :size]
+            # few values may have heavy tails after it
+            noise = new_tail_scratch(tails.cells.shape[1], 0)
+            noise.residuals[:] = (transform @ tails.of_cells[own])[tails.cells[v]]
+            of_tails, _ = fit_tails(noise, transform @ data.least[v, :size, :size] @ transform / n_rows)
+            data.alone[v] = max(gain + max(n_rows * of_tails - 0.5 * log(n_rows), 0.0), 0.0)
     return data
 
 
@@ -169,6 +176,17 @@ def no_transforms(n_variables: int) -> TransformData:
         np.ones((n_variables, MOST_OF_TRANSFORM)),
         np.zeros((n_variables, MOST_OF_TRANSFORM, MOST_OF_TRANSFORM)),
         np.zeros(n_variables),
+    )
+
+
+def new_tail_scratch(n_rows: int, n_functions: int) -> TailScratch:
+    """Return the work space of one thread for the tails of residuals."""
+    return TailScratch(
+        *np.zeros((4, n_rows), np.float32),
+        np.zeros(PARTS, np.float32),
+        np.zeros(CELLS, np.float32),
+        np.zeros(2),
+        np.zeros((2, n_functions)),
     )
 
 

@@ -96,8 +96,9 @@ class Scoring(_Subject):
     edge_cost : float
         Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats, of at least ten columns under
         the default score. Without it, tables with few rows and many columns yield edges between independent variables.
-        Under the default score an edge costs less, down to half, where the search finds more edges than half as many as
-        there are columns: ln(pairs / edges) in place of the logarithm. A network has the multiple in its metadata.
+        Under the default score the edges that a search finds change it. Where they are more than half as many as
+        columns an edge costs ln(pairs / edges), down to half as much, and where they are fewer ln(pairs / (edges + 1)),
+        which is more. A network has the multiple in its metadata.
 
     Examples
     --------

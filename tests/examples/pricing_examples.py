@@ -175,7 +175,8 @@ def slow_learner_score(
         [network.cut_points.get(name, np.empty(0)) for name in table.names],
         method,
         cut_cost,
-        plain_options(learner)["edge_cost"],
+        # the default score learns the price of an edge
+        network.metadata.get("edge_cost", plain_options(learner)["edge_cost"]),
         {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
         centred="centred" in network.metadata,
     )

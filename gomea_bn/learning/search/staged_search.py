@@ -39,7 +39,7 @@ _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
-# most prices of an edge that follow the first one, and least share by which one is below the last
+# most prices of an edge that follow the first one, and least share by which one differs from the last
 _MOST_PRICES, _LEAST_CHANGE = 4, 0.01
 # columns up to which all graphs are compared, the best ones whose cuts are improved, and dynamic programmes per column
 _FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 3, 30
@@ -249,25 +249,34 @@ class StagedSearch:
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
     def _learn_edge_cost(self) -> None:
-        """Let an edge cost what the number of edges found says, and search on, as long as that is less than before.
+        """Let an edge cost what the number of edges found says, and search on, as long as that moves the same way.
 
-        Scores other than the default one are published, and stay.
+        Many edges make further ones cheaper, and few make them dearer: most of the pairs of independent columns that
+        gain do so by chance. Scores other than the default one are published, and stay. So does the first price of so
+        few columns that all graphs are compared, apart from constant ones.
         """
         scorer, rules = self.problem.scorer, self.problem.edge_rules
-        if not (scorer.rule.centred and scorer.rule.edge_cost > 0):
-            return
         varies = np.array([float(np.ptp(v.values[v.is_observed])) > 0 for v in scorer.variables])
+        if not (scorer.rule.centred and scorer.rule.edge_cost > 0) or varies.sum() <= _FEW_COLUMNS:
+            return
         may_join = (rules.may_lead | rules.may_lead.T) & rules.may_lack & np.outer(varies, varies)
         n_pairs, given = int(np.triu(may_join, 1).sum()), scorer.method.edge_cost
         required = set(_required_edges(self.problem))
+        former = 0.0
         for _ in range(_MOST_PRICES):
             n_edges = sum(edge not in required for edge in self.best.edges)
             wanted = given * relative_edge_cost(n_edges, n_pairs, int(varies.sum()))
-            if self._is_late() or wanted > (1 - _LEAST_CHANGE) * scorer.method.edge_cost:
+            change = wanted / scorer.method.edge_cost - 1.0
+            if self._is_late() or abs(change) < _LEAST_CHANGE or change * former < 0.0:
                 return
             self.problem.set_edge_cost(wanted)
-            self._has_price = True
+            self._has_price, former = True, change
             self.objective = self._objective(self.best)
+            if change > 0.0:
+                # objectives under the lower price are no progress towards the best one
+                self.rounds.history[:] = [
+                    HistoryEntry(self.stop.seconds, self.rounds.n_eval, self.objective, 1)
+                ]
             self._climb(self.best)
 
     def _first_network(self, starts: Sequence[_Network]) -> _Network:

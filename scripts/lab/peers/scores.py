@@ -4,7 +4,7 @@ A file with a function `clinic(seed, n)` draws visits; the first rows are learne
 parents of a column leave it one after another, the one that adds least to the score first. Every parent has a gain of
 score a row, which has paid Occam's price, and a gain of the log density of new rows under what a network with this
 parent keeps. An honest score promises at most what new rows get. Excesses, promised less received, are those of all
-parents of a column together.
+parents of a column together. New rows with a level that no learned row has are left out.
 
 Random networks have random ones of these sets of parents. Of pairs of them whose new rows differ by more than two
 standard errors, the share is printed in which the one with the higher score predicts new rows better.
@@ -79,6 +79,8 @@ def one_table(task: Task) -> dict[str, Any]:
         learner = BayesNetLearner(max_seconds=task["seconds"], random_state=task["seed"], n_jobs=1)
         network = learner.fit(rows).network_
         gains = gains_of(network)
+        is_known = [new[name].isin(rows[name]) for name in network.names if name not in network.cut_points]
+        new = new[np.logical_and.reduce(is_known, initial=True)].reset_index(drop=True)
         most = max(map(len, gains.values()))
         logs = [
             {

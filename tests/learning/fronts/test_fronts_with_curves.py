@@ -283,3 +283,18 @@ def test_gaps_and_threads(frame: pd.DataFrame) -> None:
 def test_a_wrong_value_of_curves_is_an_error(frame: pd.DataFrame) -> None:
     with pytest.raises(GomeaBnError, match="curves must be one of 'auto', 'none'"):
         ParetoBayesNetLearner(curves="some").fit(frame)
+
+
+def test_misfits_of_counts_are_near_their_densities():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=600)
+    frame = pd.DataFrame({"count": rng.poisson(np.exp(1 + 0.5 * x)), "x": x, "other": rng.poisson(3, 600)})
+    front = ParetoBayesNetLearner(
+        knowledge=ExpertKnowledge(required_edges=[("x", "count")]),
+        max_evaluations=400,
+        max_seconds=None,
+        random_state=1,
+    ).fit(frame)
+    for candidate in front.front_:
+        misfit = -candidate.network.log_density(frame).mean()
+        assert candidate.objectives["misfit"] == pytest.approx(misfit, abs=0.12)

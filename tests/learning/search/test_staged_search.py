@@ -257,9 +257,27 @@ def test_problems_keep_another_cost_of_edges_with_their_state() -> None:
     )
 
 
-def test_few_edges_and_published_scores_have_the_given_cost() -> None:
-    few, _ = staged(weak_equations(11, 5, 2), Limits(max_evaluations=5_000))
-    assert few.problem.scorer.method.edge_cost == 1.0
+def test_prices_are_those_of_one_edge_more_where_few_are_found_and_stay_between() -> None:
+    few = [relative_edge_cost(k, 66, 12) * np.log(11) for k in range(5)]
+    np.testing.assert_allclose(few, np.log(66 / np.arange(1, 6)))
+    assert relative_edge_cost(5, 66, 12) == relative_edge_cost(6, 66, 12) == pytest.approx(1.0)
+    assert relative_edge_cost(12, 66, 12) == pytest.approx(np.log(66 / 12) / np.log(11))
+    assert relative_edge_cost(60, 66, 12) == 0.5
+
+
+def test_edges_cost_more_where_few_are_found() -> None:
+    search, result = staged(weak_equations(11, 3, 2), Limits(max_evaluations=5_000))
+    n_edges, share = len(search.problem.edges(result.X)), search.problem.scorer.method.edge_cost
+    assert share > 1.1
+    assert min(abs(share - relative_edge_cost(k, 55, 11)) for k in range(n_edges + 1)) < 1e-12
+    families = search.problem.families(result.X)
+    scored = search.problem.scorer.score(families, use_cache=False).sum()
+    assert scored == pytest.approx(-result.F[0], abs=1e-8)
+    assert result.history[-1].objective == pytest.approx(result.F[0], abs=1e-8)
+    assert all(before.objective > after.objective for before, after in pairwise(result.history))
+
+
+def test_published_scores_have_the_given_cost() -> None:
     published, _ = staged(weak_equations(6, 15, 1), Limits(max_evaluations=600), shape="uniform")
     assert published.problem.scorer.method.edge_cost == 1.0
 

@@ -800,3 +800,16 @@ def test_similar_scores_have_similar_functions(seed: int) -> None:
     # of a column that is turned around, functions are those of the column up to signs
     turned = SmoothFunctions(-ranks, 8).of_scores(-ranks)
     np.testing.assert_allclose(np.abs(turned), np.abs(functions), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_weak_parent_gains_no_more_of_a_count_than_its_correlation(seed: int) -> None:
+    # a transformation of few values and heavy tails fit the count alone as well
+    rng = np.random.default_rng(seed)
+    count = rng.poisson(3, 2_500).astype(float)
+    parent = 0.05 * count + rng.normal(size=2_500)
+    scorer = curves_scorer([curved_column("count", count), curved_column("parent", parent)])
+    alone, given = scorer.score([ScoredFamily((0, 0)), ScoredFamily((0, 0), ((1, 0),))])
+    correlation = np.corrcoef(count, parent)[0, 1]
+    of_line = -1_250 * np.log1p(-(correlation**2)) - 0.5 * np.log(2_500)
+    assert given - alone + scorer.rule.edge_cost < of_line + 5
