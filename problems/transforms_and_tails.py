@@ -128,7 +128,9 @@ def transform_data(
             # few values may have heavy tails after it
             noise = new_tail_scratch(tails.cells.shape[1], 0)
             noise.residuals[:] = (transform @ tails.of_cells[own])[tails.cells[v]]
-            of_tails, _ = fit_tails(noise, transform @ data.least[v, :size, :size] @ transform / n_rows)
+            of_tails, _ = fit_tails(
+                noise, float(transform @ data.least[v, :size, :size] @ transform) / n_rows
+            )
             data.alone[v] = max(gain + max(n_rows * of_tails - 0.5 * log(n_rows), 0.0), 0.0)
     return data
 
@@ -181,8 +183,12 @@ def no_transforms(n_variables: int) -> TransformData:
 
 def new_tail_scratch(n_rows: int, n_functions: int) -> TailScratch:
     """Return the work space of one thread for the tails of residuals."""
+    residuals, squares, scores, work = np.zeros((4, n_rows), np.float32)
     return TailScratch(
-        *np.zeros((4, n_rows), np.float32),
+        residuals,
+        squares,
+        scores,
+        work,
         np.zeros(PARTS, np.float32),
         np.zeros(CELLS, np.float32),
         np.zeros(2),
