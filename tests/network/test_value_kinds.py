@@ -228,7 +228,12 @@ TYPES = {
 def test_drawn_and_filled_rows_have_the_types_of_the_table():
     pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)
-    source = pd.DataFrame({name: pd.Series(values(rng)).astype(name) for name, values in TYPES.items()})
+    source = pd.DataFrame(
+        {
+            name: pd.Series(values(rng)).astype(pd.api.types.pandas_dtype(name))
+            for name, values in TYPES.items()
+        }
+    )
     table = read_table(source)
     cuts = {
         column.name: [float(np.median(column.values))] for column in table.columns if column.is_continuous

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -79,7 +80,9 @@ def test_a_table_in_memory_has_the_cells_of_its_frame(frame) -> None:
     frame.loc[7, "z"] = None
     frame = frame.iloc[:, [2, 0, 3, 1]]
     table = read_table(frame, missing="keep")
-    shape = {"y": partial(scaled_log_density, fit_shape(frame["y"].to_numpy()).shape)}
+    shape: dict[str, Callable[..., float]] = {
+        "y": partial(scaled_log_density, fit_shape(frame["y"].to_numpy()).shape)
+    }
     cells = replace(coding(frame.dropna()), names=("x", "y", "z", "k"), log_densities=shape)
     pieces = [cells(piece) for piece in (TablePiece(table, 3, 700), FramePiece(frame[3:700]))]
     of_table, of_frame = pieces

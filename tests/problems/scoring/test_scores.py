@@ -120,7 +120,14 @@ def test_both_ways_of_counting_find_the_same_tables(seed: int, n_rows: int) -> N
     tables = []
     for n_tables in (1, 4):
         kernels.count_dense(
-            scorer.rows.codes, views, scorer.rows.cardinality, len(cards), cells, n_tables, scratch
+            scorer.rows.codes,
+            views,
+            scorer.rows.cardinality,
+            len(cards),
+            cells,
+            n_tables,
+            scratch.joint,
+            scratch.counts,
         )
         tables.append(scratch.counts[:cells].copy().reshape(-1, r))
     observed = kernels.count_sparse(scorer.rows.codes, views, scorer.rows.cardinality, len(cards), scratch)
