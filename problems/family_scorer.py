@@ -431,8 +431,9 @@ class FamilyScorer:
         for v, variable in enumerate(variables):
             known = [(v, policy.cut_points.tobytes(), policy.chosen) for policy in variable.policies]
             for view, key in enumerate(known or [(v, b"", False)], start=int(other.view_offset[v])):
-                words = self._words_of_cuts.setdefault(key, _new_words(self._keys))
-                other.rows.child_key[view], other.rows.parent_key[view] = words
+                if key not in self._words_of_cuts:
+                    self._words_of_cuts[key] = _new_words(self._keys)
+                other.rows.child_key[view], other.rows.parent_key[view] = self._words_of_cuts[key]
         return other
 
     def without_curves(self) -> FamilyScorer:
@@ -440,7 +441,7 @@ class FamilyScorer:
         self._restore_first_libraries()
         other = copy(self)
         other.rows = self.rows._replace(curves=no_curves())
-        other.caches = ThreadCaches(self.caches.max_bytes)
+        other.caches, other._caches_of_cuts = (ThreadCaches(self.caches.max_bytes) for _ in range(2))
         other._scratch, other._more_scratch = other.new_scratch(), []
         return other
 

@@ -440,6 +440,7 @@ def _network_of_search(
             "seed": seed,
             "n_eval": result.n_eval,
             "n_rows": table.n_rows,
+            **({"rows_searched": problem.scorer.n_rows} if problem.scorer.n_rows < table.n_rows else {}),
             "fixed_cut_points": sorted(learner.cut_points or ()),
             "data_sha256": data_digest,
             "shape": learner.shape,

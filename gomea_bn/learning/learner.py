@@ -56,9 +56,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns that replace the inferred ones.
     missing : {"available", "error", "drop"}
-        How to treat missing values. "available": the score of every variable and its parents, and its probability
-        table, use the rows in which these are not missing, see Notes; infinite values are an error. "error" raises, and
-        "drop" drops rows with missing or infinite values.
+        How to treat missing values. "available": where at least four fifths of the rows are complete, the default
+        search uses these alone; otherwise the score of every variable and its parents uses the rows in which these are
+        not missing, see Notes. Probability tables use all such rows, and infinite values are an error. "error" raises,
+        and "drop" drops rows with missing or infinite values.
     max_levels : int
         Largest number of levels of a discrete column.
     groups : str, optional
@@ -134,7 +135,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     network_ : DiscretizedBayesNet
         Learned network. It lacks edges of variables with a single bin, which are void, unless they are required.
     score_ : float
-        Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better.
+        Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better. It is that of the
+        rows that were searched, whose number is in the metadata ("rows_searched") if it is not that of all rows.
     table_ : Table
         Rows that the network was learned from; the sample of a table in pieces.
     history_ : list of HistoryEntry
@@ -249,13 +251,14 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     after all of it there are no further first cuts, curves in the search and fine bins to begin with, and pairs of many
     columns are chosen on few rows. Where it is short for what follows the search, this goes first: mixtures of lines,
     odds of cells, the judgement of edges by left-out rows, effects fitted to copies of rows, shown cuts better than
-    those of the search, how sure cuts are, draws of the checks (at least 5,000 stay), sets of cuts next to the shown
-    ones, draws for missing cells by the densities of single rows, the choice of the parents of the target (from fewer
-    rows and columns, or without its last steps) and rows of effects (4,000 stay). Tables, effects and parents of the
-    target are always learned. ``network_.metadata["cut_short"]``, the summary and a warning name what was cut short. A
-    limit that is not reached changes nothing.
+    those of the search, how sure cuts are, the comparison with the rows (5,000 draws stay), sets of cuts next to the
+    shown ones, draws for missing cells by the densities of single rows, the choice of the parents of the target (from
+    fewer rows and columns, or without its last steps) and rows of effects (4,000 stay). Tables, effects and parents of
+    the target are always learned. ``network_.metadata["cut_short"]``, the summary and a warning name what was cut
+    short. A limit that is not reached changes nothing.
 
-    With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
+    With missing values, and fewer complete rows than four fifths, the score of a variable and its parents is a sum of
+    gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
     until none is left. Every gain is the score with the parent minus the score without it on the same rows, and counts
     as often as there are rows in the table per row used. The score of the variable without parents is added. So no two

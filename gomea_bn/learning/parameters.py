@@ -98,7 +98,7 @@ class Scoring(_Subject):
         the default score. Without it, tables with few rows and many columns yield edges between independent variables.
         Under the default score the edges that a search finds change it. Where they are more than half as many as
         columns an edge costs ln(pairs / edges), down to half as much, and where they are fewer ln(pairs / (edges + 1)),
-        which is more. A network has the multiple in its metadata.
+        which is more. Up to four columns that vary keep the first cost. A network has the multiple in its metadata.
 
     Examples
     --------

@@ -27,11 +27,11 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     with_cut,
 )
+from gomea_bn.network.contents import NetworkParts
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.known_rows import known_rows
-from gomea_bn.network.network_parts import NetworkParts
 from gomea_bn.network.parts import (
     check_rows,
     random_generator,

@@ -24,7 +24,7 @@ ODDS = "odds of cells"
 GAPS = "draws for missing cells"
 PARENTS = "the choice of the parents of the target"
 COPIES = "effects over copies of rows"
-DRAWS = "draws of the checks"
+DRAWS = "the comparison with the rows"
 
 BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
 """What the clock cuts short of the preparation of a search."""

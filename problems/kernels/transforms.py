@@ -30,9 +30,8 @@ class TransformData(NamedTuple):
     rows: NDArray[np.float64]  # (N, G) numbers of rows in parts
     precisions: NDArray[np.float64]  # (N, K) of the prior of coefficients, 1 of the first, which has none
     least: NDArray[np.float64]  # (N, K, K) moments that no curve can explain
-    alone: NDArray[
-        np.float64
-    ]  # (N,) what the best transformation and its noise gain without parents, at least 0
+    # (N,) what the best transformation and its noise gain without parents, in nats, at least 0
+    alone: NDArray[np.float64]
 
 
 class TransformScratch(NamedTuple):
