@@ -290,6 +290,15 @@ def is_in_pieces(source: Any) -> bool:
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
 
 
+def pieces_in_words(source: Any) -> str:
+    """Return words for a path that `is_in_pieces`: a folder of files, or a database of many rows."""
+    if database_of(source) is None:
+        return "a folder of files"
+    from gomea_bn.data.files.databases import ROWS_IN_MEMORY
+
+    return f"a database of more than {ROWS_IN_MEMORY:,} rows"
+
+
 def files_digest(source: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of the names, sizes and times of change of the files of a folder or pattern, in hexadecimal.
 
