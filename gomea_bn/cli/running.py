@@ -284,7 +284,7 @@ def refuse_in_pieces(given: Sequence[str], data: Path) -> None:
             f" does not apply to {pieces_in_words(data)}, whose columns have names and types.",
         ],
         [
-            "write one file with the types that you want, for example by DataFrame.to_parquet",
-            "give a part of the rows that fits into memory",
+            "store the columns with the types that you want, for example by DataFrame.to_parquet",
+            "give one file",
         ],
     )
