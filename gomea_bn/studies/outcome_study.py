@@ -58,9 +58,10 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
 FEW_ROWS = 20
+"""Rows of a group below which its figures are no headline."""
+
 TELLS_ALL = 0.8
 """Part of the doubt about an outcome that a column which may be the outcome itself takes away."""
-"""Rows of a group below which its figures are no headline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,10 +368,18 @@ def _known_afterwards(table: Table, target: str, code: int | None, duration: str
                     where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
                     found[column.name] = f"it is missing in the rows {where} the outcome"
     if duration is not None and duration in table.names:
-        times = np.asarray(table.columns[table.names.index(duration)].values, np.float64)
+        column = table.columns[table.names.index(duration)]
+        times = np.asarray(column.values, np.float64)
+        if column.levels is not None:
+            # a missing value has the code -1
+            numbers = pd.to_numeric(pd.Series([*column.levels, None], dtype=object), errors="coerce")
+            times = numbers.to_numpy(np.float64)[column.values]
         for column in others:
             is_known = ~column.is_missing & ~np.isnan(times)
             if not column.is_continuous or is_known.sum() < FEW_ROWS:
+                continue
+            # numbers that are all alike go with nothing
+            if min(len(np.unique(of_both[is_known])) for of_both in (column.values, times)) < 2:
                 continue
             if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
                 found[column.name] = f"it goes with {name_in_words(duration)} itself"
