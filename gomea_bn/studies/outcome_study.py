@@ -17,6 +17,7 @@ from gomea_bn.certainty.graph_tests import edge_verdicts
 from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
+from gomea_bn.data.event_times import numbers_of
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, doubts_about
@@ -367,19 +368,14 @@ def _known_afterwards(table: Table, target: str, code: int | None, duration: str
                 if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
                     where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
                     found[column.name] = f"it is missing in the rows {where} the outcome"
+    times = None
     if duration is not None and duration in table.names:
-        column = table.columns[table.names.index(duration)]
-        times = np.asarray(column.values, np.float64)
-        if column.levels is not None:
-            # a missing value has the code -1
-            numbers = pd.to_numeric(pd.Series([*column.levels, None], dtype=object), errors="coerce")
-            times = numbers.to_numpy(np.float64)[column.values]
+        # times that are texts or missing are refused when rows are counted
+        times = numbers_of(table.columns[table.names.index(duration)])
+    if times is not None and len(times) == table.n_rows and np.ptp(times) > 0:
         for column in others:
-            is_known = ~column.is_missing & ~np.isnan(times)
-            if not column.is_continuous or is_known.sum() < FEW_ROWS:
-                continue
-            # numbers that are all alike go with nothing
-            if min(len(np.unique(of_both[is_known])) for of_both in (column.values, times)) < 2:
+            is_known = ~column.is_missing
+            if not column.is_continuous or column.is_constant or is_known.sum() < FEW_ROWS:
                 continue
             if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
                 found[column.name] = f"it goes with {name_in_words(duration)} itself"

@@ -104,9 +104,11 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
         for frame in frames:
             empty = frame.columns[frame.isna().all()]
             frame = frame.astype(dict.fromkeys(empty, object))
-            mixed = [name for name in frame if infer_dtype(frame[name]).startswith("mixed")]
-            texts = {name: frame[name].map(str, na_action="ignore") for name in mixed}
-            rows = pa.Table.from_pandas(frame.assign(**texts), preserve_index=False)
+            for position in range(frame.shape[1]):
+                cells = frame.iloc[:, position]
+                if infer_dtype(cells).startswith("mixed"):
+                    frame.isetitem(position, cells.map(str, na_action="ignore"))
+            rows = pa.Table.from_pandas(frame, preserve_index=False)
             parts.append(f"{path}.{len(parts)}")
             schemas.append(rows.schema.remove_metadata())
             parquet.write_table(rows, parts[-1])
