@@ -368,11 +368,11 @@ def _known_afterwards(table: Table, target: str, code: int | None, duration: str
                 if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
                     where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
                     found[column.name] = f"it is missing in the rows {where} the outcome"
-    times = None
     if duration is not None and duration in table.names:
-        # times that are texts or missing are refused when rows are counted
         times = numbers_of(table.columns[table.names.index(duration)])
-    if times is not None and len(times) == table.n_rows and np.ptp(times) > 0:
+        # times that are texts or missing are refused when rows are counted
+        if times is None or len(times) < table.n_rows or np.ptp(times) == 0:
+            return found
         for column in others:
             is_known = ~column.is_missing
             if not column.is_continuous or column.is_constant or is_known.sum() < FEW_ROWS:

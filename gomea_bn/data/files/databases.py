@@ -107,7 +107,7 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
             for position in range(frame.shape[1]):
                 cells = frame.iloc[:, position]
                 if infer_dtype(cells).startswith("mixed"):
-                    frame.isetitem(position, cells.map(str, na_action="ignore"))
+                    frame.isetitem(position, cells.map(str, na_action="ignore").array)
             rows = pa.Table.from_pandas(frame, preserve_index=False)
             parts.append(f"{path}.{len(parts)}")
             schemas.append(rows.schema.remove_metadata())
