@@ -92,10 +92,11 @@ def as_stored(values: Any, dtype: Any) -> Any:
             unit = getattr(wanted, "unit", None) or np.datetime_data(wanted)[0]
             column = column.dt.round(unit)
         stored = column.astype(wanted)
-        # a bool cannot be missing, and whole numbers beyond the range of a type would become others
-        is_same = stored.isna().equals(column.isna()) and (
-            pd.api.types.is_float_dtype(wanted) or _have_equal_cells(stored, column)
+        is_rounded = pd.api.types.is_float_dtype(wanted) and pd.api.types.is_numeric_dtype(
+            column.infer_objects().dtype
         )
+        # a bool cannot be missing, texts such as 02163 are no numbers, and whole ones beyond a range would be others
+        is_same = stored.isna().equals(column.isna()) and (is_rounded or _have_equal_cells(stored, column))
     except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
         return values
     return stored if is_same else values

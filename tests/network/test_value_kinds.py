@@ -277,5 +277,6 @@ def test_types_hold_where_cells_are_missing_and_values_stay_where_a_type_cannot_
         ([1.0, np.nan], "int64"),
         ([1.5, np.nan], "Int64"),
         ([300, 1], "int8"),
+        (["02163", "10001"], "float32"),
     ):
         assert as_stored(values, dtype) is values
