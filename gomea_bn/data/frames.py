@@ -87,7 +87,7 @@ def as_stored(values: Any, dtype: Any) -> Any:
         column = column.astype(object)
     try:
         wanted: Any = pd.api.types.pandas_dtype(dtype)
-        is_moment = isinstance(wanted, pd.DatetimeTZDtype) or getattr(wanted, "kind", "") in ("m", "M")
+        is_moment = isinstance(wanted, (np.dtype, pd.DatetimeTZDtype)) and wanted.kind in ("m", "M")
         if is_moment and getattr(column.dtype, "kind", "") in ("m", "M"):
             unit = getattr(wanted, "unit", None) or np.datetime_data(wanted)[0]
             column = column.dt.round(unit)
