@@ -272,13 +272,19 @@ def limit(value: float) -> float | None:
     return None if value == 0 or isinf(value) else value
 
 
-def refuse_in_pieces(given: Sequence[str]) -> None:
-    """Raise if options for reading a table in one file are given for a folder, whose files say what they hold."""
-    if given:
-        raise GomeaBnError(
-            [Option(given[0]), " does not apply to a folder of files, which state their columns and types."],
-            [
-                "write the files with the types that you want, for example by DataFrame.to_parquet",
-                "give one file",
-            ],
-        )
+def refuse_in_pieces(given: Sequence[str], data: Path) -> None:
+    """Raise if options for reading a table in one file are given for one in pieces, whose columns have types."""
+    if not given:
+        return
+    from gomea_bn.data.pieces import pieces_in_words
+
+    raise GomeaBnError(
+        [
+            Option(given[0]),
+            f" does not apply to {pieces_in_words(data)}, whose columns have names and types.",
+        ],
+        [
+            "store the columns with the types that you want, for example by DataFrame.to_parquet",
+            "give one file",
+        ],
+    )

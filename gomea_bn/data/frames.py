@@ -75,23 +75,42 @@ def stored_types(source: Any) -> dict[str, str]:
     }
 
 
-def as_stored(values: Any, dtype: str) -> Any:
-    """Return a column in the type of a name as of `stored_types`, or as it is where that cannot hold its values."""
+def as_stored(values: Any, dtype: Any) -> Any:
+    """Return a column in a type or the type of a name, or as it is where that cannot hold its values.
+
+    Dates and durations are rounded to the unit of the type, and numbers to its digits.
+    """
     import pandas as pd
 
     column: Any = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     try:
-        stored = column.astype(dtype)
-        # whole numbers beyond the range of a type would become others
-        is_same = (
-            pd.api.types.is_float_dtype(stored.dtype)
-            or (stored.astype(object) == column.astype(object)).all()
+        wanted: Any = pd.api.types.pandas_dtype(dtype)
+        is_moment = isinstance(wanted, (np.dtype, pd.DatetimeTZDtype)) and wanted.kind in ("m", "M")
+        if is_moment and getattr(column.dtype, "kind", "") in ("m", "M"):
+            unit = getattr(wanted, "unit", None) or np.datetime_data(wanted)[0]
+            column = column.dt.round(unit)
+        stored = column.astype(wanted)
+        is_rounded = pd.api.types.is_float_dtype(wanted) and pd.api.types.is_numeric_dtype(
+            column.infer_objects().dtype
         )
+        # a bool cannot be missing, texts such as 02163 are no numbers, and whole ones beyond a range would be others
+        is_same = stored.isna().equals(column.isna()) and (is_rounded or _have_equal_cells(stored, column))
     except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
         return values
     return stored if is_same else values
+
+
+def _have_equal_cells(stored: pd.Series[Any], column: pd.Series[Any]) -> bool:
+    """Return whether the cells of a column that are not missing are the same in another type."""
+    from pandas.api import types
+
+    known, others = stored[column.notna().to_numpy()], column[column.notna()]
+    if types.is_numeric_dtype(others.dtype) and not types.is_bool_dtype(others.dtype):
+        # decimals of Arrow differ from the floats that they stand for
+        return bool((known.to_numpy(np.float64) == others.to_numpy(np.float64)).all())
+    return bool((known.astype(object) == others.astype(object)).all())
 
 
 def _no_table(source: Any) -> GomeaBnError:

@@ -142,14 +142,15 @@ def number_texts(
     the limit. A word such as "trace" is read as a number below `limit`, by default the smallest of the texts, and is
     missing without any. At least half of the texts must be numbers without a limit. "(5)" and "5-" are -5 if other
     texts have no such sign. With `is_given` the texts are known to be numbers, and these two conditions do not count.
-    With `unit` no other one is taken. Where not all texts have one unit otherwise, flags of laboratories are left out:
-    "5.1 H" is 5.1.
+    With `unit` no other one is taken. Where not all texts have one unit otherwise, flags of laboratories are left out,
+    "5.1 H" is 5.1, unless more than half of the texts have one: these are codes.
     """
     read = _unflagged_numbers(texts, decimal, unit, limit, is_given=is_given)
     if read is not None:
         return read
     flags = [match and (match["stars"] or match["letters"]) for match in map(_FLAG.fullmatch, texts)]
-    if not any(flags):
+    n_flags = sum(flag is not None for flag in flags)
+    if not n_flags or (not is_given and n_flags > 0.5 * len(texts)):
         return None
     plain = [text.removesuffix(flag).rstrip() if flag else text for text, flag in zip(texts, flags)]
     read = _unflagged_numbers(plain, decimal, unit, limit, is_given=is_given)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.reading import TEXT
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.forms import check_form_names, in_given_forms
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
+from gomea_bn.data.symbols import is_text_like, symbols_among
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.files import check_is_file
@@ -54,7 +56,10 @@ class Piece(Protocol):
         """Give the rows in frames of at most `BATCH_ROWS` rows; with `columns` at least these columns."""
 
     def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> Piece:
-        """Return a piece that gives the texts of some columns in forms of their own, as of `in_given_forms`."""
+        """Return a piece that gives the texts of these columns alone in forms, as of `in_given_forms`.
+
+        Symbols of missing values among them are missing values.
+        """
 
 
 @dataclass(frozen=True)
@@ -127,13 +132,13 @@ class FilePiece:
                     frame = pd.DataFrame(index=range(batch.num_rows))
                 for name, value in self.of_folders:
                     frame[name] = pd.Series(value, frame.index, object if value is None else None)
-                yield plain_frame(in_given_forms(frame, dict(self.forms), self.decimal)[0])
+                yield plain_frame(_in_forms(frame, dict(self.forms), self.decimal))
         except (OSError, pa.ArrowException) as error:
             raise GomeaBnError(f"File '{self.path}' cannot be read: {first_line(error)}") from error
 
     def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> FilePiece:
-        """Return a piece that also reads these texts; see `Piece`."""
-        return replace(self, forms=(*self.forms, *forms.items()), decimal=decimal)
+        """Return a piece that reads these texts; see `Piece`."""
+        return replace(self, forms=tuple(forms.items()), decimal=decimal)
 
     def _batches(self, columns: Sequence[str] | None) -> Iterator[Any]:
         """Give the rows as record batches of at most `BATCH_ROWS` rows."""
@@ -186,11 +191,11 @@ class FramePiece:
         frame = self._in_memory()
         for first in range(0, len(frame), BATCH_ROWS):
             rows = frame.iloc[first : first + BATCH_ROWS]
-            yield plain_frame(in_given_forms(rows, dict(self.forms), self.decimal)[0] if self.forms else rows)
+            yield plain_frame(_in_forms(rows, dict(self.forms), self.decimal))
 
     def in_forms(self, forms: Mapping[str, str], decimal: str | None) -> FramePiece:
-        """Return a piece that also reads these texts; see `Piece`."""
-        return replace(self, forms=(*self.forms, *forms.items()), decimal=decimal)
+        """Return a piece that reads these texts; see `Piece`."""
+        return replace(self, forms=tuple(forms.items()), decimal=decimal)
 
     def _in_memory(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.frame
@@ -240,6 +245,21 @@ class TablePiece:
         return self
 
 
+def _in_forms(frame: pd.DataFrame, forms: Mapping[str, str], decimal: str | None) -> pd.DataFrame:
+    """Return rows with texts in forms, and without symbols of missing values in columns of these forms."""
+    if not forms:
+        return frame
+    rows = frame.copy(deep=False)
+    for position, name in enumerate(map(str, frame.columns)):
+        if forms.get(name, TEXT) != TEXT and is_text_like(frame.iloc[:, position]):
+            series = frame.iloc[:, position]
+            distinct = list(series.dropna().unique())
+            # those of a piece with nothing else are missing, too
+            symbols = [value for value, symbol in zip(distinct, symbols_among(distinct, None)) if symbol]
+            rows.isetitem(position, series.mask(series.isin(symbols)).array)
+    return in_given_forms(rows, forms, decimal)[0]
+
+
 def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:
     """Return "row 4 of file 'a' and rows 0, 2 of file 'b' (counted from 0)" for the first of some rows.
 
@@ -268,6 +288,15 @@ def is_in_pieces(source: Any) -> bool:
             return is_large(database)
         return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
+
+
+def pieces_in_words(source: Any) -> str:
+    """Return words for a path that `is_in_pieces`: a folder of files, or a database of many rows."""
+    if database_of(source) is None:
+        return "a folder of files"
+    from gomea_bn.data.files.databases import ROWS_IN_MEMORY
+
+    return f"a database of more than {ROWS_IN_MEMORY:,} rows"
 
 
 def files_digest(source: str | os.PathLike[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.cells import observed_counts
 from gomea_bn.data.columns import FEW_VALUES
-from gomea_bn.data.forms import with_forms
+from gomea_bn.data.forms import in_given_forms, with_forms
 from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
 from gomea_bn.data.row_counters import DaskCounter, FamilyCounter, LocalCounter
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.survey import Sample, sample_of, sampled_rows
+from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table, read_table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning, raise_all
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
 from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.learning.improvement import (
@@ -385,10 +386,11 @@ class Improvement:
         else:
             self.known.n_readings += 1
             size, missing = self.learner.sample_rows, self.learner.missing
-            forms = self._read_forms()
+            chosen = self.source if isinstance(self.source, ChosenColumns) else ChosenColumns("")
+            given = dict(chosen.forms)
+            forms = self._read_forms(given)
             sample, self.n_rows = drawn_sample(self.counter, size, self.seed)
             self.tell(f"{self.n_rows:,} rows in {counted(len(self.counter.pieces), 'piece')}.")
-            chosen = self.source if isinstance(self.source, ChosenColumns) else ChosenColumns("")
             with about_sample(len(sample.rows), self.n_rows, sample.named):
                 table = read_table(
                     sample.rows,
@@ -396,15 +398,17 @@ class Improvement:
                     missing="drop" if missing == "drop" else "keep",
                     max_levels=self.learner.max_levels,
                     columns=None if chosen.columns is None else list(map(str, sample.rows.columns)),
+                    forms={name: form for name, form in given.items() if name in sample.rows},
                 )
             # the first rows had other texts
-            if table.reading.forms:
-                name, form = next(iter(table.reading.forms.items()))
+            unlike = {name: form for name, form in table.reading.forms.items() if name not in given}
+            if unlike:
+                name, form = next(iter(unlike.items()))
                 raise GomeaBnError(
                     f"Column '{name}' holds texts that read as {form!r}, unlike those of its first rows.",
                     [Setting("forms", form, name), "write numbers or dates into the files"],
                 )
-            reading = replace(table.reading, drop=chosen.drop, forms={**forms, **dict(chosen.forms)})
+            reading = replace(table.reading, drop=chosen.drop, forms=forms)
             table = replace(table, reading=reading)
             if missing == "error":
                 numbers = np.array([column.n_missing for column in table.columns])
@@ -414,20 +418,29 @@ class Improvement:
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
         self._take_options(LearningOptions.of(self.learner, self.n_rows))
 
-    def _read_forms(self) -> dict[str, str]:
-        """Let the pieces give texts such as 12 mg as numbers, as those of the first rows are, and return the forms."""
-        rows = next((rows for piece in self.counter.pieces for rows in piece.frames() if len(rows)), None)
+    def _read_forms(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Let the pieces give texts in given forms, or else in those of the first rows, and return the forms of both.
+
+        Warnings say what the first rows show, since the sample has no texts in forms any more.
+        """
+        as_stored = [piece.in_forms({}, None) for piece in self.counter.pieces]
+        rows = next((rows for piece in as_stored for rows in piece.frames() if len(rows)), None)
         if rows is None:
-            return {}
+            return dict(given)
         kinds = {} if self.learner.kinds is None else self.learner.kinds
-        formed = with_forms(rows, kinds, {}, dates="numbers", decimal=None, few=FEW_VALUES)
-        if formed.forms:
-            self.counter.pieces = [
-                piece.in_forms(formed.forms, formed.decimal) for piece in self.counter.pieces
-            ]
-            for note in formed.notes:
-                self.tell(note.text(str))
-        return formed.forms
+        rows, _, _ = without_symbols(rows, None)
+        in_given, doubts, _ = in_given_forms(rows, given, None)
+        formed = with_forms(in_given, kinds, given, dates="numbers", decimal=None, few=FEW_VALUES)
+        raise_all(formed.problems)
+        # other doubts are those of the sample, too
+        doubts += in_given_forms(rows, formed.forms, formed.decimal)[1]
+        for doubt in doubts:
+            give_warning(doubt.within(f"In the first {len(rows):,} rows: "))
+        forms = {**formed.forms, **given}
+        self.counter.pieces = [piece.in_forms(forms, formed.decimal) for piece in as_stored]
+        for note in formed.notes:
+            self.tell(note.text(str))
+        return forms
 
     def _take_options(self, options: LearningOptions) -> None:
         self.options = options

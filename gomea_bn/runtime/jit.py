@@ -74,9 +74,10 @@ _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", r
 _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
-        "data.calendar_texts",
+        "data.columns",
         "data.dates",
-        "data.number_texts",
+        "data.sources",
+        "data.table",
         "errors",
         "problems.cuts.policies",
         "problems.cuts.shape",
@@ -86,7 +87,7 @@ _WITHOUT_CODE = frozenset(
         "texts",
     )
 )
-"""Modules that modules with kernels import and no kernel uses: editing a message leaves compiled code valid."""
+"""Modules that modules with kernels import and no kernel uses: editing a message or a reader leaves code valid."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 _COLOUR = re.compile(r"\x1b\[\d*m")
 # numba's report of a place in the source: the file, the number of the line, and the line above a mark

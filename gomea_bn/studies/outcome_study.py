@@ -17,6 +17,7 @@ from gomea_bn.certainty.graph_tests import edge_verdicts
 from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
+from gomea_bn.data.event_times import numbers_of
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, doubts_about
@@ -58,9 +59,10 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
 FEW_ROWS = 20
+"""Rows of a group below which its figures are no headline."""
+
 TELLS_ALL = 0.8
 """Part of the doubt about an outcome that a column which may be the outcome itself takes away."""
-"""Rows of a group below which its figures are no headline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,10 +369,13 @@ def _known_afterwards(table: Table, target: str, code: int | None, duration: str
                     where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
                     found[column.name] = f"it is missing in the rows {where} the outcome"
     if duration is not None and duration in table.names:
-        times = np.asarray(table.columns[table.names.index(duration)].values, np.float64)
+        times = numbers_of(table.columns[table.names.index(duration)])
+        # times that are texts or missing are refused when rows are counted
+        if times is None or len(times) < table.n_rows or np.ptp(times) == 0:
+            return found
         for column in others:
-            is_known = ~column.is_missing & ~np.isnan(times)
-            if not column.is_continuous or is_known.sum() < FEW_ROWS:
+            is_known = ~column.is_missing
+            if not column.is_continuous or column.is_constant or is_known.sum() < FEW_ROWS:
                 continue
             if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
                 found[column.name] = f"it goes with {name_in_words(duration)} itself"

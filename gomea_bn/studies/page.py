@@ -236,7 +236,8 @@ class _Words:
                 f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
                 f"still get it, and these figures mislead: make the page with --duration {time}."
             )
-        if decisive := self._decisive(joined):
+        # the reason why a column may be known only afterwards follows
+        if decisive := [name for name in self._decisive(joined) if name not in study.afterwards]:
             verb = "decides" if len(decisive) == 1 else "decide"
             lines.append(
                 f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "

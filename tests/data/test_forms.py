@@ -118,9 +118,14 @@ def test_files_of_every_form_of_numbers_hold_the_numbers(form, unit, sep, tmp_pa
 @pytest.mark.parametrize(
     ("texts", "numbers", "unit", "flags"),
     [
-        (["5.1", "5.1 H", "12 L*", "3.0*", "13**"], [5.1, 5.1, 12, 3, 13], "", ("H", "L*", "*", "**")),
-        (["5 mg/dL", "6 mg/dL H", "7 mg/dL (L)"], [5, 6, 7], "mg/dL", ("H", "(L)")),
-        (["5 H", "6LL", "7 High", "8 ↑"], [5, 6, 7, 8], "", ("H", "LL", "High", "↑")),
+        (
+            ["5.1", "5.1 H", "12 L*", "3.0*", "13**", "6", "7", "8"],
+            [5.1, 5.1, 12, 3, 13, 6, 7, 8],
+            "",
+            ("H", "L*", "*", "**"),
+        ),
+        (["5 mg/dL", "8 mg/dL", "6 mg/dL H", "7 mg/dL (L)"], [5, 8, 6, 7], "mg/dL", ("H", "(L)")),
+        (["1", "2", "3", "4", "5 H", "6LL", "7 High", "8 ↑"], [*range(1, 9)], "", ("H", "LL", "High", "↑")),
         # units of all numbers
         (["5 L", "6 L", "7.5 L"], [5, 6, 7.5], "L", ()),
         (["5 h", "6 h"], [5, 6], "h", ()),
@@ -131,6 +136,20 @@ def test_flags_of_laboratories_are_no_part_of_numbers(texts, numbers, unit, flag
     assert found is not None
     assert (list(found.numbers), found.unit, found.flags) == (numbers, unit, flags)
     assert number_texts([*texts, "5 mL"]) is None
+
+
+def test_codes_keep_their_letters():
+    codes = [f"{k}{'HL'[k % 2]}" for k in range(80)]
+    assert number_texts(codes) is None
+    # flags are of values beyond the normal range
+    assert number_texts([*codes, *map(str, range(79))]) is None
+    found = number_texts([*codes, *map(str, range(80))])
+    assert found is not None
+    assert list(found.numbers) == [*range(80)] * 2
+    # texts that are known to be numbers
+    assert number_texts(codes, is_given=True) is not None
+    table = read_table(pd.DataFrame({"flat": codes * 2, "x": np.arange(160.0)}), max_levels=100)
+    assert table.columns[0].levels == tuple(sorted(codes))
 
 
 def test_flags_stand_after_limits_and_decimal_commas_too():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data.frames import as_stored
 from gomea_bn.network.value_kinds import ValueKind, measuring_step
 
 CUTS: dict[str, list[float]] = {
@@ -218,7 +219,11 @@ TYPES = {
     "object": lambda rng: rng.choice(["a", "b"], 80),
     "string": lambda rng: rng.choice(["a", "b"], 80),
     "category": lambda rng: rng.choice(["a", "b"], 80),
-    "datetime64[s]": lambda rng: pd.date_range("2020-01-01", periods=80),
+    "datetime64[s]": lambda rng: pd.date_range("2020-01-01 07:13", periods=80, freq="7h11s"),
+    "datetime64[ms]": lambda rng: pd.date_range("2020-01-01 07:13:11", periods=80, freq="7h11s").as_unit(
+        "ms"
+    ),
+    "datetime64[s, UTC]": lambda rng: pd.date_range("2020-01-01", periods=80, freq="7h11s", tz="UTC"),
     "datetime64[ns, UTC]": lambda rng: pd.date_range("2020-01-01", periods=80, freq="7h", tz="UTC"),
     "timedelta64[s]": lambda rng: pd.to_timedelta(rng.integers(1, 90, 80), "h"),
     "int32[pyarrow]": lambda rng: rng.integers(0, 90, 80),
@@ -253,3 +258,25 @@ def test_drawn_and_filled_rows_have_the_types_of_the_table():
     assert filled.isna().sum().sum() == 0
     for name in gaps:
         assert str(filled[name].dtype) == str(source[name].dtype), name
+
+
+def test_types_hold_where_cells_are_missing_and_values_stay_where_a_type_cannot_hold_them():
+    whole = as_stored([1.0, np.nan, 3.0], "Int64")
+    assert whole.dtype == "Int64"
+    assert whole.isna().tolist() == [False, True, False]
+    texts = as_stored(["a", None], "str")
+    assert texts.dtype == "str"
+    assert texts.isna().tolist() == [False, True]
+    moments = pd.Series(pd.to_datetime(["2020-01-01 07:13:11.6", None])).dt.as_unit("us")
+    rounded = as_stored(moments, "datetime64[s]")
+    assert rounded.dtype == "datetime64[s]"
+    assert rounded[0] == pd.Timestamp("2020-01-01 07:13:12")
+    assert rounded.isna().tolist() == [False, True]
+    for values, dtype in (
+        ([True, None], "bool"),
+        ([1.0, np.nan], "int64"),
+        ([1.5, np.nan], "Int64"),
+        ([300, 1], "int8"),
+        (["02163", "10001"], "float32"),
+    ):
+        assert as_stored(values, dtype) is values

@@ -48,7 +48,6 @@ def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not()
     assert "gomea_bn.network.bayes_net" not in modules
 
 
-@pytest.mark.long
 def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
     sources = package_sources()
     modules = set(_compiled_modules(sources))
@@ -68,11 +67,37 @@ def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
             and any("kernel" in ast.unparse(decorator) for decorator in node.decorator_list)
         ]
         for kernel in kernels:
-            used = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
-            for name in used & set(homes):
+            for name in _used(kernel, tree) & set(homes):
                 assert homes[name] & modules, f"{module}.{kernel.name} uses {name}"
                 n_names += 1
     assert n_names > 100
+
+
+def _used(kernel, tree):
+    """Return the names that a kernel uses, and those that constants and named tuples of these names use."""
+    defined = {
+        target.id: node
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    } | {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    used, waiting = set(), [kernel]
+    while waiting:
+        names = {node.id for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)} - used
+        used |= names
+        waiting += [defined[name] for name in names & set(defined)]
+    return used
+
+
+def test_no_edit_of_a_reader_compiles_kernels_again_and_one_of_the_kernels_of_tables_does(folder_of):
+    sources = package_sources()
+    former = folder_of(sources)
+    readers = {name for name in sources if name.startswith("gomea_bn.data.")} - {"gomea_bn.data.kernels"}
+    assert {"gomea_bn.data.table", "gomea_bn.data.files.separated"} <= readers
+    assert folder_of({name: text + b"# new" * (name in readers) for name, text in sources.items()}) == former
+    of_tables = "gomea_bn.data.kernels"
+    assert folder_of({**sources, of_tables: sources[of_tables] + b"# new"}) != former
 
 
 def test_a_message_does_not_compile_kernels_again(folder_of):

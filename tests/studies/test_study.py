@@ -652,6 +652,8 @@ def test_columns_that_are_known_only_afterwards_are_doubted(timed):
     }
     page = " ".join(study_page(made).split())
     assert "visits may be known only afterwards, since it goes with followup itself: leave it out" in page
+    advice = [sentence for sentence in page.split(". ") if "(--drop)" in sentence]
+    assert [sum(name in sentence for sentence in advice) for name in ("visits", "cause")] == [1, 1]
     untimed = study(late.drop(columns="followup"), "died", folds=0, learner=learner())
     assert list(untimed.afterwards) == ["cause"]
 

@@ -311,7 +311,7 @@ def fit(
         value_of(DECLARED["shape"], shape)
         of_files = [name for name in reading.given if name in FILE_OPTIONS]
         if is_in_pieces(data):
-            refuse_in_pieces(of_files)
+            refuse_in_pieces(of_files, data)
     check_writable(out)
     with failing(UNUSABLE_DATA):
         names, edges, own_cuts = _graph(graph)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
 
-# of a file that cannot be read
+# first lines of a file that cannot be read, which an error shows
 _SHOWN_LINES = 5
 
 
@@ -86,7 +86,8 @@ def check(
     elif found:
         typer.echo(table.describe(KIND_OVERRIDE, spelling()))
     elif code == UNUSABLE_DATA:
-        typer.echo("\n".join(_first_lines(data) if loaded is None else _first_values(loaded)))
+        for line in _first_lines(data) if loaded is None else _first_values(loaded):
+            typer.echo(line)
     if problems:
         if write is not None:
             say(f"'{write}' is not written, since there are problems.")

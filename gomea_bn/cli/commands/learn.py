@@ -158,24 +158,28 @@ def _read_source(
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
     from gomea_bn.data.files.databases import source_digest
-    from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
+    from gomea_bn.data.pieces import (
+        ChosenColumns,
+        files_digest,
+        is_in_pieces,
+        pieces_in_words,
+        pieces_of,
+    )
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
-        if weight is not None:
-            raise GomeaBnError(
-                "--weight needs the rows in memory, and those of a folder are counted where they lie.",
-                ["write the rows into one file", "repeat every row as often as it was observed"],
-            )
-        if learner.groups is not None:
-            raise GomeaBnError(
-                "--group needs the rows in memory, and those of a folder are counted where they lie.",
-                ["write the rows into one file"],
-            )
-        refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop", "forms")])
+        in_memory = f" needs the rows in memory, and those of {pieces_in_words(data)} are counted in pieces."
+        for option, value, more in (
+            ("--weight", weight, ["repeat every row as often as it was observed"]),
+            ("--group", learner.groups, []),
+            ("--duration", learner.duration, []),
+        ):
+            if value is not None:
+                raise GomeaBnError(f"{option}{in_memory}", ["write the rows into one file", *more])
+        refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop", "forms")], data)
         chosen = ChosenColumns(str(data), reading.columns, reading.drop, tuple(reading.forms.items()))
         with failing(UNUSABLE_DATA, of_options=WRONG_USE):
             # files that cannot be read are an error before the search is announced

@@ -27,8 +27,8 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-# rows of a query that are learned from in memory
-_ROWS_IN_MEMORY = 1_000_000
+ROWS_IN_MEMORY = 1_000_000
+"""Largest number of rows of a query that are learned from in memory."""
 
 
 def source_digest(source: str | os.PathLike[str]) -> str:
@@ -57,14 +57,24 @@ def read_database(database: Database) -> pd.DataFrame:
 
 
 def is_large(database: Database) -> bool:
-    """Return whether the rows are more than a million, so that they are learned from in pieces."""
+    """Return whether the rows are more than a million, so that they are learned from in pieces.
+
+    Rows that a database gives and cannot count, as of a query that no other query may contain, are not.
+    """
     if database.kind == DUCKDB:
         with _relation(database) as relation:
-            return int(relation.count("*").fetchall()[0][0]) > _ROWS_IN_MEMORY
-    query = f"SELECT COUNT(*) FROM ({database.query.strip().rstrip(';')}) AS rows_of_query"
-    with _frames(database, query) as frames:
-        n_rows: Any = next(frames).iloc[0, 0]
-    return int(n_rows) > _ROWS_IN_MEMORY
+            return int(relation.count("*").fetchall()[0][0]) > ROWS_IN_MEMORY
+    # a comment may end the query
+    query = f"SELECT COUNT(*) FROM ({database.query.strip().rstrip(';')}\n) AS rows_of_query"
+    try:
+        with _frames(database, query) as frames:
+            n_rows: Any = next(frames).iloc[0, 0]
+    except GomeaBnError:
+        # raises what is wrong with the query itself, if anything is
+        with _frames(database, database.query, 1) as frames:
+            next(frames, None)
+        return False
+    return int(n_rows) > ROWS_IN_MEMORY
 
 
 @lru_cache(maxsize=4)
@@ -74,6 +84,7 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
     Pieces are read repeatedly, and a query without an order may give its rows in another one each time.
     """
     pa = require_pyarrow("Learning from a database in pieces")
+    from pandas.api.types import infer_dtype
     from pyarrow import parquet
 
     folder = tempfile.mkdtemp(prefix="gomea-bn-")
@@ -92,16 +103,33 @@ def rows_in_parquet(database: Database, batch_rows: int) -> str:
     with _frames(database, database.query, batch_rows) as frames:
         for frame in frames:
             empty = frame.columns[frame.isna().all()]
-            rows = pa.Table.from_pandas(frame.astype(dict.fromkeys(empty, object)), preserve_index=False)
+            frame = frame.astype(dict.fromkeys(empty, object))
+            for position in range(frame.shape[1]):
+                cells = frame.iloc[:, position]
+                if infer_dtype(cells).startswith("mixed"):
+                    frame.isetitem(position, cells.map(str, na_action="ignore").array)
+            rows = pa.Table.from_pandas(frame, preserve_index=False)
             parts.append(f"{path}.{len(parts)}")
             schemas.append(rows.schema.remove_metadata())
             parquet.write_table(rows, parts[-1])
-        schema = pa.unify_schemas(schemas, promote_options="permissive")
+        # SQLite stores a type with every cell
+        of_text = {field.name for each in schemas for field in each if _is_text(field.type)}
+        alike = [
+            pa.schema([field.with_type(pa.string()) if field.name in of_text else field for field in each])
+            for each in schemas
+        ]
+        schema = pa.unify_schemas(alike, promote_options="permissive")
     with parquet.ParquetWriter(path, schema) as file:
         for part in parts:
             file.write_table(parquet.read_table(part).cast(schema))
             os.remove(part)
     return path
+
+
+def _is_text(arrow_type: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
 @contextmanager

@@ -32,6 +32,23 @@ _NAMED_SUM = re.compile(
     r".{1,40} (?:sub)?totals?|(?:sub)?total (?:of |for )?.{1,40}|(?:summe|gesamt|somme|suma|totaal) .{1,40}",
     re.IGNORECASE,
 )
+# in small letters; one of them is part of every name
+_PARTS_OF_NAMES = (
+    *(
+        "total",
+        "totaal",
+        "sum",
+        "gesamt",
+        "somme",
+        "all",
+        "mean",
+        "average",
+        "avg",
+        "mittelwert",
+        "durchschnitt",
+    ),
+    *("moyenne", "promedio", "gemiddelde", "median"),
+)
 _VALUE_OF: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "sum": lambda numbers: float(numbers.sum()),
     "mean": lambda numbers: float(numbers.mean()),
@@ -102,7 +119,7 @@ def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
     while not is_full[end - 1]:
         end -= 1
     totals = _named_totals(frame.iloc[:end])
-    agreement = _agreements(frame.iloc[:end], totals)
+    agreement, of_all = _agreements(frame.iloc[:end], totals)
     doubts = []
     last = end
     while last > 0 and (last - 1 in totals or not is_full[last - 1]):
@@ -135,14 +152,15 @@ def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
         )
     while end > 1 and (end - 1 in left_out or not is_full[end - 1]):
         end -= 1
-    for where, found, others in (
-        ("the last", [totals[p] for p in left_out if p >= end], "others"),
-        ("", [totals[p] for p in left_out if p < end], "rows next to"),
-    ):
+    # the last row may also be a total of the rows since the one before
+    of_others = [totals[p] for p in left_out if p >= end and p in of_all]
+    for found in (of_others, [totals[p] for p in left_out if totals[p] not in of_others]):
         if found:
             is_one = len(found) == 1
-            rows = f"{where} {'row' if is_one else 'rows'}" if where else counted(len(found), "row")
-            of = "the others" if others == "others" else f"{others} {'it' if is_one else 'them'}"
+            if found is of_others:
+                rows, of = f"the last {'row' if is_one else 'rows'}", "the others"
+            else:
+                rows, of = counted(len(found), "row"), f"rows next to {'it' if is_one else 'them'}"
             doubts.append(
                 Note(
                     f"Left out {rows}, {_texts_of(found)}, which {'has the' if is_one else 'have'} "
@@ -178,9 +196,14 @@ def _named_totals(frame: pd.DataFrame) -> dict[int, _Total]:
         series = frame.iloc[:, column]
         if not is_text_like(series):
             continue
+        values = [value for value in series.dropna().unique() if isinstance(value, str)]
+        # most columns of many texts have no such names
+        joined = "\n".join(values).lower()
+        parts = [part for part in _PARTS_OF_NAMES if part in joined]
         named: dict[object, tuple[str, bool]] = {}
-        for value in series.dropna().unique():
-            if isinstance(value, str) and (found := _name_of(value.strip())) is not None:
+        for value in values if parts else ():
+            is_likely = any(part in value.lower() for part in parts)
+            if is_likely and (found := _name_of(value.strip())) is not None:
                 named[value] = found
         for position in np.flatnonzero(series.isin(list(named))) if named else ():
             what, is_sure = named[series.iloc[position]]
@@ -208,7 +231,8 @@ def _left_out(totals: Mapping[int, _Total], agreement: Mapping[int, bool | None]
 
 
 def _texts_of(totals: Iterable[_Total]) -> str:
-    return listed([repr(total.text) for total in totals], 3)
+    """Return the different texts of totals."""
+    return listed(dict.fromkeys(repr(total.text) for total in totals), 3)
 
 
 def _whats(totals: Iterable[_Total], plural: str) -> str:
@@ -216,14 +240,15 @@ def _whats(totals: Iterable[_Total], plural: str) -> str:
     return " or ".join(dict.fromkeys(f"{total.what}{plural}" for total in totals))
 
 
-def _agreements(frame: pd.DataFrame, totals: Mapping[int, _Total]) -> dict[int, bool | None]:
+def _agreements(frame: pd.DataFrame, totals: Mapping[int, _Total]) -> tuple[dict[int, bool | None], set[int]]:
     """Return whether at least half of the numbers of rows are what they are called, all of those with a longer name.
 
-    None for a row without numbers to tell by, and for one that may be the total of a single row: a zero says nothing
-    where it is the sum of zeros, nor does a number that all rows have, such as a year.
+    The second value has the positions of those that are this of all rows before them. None stands for a row without
+    numbers to tell by, and for one that may be the total of a single row: a zero says nothing where it is the sum of
+    zeros, nor does a number that all rows have, such as a year.
     """
     if not totals:
-        return {}
+        return {}, set()
     names = {total.text for total in totals.values()}
     columns = [
         numbers for c in range(frame.shape[1]) if (numbers := _numbers(frame.iloc[:, c], names)) is not None
@@ -232,6 +257,7 @@ def _agreements(frame: pd.DataFrame, totals: Mapping[int, _Total]) -> dict[int, 
     ends = np.searchsorted(rows, [*totals])
     edges = [0, *ends.tolist(), len(rows)]
     agreement: dict[int, bool | None] = {}
+    of_all: set[int] = set()
     for k, total in enumerate(totals.values()):
         before, since, until = (
             rows[: ends[k]],
@@ -240,14 +266,16 @@ def _agreements(frame: pd.DataFrame, totals: Mapping[int, _Total]) -> dict[int, 
         )
         # of very many totals none is that of all rows
         scopes = [since, until] if len(totals) > _MOST_TOTALS else [before, since, until]
-        found = [_agrees(columns, total, scope) for scope in scopes if len(scope) > 1]
+        found = [_agrees(columns, total, scope) if len(scope) > 1 else None for scope in scopes]
+        if found[0] and scopes[0] is before:
+            of_all.add(total.position)
         is_copy = any(
             len(scope) == 1 and _are_equal(columns, total.position, scope[0]) for scope in (since, until)
         )
         agreement[total.position] = (
             True if True in found else None if is_copy or False not in found else False
         )
-    return agreement
+    return agreement, of_all
 
 
 def _are_equal(columns: Sequence[NDArray[np.float64]], position: int, other: int) -> bool:

@@ -109,16 +109,13 @@ def impute(
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
-            stored = _as_stored(filled_column, frame.iloc[:, places[name]])
-            dtype = network.value_kinds.get(name, ValueKind()).dtype
+            dtype: Any = frame.dtypes.iloc[places[name]]
+            recorded = network.value_kinds.get(name, ValueKind()).dtype
             # integers next to gaps are floats of pandas
-            if (
-                dtype
-                and frame.dtypes.iloc[places[name]] == np.float64
-                and pd.api.types.is_integer_dtype(dtype)
-            ):
-                stored = as_stored(stored, dtype)
-            result.isetitem(places[name], stored)
+            is_integer = bool(recorded) and dtype == np.float64 and pd.api.types.is_integer_dtype(recorded)
+            if is_integer or _has_own_storage(dtype):
+                filled_column = as_stored(filled_column, recorded if is_integer else dtype)
+            result.isetitem(places[name], filled_column)
         if name in given.unknown:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
@@ -300,27 +297,11 @@ def _with_numbers(
     return result
 
 
-def _as_stored(filled: Any, original: pd.Series[Any]) -> Any:
-    """Return a filled column in the storage of the original, if that has gaps or fewer digits by design.
-
-    Those are the nullable types of pandas and Arrow, and short floats; a type that cannot hold a value is not taken.
-    """
-    dtype = original.dtype
-    is_short = pd.api.types.is_float_dtype(dtype) and getattr(dtype, "itemsize", 8) < 8
-    of_arrow = isinstance(dtype, pd.ArrowDtype)
-    if not is_short and (
-        isinstance(dtype, np.dtype) or not (of_arrow or pd.api.types.is_numeric_dtype(dtype))
-    ):
-        return filled
-    column = pd.Series(filled, original.index, name=original.name)
-    has_numbers = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-    as_compared = np.float64 if has_numbers else object
-    try:
-        stored = column.astype(dtype)
-        is_same = is_short or (stored.to_numpy(as_compared) == column.to_numpy(as_compared)).all()
-    except (TypeError, ValueError, OverflowError, NotImplementedError):
-        return filled
-    return stored if bool(is_same) else filled
+def _has_own_storage(dtype: Any) -> bool:
+    """Return whether a type has gaps or fewer digits by design: nullable types of pandas and Arrow, short floats."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind == "f" and dtype.itemsize < 8
+    return isinstance(dtype, pd.ArrowDtype) or pd.api.types.is_numeric_dtype(dtype)
 
 
 def _with_levels(

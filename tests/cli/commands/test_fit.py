@@ -104,7 +104,7 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
         3, "fit", "edges.csv", "rows", "-o", "x.json"
     )
     of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
-    assert "Error: --sep does not apply to a folder of files, which state" in of_text
+    assert "Error: --sep does not apply to a folder of files, whose columns have names" in of_text
 
 
 def test_a_folder_of_files_may_have_missing_values(files, rows):

@@ -209,7 +209,7 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert json.loads(chosen)["run"]["reading"] == {"drop": ["z"]}
     assert "--columns: unknown column 'w'" in refused(2, "learn", rows, *small, "--columns", "w")
     of_files = refused(2, "learn", rows, *small, "--sep", ",")
-    assert "--sep does not apply to a folder of files, which state" in of_files
+    assert "--sep does not apply to a folder of files, whose columns have names" in of_files
     assert "or give one file." in of_files
     assert "Write the rows into one file, or repeat" in refused(2, "learn", rows, *small, "--weight", "y")
     (tmp_path / "texts").mkdir()

@@ -12,6 +12,7 @@ from command_line import QUICK, ok, refused
 from table_examples import assert_same_table
 
 from gomea_bn import GomeaBnError, read_table
+from gomea_bn.data import pieces
 from gomea_bn.data.files import databases
 from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.table_files import read_frame
@@ -123,7 +124,7 @@ def test_many_rows_of_a_database_are_read_in_pieces(file, rows, driver, monkeypa
     assert not is_in_pieces(source)
     database = database_of(source)
     assert database is not None
-    monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", N - 1)
+    monkeypatch.setattr(databases, "ROWS_IN_MEMORY", N - 1)
     assert is_in_pieces(source)
     # batches without a value of a column have no type for it
     path = databases.rows_in_parquet(database, 3)
@@ -132,8 +133,42 @@ def test_many_rows_of_a_database_are_read_in_pieces(file, rows, driver, monkeypa
     read = pd.concat(frames, ignore_index=True)
     assert read["late"].fillna(-1).tolist() == rows["late"].fillna(-1).tolist()
     assert_same_table(read_table(read, missing="keep"), read_table(rows, missing="keep"))
-    monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", N)
+    monkeypatch.setattr(databases, "ROWS_IN_MEMORY", N)
     assert not is_in_pieces(source)
+
+
+@pytest.mark.parametrize("end", ["-- all", ";", "; -- all", "\n-- all\n", "/* all */"])
+def test_ends_of_queries_do_not_matter_where_rows_are_counted(file, rows, end, monkeypatch):
+    source = f"sqlite:///{file}::SELECT * FROM visits {end}"
+    assert not is_in_pieces(source)
+    assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
+    if end != "; -- all":
+        monkeypatch.setattr(databases, "ROWS_IN_MEMORY", N - 1)
+        assert is_in_pieces(source)
+
+
+@pytest.mark.parametrize("first", [[1, 2, None, 4], [1, "2", None, 4], [1.5, 2.5, None, 4.5]])
+def test_numbers_above_texts_in_a_column_of_sqlite_are_texts_in_all_pieces(tmp_path, first, monkeypatch):
+    cells = [*first, "a", "b", None, "c"]
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.execute("CREATE TABLE visits (code, x)")
+        connection.executemany("INSERT INTO visits VALUES (?, ?)", [(cell, 0.5) for cell in cells])
+        connection.commit()
+    monkeypatch.setattr(databases, "ROWS_IN_MEMORY", 3)
+    monkeypatch.setattr(pieces, "BATCH_ROWS", 4)
+    source = f"sqlite:///{tmp_path / 'a.db'}::visits"
+    read = pd.concat([frame for piece in pieces_of(source) for frame in piece.frames()])
+    texts = [None if cell is None else str(cell) for cell in cells]
+    assert read["code"].astype(object).where(read["code"].notna(), None).tolist() == texts
+    assert read["x"].tolist() == [0.5] * len(cells)
+
+
+@pytest.mark.parametrize("option", [["--weight", "n"], ["--group", "town"], ["--na-values", "9"]])
+def test_options_that_need_rows_in_memory_name_the_database(file, option, monkeypatch):
+    monkeypatch.setattr(databases, "ROWS_IN_MEMORY", N - 1)
+    message = refused(2, "learn", f"sqlite:///{file}::visits", *option)
+    assert "a database of more than 39 rows" in message
+    assert "folder" not in message
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -144,7 +179,7 @@ def test_duckdb_queries_files(tmp_path, rows, ending, monkeypatch):
     source = f"duckdb::SELECT * FROM '{path}'"
     assert_same_table(read_table(source, missing="keep"), read_table(rows, missing="keep"))
     assert not is_in_pieces(source)
-    monkeypatch.setattr(databases, "_ROWS_IN_MEMORY", 10)
+    monkeypatch.setattr(databases, "ROWS_IN_MEMORY", 10)
     assert is_in_pieces(source)
     few = ChosenColumns(source, ("x", "town"))
     assert is_in_pieces(few)

@@ -105,6 +105,45 @@ def test_comments_far_below_are_left_out_and_codes_and_quoted_lines_stay(tmp_pat
     assert (len(frame), said) == (299, ["Left out 1 comment (#) in the table."])
 
 
+def test_a_last_row_that_sums_the_rows_since_the_total_before_is_reported_so(tmp_path):
+    groups = [(name, [k * k % 11 + m for k in range(5)]) for m, name in enumerate(["a", "b", "c"])]
+    lines = ["region,n"]
+    for name, numbers in groups:
+        lines += [f"{name},{n}" for n in numbers] + [f"Total,{sum(numbers)}"]
+    frame, said = read("\n".join(lines).encode(), tmp_path)
+    assert len(frame) == 15
+    assert said == ["Left out 3 rows, 'Total', which have sums of rows next to them."]
+    lines.append(f"Grand total,{sum(sum(numbers) for _, numbers in groups)}")
+    frame, said = read("\n".join(lines).encode(), tmp_path)
+    assert len(frame) == 15
+    assert said == [
+        "Left out the last row, 'Grand total', which has the sum of the others.",
+        "Left out 3 rows, 'Total', which have sums of rows next to them.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Grand Total", "subtotals", "TOTAL: 12 rows", "Total général", "Summe", "Gesamtsumme", "insgesamt"),
+        *(
+            "Somme",
+            "suma",
+            "Totaal",
+            "All",
+            "Northern totals",
+            "total of north",
+            "gesamt nord",
+            "totaal noord",
+        ),
+    ],
+)
+def test_names_of_totals_are_known(name, tmp_path):
+    frame, said = read((TEXT + f",{TOTAL},{name}\n").encode(), tmp_path)
+    assert len(frame) == N_ROWS
+    assert any(name in text for text in said)
+
+
 def test_a_last_row_that_is_no_total_stays(tmp_path):
     frame, said = read((TEXT + f"170.5,{TOTAL - 7},Total\n").encode(), tmp_path)
     assert len(frame) == N_ROWS + 1
@@ -264,8 +303,7 @@ def test_totals_within_a_table_are_no_rows(last, first, ending, tmp_path):
         frame, said = table.to_frame(), [str(each.message) for each in caught]
     assert frame["n"].astype(int).tolist() == [1, 2, 3, 4, 5, 1, 1, 2, 3, 4, 5, 6]
     assert set(frame["region"]) == {"north", "south", "west"}
-    n_inside = 3 if first else 2
-    assert any(f"Left out {n_inside} rows, " in text and "sums of rows next to them" in text for text in said)
+    assert any("Left out 3 rows, " in text and "sums of rows next to them" in text for text in said)
     assert any("'Grand total', which ha" in text and "of the others" in text for text in said)
 
 

@@ -13,6 +13,7 @@ import pytest
 from dask import delayed
 from pyarrow import parquet
 
+from gomea_bn import BayesNetLearner
 from gomea_bn.data.cells import Coding
 from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
@@ -44,6 +45,62 @@ def test_texts_of_numbers_in_files_and_frames_are_numbers(frame, fit, learner, t
     parts[1] = parts[1].assign(X1="3 g")
     with pytest.raises(GomeaBnError, match="'X1' must hold what reads as 'number in mg', got '3 g'"):
         replace(learner).fit(parts)
+
+
+def test_a_column_that_is_asked_for_as_text_stays_text_in_a_folder(tmp_path) -> None:
+    generator = np.random.default_rng(0)
+    dose = generator.integers(1, 15, 1_500)
+    rows = pd.DataFrame({"dose": [f"{value} mg" for value in dose], "x": dose + generator.normal(size=1_500)})
+    rows.to_parquet(tmp_path / "0.parquet", row_group_size=500)
+    learner = BayesNetLearner(sample_rows=1_000, max_evaluations=300, random_state=1)
+    for form, is_text in (("text", True), ("number in mg", False)):
+        fitted = replace(learner).fit(ChosenColumns(str(tmp_path), forms=(("dose", form),)))
+        assert fitted.table_.reading.forms == {"dose": form}
+        levels = fitted.network_.levels.get("dose")
+        assert (levels is not None) == is_text
+        if is_text:
+            assert set(levels) == set(rows["dose"])
+
+
+@pytest.mark.parametrize("form", [None, "number"])
+def test_limits_of_detection_in_pieces_are_read_with_a_warning(form, tmp_path) -> None:
+    generator = np.random.default_rng(0)
+    lead = generator.gamma(2, 3, 1_500).round(3)
+    texts = ["<0.5" if value < 0.5 else f"{value}" for value in lead.tolist()]
+    rows = pd.DataFrame({"lead": texts, "x": lead + generator.normal(size=1_500)})
+    rows.to_parquet(tmp_path / "0.parquet", row_group_size=500)
+    source = ChosenColumns(str(tmp_path), forms=() if form is None else (("lead", form),))
+    learner = BayesNetLearner(sample_rows=1_000, max_evaluations=300, random_state=1)
+    with pytest.warns(
+        GomeaBnWarning, match="In the first 500 rows: Values below a limit .* 1 column: .*lead"
+    ):
+        fitted = learner.fit(source)
+    assert fitted.network_.support["lead"][0] == 0.25
+
+
+def test_dates_of_two_readings_in_pieces_are_an_error(tmp_path) -> None:
+    days = [f"{day:02}/{month:02}/2020" for day in range(1, 13) for month in range(1, 13)]
+    pd.DataFrame({"day": days, "x": np.arange(144.0)}).to_parquet(tmp_path / "0.parquet")
+    with pytest.raises(
+        GomeaBnError, match=r"'day' holds dates such as .*day and month cannot be distinguished"
+    ):
+        BayesNetLearner(sample_rows=1_000, max_evaluations=100).fit(tmp_path)
+
+
+@pytest.mark.parametrize("symbol", ["NA", "?", "-"])
+def test_symbols_among_texts_of_numbers_in_pieces_are_missing(symbol, tmp_path) -> None:
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=1_500)
+    is_gap = np.zeros(1_500, bool)
+    # some of the first rows, and a piece with nothing else
+    is_gap[[5, 50]] = is_gap[1_000:] = True
+    texts = np.where(is_gap, symbol, [f"{value!r} mg" for value in values.tolist()])
+    rows = pd.DataFrame({"dose": texts, "x": generator.normal(size=1_500)})
+    rows.to_parquet(tmp_path / "0.parquet", row_group_size=500)
+    learner = BayesNetLearner(sample_rows=1_000, max_evaluations=300, random_state=1)
+    fitted = learner.fit(tmp_path)
+    assert fitted.network_.support["dose"] == (values[~is_gap].min(), values[~is_gap].max())
+    assert fitted.table_.reading.forms == {"dose": "number in mg"}
 
 
 def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
