@@ -242,10 +242,8 @@ class _Words:
                 f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "
                 "afterwards (--drop)."
             )
-        for name, reason in study.afterwards.items():
-            lines.append(
-                f"{name_in_words(name)} may be known only afterwards, since {reason}: leave it out then (--drop)."
-            )
+        for name, reason in study.misleading.items():
+            lines.append(f"{name_in_words(name)} {reason}: leave it out (--drop).")
         lines += self._good_in_words()
         if study.expert is not None:
             verdicts = study.expert["verdict"].value_counts()
@@ -260,8 +258,10 @@ class _Words:
         return lines
 
     def _unused_time(self) -> str | None:
-        """Return the column that looks like the time until the outcome or the end, if it is a variable."""
+        """Return the column that looks like the time until the outcome or the end, if none was named."""
         study = self.study
+        if study.table.censoring is not None:
+            return None
         # columns of other events say nothing about this one
         columns = [
             column
@@ -581,13 +581,19 @@ class _Words:
             happened = f"In this row it was {self.text(case.observed)}."
         lines = [f"<figure>{drawn}<figcaption>{escape(happened)}</figcaption></figure>"]
         if unknown:
+            ends = {name: tuple(map(self.text, row)) for name, row in case.next.iterrows()}
             nexts = [
-                f"{name_in_words(str(name))}: from {self.text(row['lowest'])} to {self.text(row['highest'])}"
-                for name, row in case.next.iterrows()
+                f"{name_in_words(str(name))}: from {low} to {high}"
+                for name, (low, high) in ends.items()
+                if low != high
             ]
-            lines.append(
-                _paragraph("What to measure next, and what the figure would become:") + _bullets(nexts)
-            )
+            silent = [name_in_words(str(name)) for name, (low, high) in ends.items() if low == high]
+            if nexts:
+                lines.append(
+                    _paragraph("What to measure next, and what the figure would become:") + _bullets(nexts)
+                )
+            if silent:
+                lines.append(_paragraph(f"Not known, and of no weight here: {listed(silent, 8)}.", "small"))
         else:
             lines.append(_paragraph("All cells that the figure depends on are known.", "small"))
         return "".join(lines)

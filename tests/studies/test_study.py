@@ -349,6 +349,19 @@ def test_missing_cells_of_a_case_are_what_to_measure_next():
         row = case.next.loc["x"]
         assert row["lowest"] < case.figure < row["highest"]
     assert "What to measure next" in study_page(made)
+    # what would be measured is a typical value, not the end of the range
+    frame.loc[frame["x"].idxmin(), "x"] = -1e3
+    far = study(frame, "sick", folds=0, learner=learner())
+    position = far.table.names.index("x")
+    values = np.sort(far.table.columns[position].observed)
+    ends = np.quantile(values, np.arange(1, 9) / 8, method="inverted_cdf")
+    parts = np.split(values, np.searchsorted(values, ends, side="right")[:-1])
+    medians = [part[(len(part) - 1) // 2] for part in parts]
+    case = next(case for case in far.cases if len(case.next))
+    cells = far.table.to_frame().drop(columns="sick").iloc[[case.row] * len(medians)].assign(x=medians)
+    answers = far.network.predict_proba(cells, "sick")[1]
+    assert case.next.loc["x", "lowest"] == pytest.approx(answers.min())
+    assert case.next.loc["x", "highest"] == pytest.approx(answers.max())
 
 
 def test_a_continuous_outcome_is_studied_by_its_mean():
@@ -636,8 +649,8 @@ def test_the_page_says_what_it_made_of_times(timed):
     assert "these figures mislead: make the page with --duration followup." in study_page(untimed)
 
 
-def test_columns_that_are_known_only_afterwards_are_doubted(timed):
-    assert not timed.afterwards
+def test_columns_whose_figures_mislead_are_named(timed):
+    assert not timed.misleading
     frame = times()
     rng = np.random.default_rng(1)
     late = frame.assign(
@@ -646,14 +659,41 @@ def test_columns_that_are_known_only_afterwards_are_doubted(timed):
         gaps=np.where(rng.random(len(frame)) < 0.3, np.nan, frame["x"]),
     )
     made = study(late, "died", duration="followup", horizon=8.0, folds=0, learner=learner())
-    assert made.afterwards == {
-        "cause": "it is missing in the rows without the outcome",
-        "visits": "it goes with followup itself",
+    assert made.misleading == {
+        "cause": "may be known only afterwards, since it is missing in the rows without the outcome",
+        "visits": "may be known only afterwards, since it goes with followup itself",
     }
     page = " ".join(study_page(made).split())
     assert "visits may be known only afterwards, since it goes with followup itself: leave it out" in page
     untimed = study(late.drop(columns="followup"), "died", folds=0, learner=learner())
-    assert list(untimed.afterwards) == ["cause"]
+    assert list(untimed.misleading) == ["cause"]
+
+
+def test_a_named_time_leaves_no_other_one_to_name():
+    """Another column with the name of a time is no reason to name another time than the one that was named."""
+    frame = times(200).assign(home_time=np.random.default_rng(1).integers(0, 40, 200))
+    assert "--duration" in study_page(
+        study(frame.drop(columns="followup"), "died", folds=0, learner=learner())
+    )
+    timed = study(frame, "died", duration="followup", folds=0, learner=learner())
+    assert "--duration" not in study_page(timed)
+
+
+def test_dates_of_entry_are_named_as_misleading():
+    """Rows of a late date are seen for a short time: those whose outcome is known within the horizon are ill early."""
+    rng = np.random.default_rng(2)
+    entry, day = rng.integers(2001, 2009, 400), rng.exponential(6.0, 400)
+    seen = 2010.0 - entry + rng.random(400)
+    frame = pd.DataFrame(
+        {
+            "entry": entry, "x": rng.normal(size=400), "site": rng.choice(["north", "south"], 400),
+            "died": (day <= seen).astype(int), "followup": np.minimum(day, seen),
+        }
+    )  # fmt: skip
+    made = study(frame, "died", duration="followup", horizon=5.0, folds=0, learner=learner())
+    assert list(made.misleading) == ["entry"]
+    page = " ".join(study_page(made).split())
+    assert "entry says how long rows without the outcome were seen, as a date of entry does" in page
 
 
 def test_times_need_an_event(tmp_path):
