@@ -31,7 +31,7 @@ from gomea_bn.studies.drawings import (
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
 from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, TELLS_ALL, VERDICTS, Case, Study
-from gomea_bn.studies.value_groups import NOT_KNOWN
+from gomea_bn.studies.value_groups import NOT_KNOWN, groups_of, information
 from gomea_bn.texts import amount, counted, listed, percent
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
@@ -272,12 +272,17 @@ class _Words:
         return None if found is None else found[0]
 
     def _decisive(self, joined: pd.DataFrame) -> list[str]:
-        """Return the columns that tell nearly all about an outcome."""
-        share = self.study.base
-        if not self.is_binary or not 0 < share < 1:
-            return []
-        doubt = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
-        return [str(name) for name in joined.index[joined["tells"] >= TELLS_ALL * doubt]]
+        """Return the columns that tell nearly all about an outcome, as its logarithm does."""
+        study = self.study
+        assert study.target is not None
+        column = study.table.columns[study.table.names.index(study.target)]
+        codes = (
+            groups_of(column).codes
+            if study.state is None
+            else (column.values == study.state).astype(np.int64)
+        )
+        doubt = information(codes, codes, study.weights)
+        return [str(name) for name in joined.index[joined["tells"] >= TELLS_ALL * doubt]] if doubt > 0 else []
 
     def _good_in_words(self) -> list[str]:
         quality: Any = self.study.quality

@@ -328,6 +328,12 @@ def test_a_column_that_decides_the_outcome_alone_is_doubted(made):
     frame = rows(200)[["sick", "x"]].assign(later=lambda of: np.where(of["sick"] == 1, "back", "away"))
     leaked = study(frame, "sick", folds=0, learner=learner())
     assert "later almost decides it alone: leave out" in study_page(leaked)
+    number = rows(200)[["stay", "x"]].assign(cost=lambda of: np.exp(of["stay"] / 5))
+    leaked = study(number, "stay", folds=0, learner=learner())
+    assert "cost almost decides it alone: leave out" in study_page(leaked)
+    assert "it alone: leave out" not in study_page(
+        study(number.drop(columns="cost"), "stay", folds=0, learner=learner())
+    )
 
 
 def test_figures_of_a_handful_of_rows_are_no_headline():
