@@ -49,6 +49,9 @@ VERDICTS = {
 
 HAS_ARROW = "has this arrow"
 
+PAGES = (".html", ".pdf")
+"""Endings of pages."""
+
 _MOST_CASES = 8
 # rows over which unknown columns of a case vary
 _N_BACKGROUND = 200
@@ -189,15 +192,23 @@ class Study:
         Raises
         ------
         GomeaBnError
-            For a file that cannot be written, and a PDF without a browser.
+            For another ending, a file that cannot be written, and a PDF without a browser.
         """
         from gomea_bn.runtime.files import write_bytes, write_text
 
+        if not str(path).lower().endswith(PAGES):
+            raise GomeaBnError(f"The page of a study must end in {listed(PAGES)}, got {str(path)!r:.80}.")
         text = offered("study_page")(self, title)
         if str(path).lower().endswith(".pdf"):
             write_bytes(path, offered("printed_pdf")(text))
         else:
             write_text(path, text)
+
+    def __repr__(self) -> str:
+        """Return in a line what the study is of; the arrays would fill hundreds."""
+        of = "" if self.target is None else f"{self.outcome}, "
+        size = f"{counted(self.table.n_rows, 'row')}, {counted(len(self.table.columns), 'column')}"
+        return f"Study({of}{size}, {counted(len(self.edges), 'edge')})"
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""

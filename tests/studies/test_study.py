@@ -273,6 +273,22 @@ def test_the_same_rows_give_the_same_page(made):
     assert "the same rows and options give the same page" in study_page(made)
 
 
+def test_a_study_prints_in_a_line(made):
+    assert (
+        repr(made)
+        == f"Study(sick = 1, {made.table.n_rows} rows, {len(made.table.columns)} columns, {len(made.edges)} edges)"
+    )
+    n_parts = made.left_out.n_folds
+    methods = ", ".join(made.left_out.predictions)
+    assert str(made.left_out) == f"LeftOut({made.table.n_rows} rows in {n_parts} parts, by {methods})"
+
+
+def test_a_page_of_another_ending_is_an_error(made, tmp_path):
+    with pytest.raises(GomeaBnError, match=r"must end in \.html, \.pdf, got '.*page\.docx'"):
+        made.write(tmp_path / "page.docx")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_case_ends_at_the_networks_answer(made):
     assert len(made.cases) > 3
     frame = made.table.to_frame().drop(columns="sick")
