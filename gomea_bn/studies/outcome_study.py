@@ -60,6 +60,8 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
+# probability of a level whose rows are all alike, from which on chance may make one
+_BY_CHANCE = 1e-9
 FEW_ROWS = 20
 """Rows of a group below which its figures are no headline."""
 
@@ -365,8 +367,9 @@ def _misleading(table: Table, target: str, code: int | None, duration: str | Non
     """Return columns whose figures may mislead, and why, in words.
 
     They may be known only after the outcome: their cells are missing where the outcome is absent or where it is there,
-    or they rise or fall with the times until the event. Or they rise or fall with the times that rows without the
-    event were seen, as a date of entry does: the late rows whose outcome is known are those that had it early.
+    all rows of one of their levels have it or lack it, or they rise or fall with the times until the event. Or they
+    rise or fall with the times that rows without the event were seen, as a date of entry does: the late rows whose
+    outcome is known are those that had it early.
     """
     from scipy.stats import spearmanr
 
@@ -384,6 +387,15 @@ def _misleading(table: Table, target: str, code: int | None, duration: str | Non
                 where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
                 found[column.name] = (
                     f"may be known only afterwards, since it is missing in the rows {where} the outcome"
+                )
+        for level, name in enumerate(column.levels or ()):
+            of_level = has_outcome[column.values == level]
+            share = float(np.mean(has_outcome == of_level[0])) if len(of_level) >= FEW_ROWS else 1.0
+            if len(np.unique(of_level)) == 1 and share ** len(of_level) < _BY_CHANCE:
+                verb = "have" if of_level[0] else "lack"
+                found.setdefault(
+                    column.name,
+                    f"may be known only afterwards, since all {len(of_level):,} rows with {name} {verb} the outcome",
                 )
     if duration is None or duration not in table.names:
         return found

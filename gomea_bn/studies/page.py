@@ -17,9 +17,10 @@ from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.data.event_times import time_and_event, yes_codes
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.summary import evidence_text
-from gomea_bn.network.recorded import checks_text
+from gomea_bn.network.recorded import CUT_SHORT, checks_text
 from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
 from gomea_bn.review.page import source_hash, style_of
+from gomea_bn.runtime.fit_clock import PARENTS
 from gomea_bn.studies.drawings import (
     around_svg,
     calibration_svg,
@@ -231,6 +232,10 @@ class _Words:
                 else ""
             )
             lines.append(f"It goes most with {'; '.join(parts)}{more}.")
+        if self._has_open_columns:
+            lines.append(
+                "The time limit cut short the choice of columns, so more may go with it: raise --max-seconds."
+            )
         if (time := self._unused_time()) is not None:
             lines.append(
                 f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
@@ -256,6 +261,11 @@ class _Words:
             "An arrow says what to expect when a value is seen, not what would happen if it were changed."
         )
         return lines
+
+    @property
+    def _has_open_columns(self) -> bool:
+        """Whether the clock ended the choice of the columns that the outcome depends on."""
+        return PARENTS in (self.study.network.metadata.get(CUT_SHORT) or ())
 
     def _unused_time(self) -> str | None:
         """Return the column that looks like the time until the outcome or the end, if none was named."""
@@ -417,21 +427,25 @@ class _Words:
             if n_groups < 2:
                 found = "has one value"
             elif row["p_value"] < _LEAST_P:
-                found = (
-                    f"its {n_groups} groups differ ({_p_text(row['p_value'])}), but new rows are "
-                    "predicted no better with it than by the other columns alone"
-                )
+                found = f"its {n_groups} groups differ ({_p_text(row['p_value'])})"
+                if not self._has_open_columns:
+                    found += ", but new rows are predicted no better with it than by the other columns alone"
             else:
                 found = f"its {n_groups} groups differ no more than by chance ({_p_text(row['p_value'])})"
             lines.append(f"{name_in_words(str(name))}: {found}.")
         tested = "chi-squared tests of their groups" if self.is_binary else "rank tests of their groups"
+        chosen = "These columns did not improve predictions of left-out rows."
+        if self._has_open_columns:
+            chosen = (
+                "The time limit cut short the choice of columns, so some of these may go with the outcome: raise "
+                "--max-seconds."
+            )
         more = len(columns) - _MOST_LISTED
         return "".join(
             [
                 "<h3>No edge found</h3>",
                 _paragraph(
-                    f"These columns did not improve predictions of left-out rows. The numbers are of {tested}, each "
-                    "column on its own.",
+                    f"{chosen} The numbers are of {tested}, each column on its own.",
                     "small",
                 ),
                 _bullets(lines),

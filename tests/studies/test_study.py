@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -699,6 +700,34 @@ def test_a_named_time_leaves_no_other_one_to_name():
     )
     timed = study(frame, "died", duration="followup", folds=0, learner=learner())
     assert "--duration" not in study_page(timed)
+
+
+def test_a_level_that_decides_the_outcome_is_named_as_misleading():
+    """All rows of a level have the outcome, though the column as a whole tells little."""
+    frame = rows(400)[["sick", "x"]]
+    sick = np.flatnonzero(frame["sick"] == 1)
+    rng = np.random.default_rng(1)
+    frame["ward"] = rng.choice(["a", "b"], 400)
+    frame.loc[sick[:40], "ward"] = "died before follow-up"
+    # as few rows as this are alike by chance
+    frame["room"] = rng.choice(["a", "b"], 400)
+    frame.loc[sick[:4], "room"] = "c"
+    made = study(frame, "sick", folds=0, learner=learner())
+    reason = "may be known only afterwards, since all 40 rows with died before follow-up have the outcome"
+    assert made.misleading == {"ward": reason}
+    opposite = study(frame, "sick", state=0, folds=0, learner=learner())
+    assert opposite.misleading == {"ward": reason.replace("have", "lack")}
+
+
+def test_columns_that_nobody_had_time_to_try_are_not_called_useless(made):
+    """A clock that ended the choice of columns leaves open which of them go with the outcome."""
+    useless = "did not improve predictions of left-out rows"
+    assert useless in " ".join(study_page(made).split())
+    network = made.network.with_metadata(cut_short=["the choice of the parents of the target"])
+    page = " ".join(study_page(replace(made, network=network)).split())
+    assert useless not in page
+    assert "predicted no better with it" not in page
+    assert page.count("The time limit cut short the choice of columns") == 2
 
 
 def test_dates_of_entry_are_named_as_misleading():
