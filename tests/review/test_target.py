@@ -100,6 +100,10 @@ def test_other_columns_give_the_range_of_the_answer_and_their_information(page, 
             given = network.query(name, stated).to_numpy()
             values.append(mean(network, stated, name) if asked == "mean" else given[0])
             bits += shares[code] * np.sum(given * np.log2(np.where(given > 0, given / prior, 1.0)))
+        if bits < 1e-9:
+            # a rounding error is nothing that a column tells
+            assert page.locator(f"#effects tr[data-variable='{position}']").count() == 0
+            continue
         shown = row(page, "effects", position)
         assert float(shown["low"]) == pytest.approx(min(values), abs=1e-9)
         assert float(shown["high"]) == pytest.approx(max(values), abs=1e-9)
