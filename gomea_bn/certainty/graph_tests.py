@@ -29,6 +29,8 @@ _LEVEL = 0.05
 _BLOCK = 2**21
 # permutations for each edge, whose p-value is not part of the test of the graph
 _OF_EDGES = 99
+# missing edges in printed words
+_MOST_LISTED = 20
 # permutations with at least the observed gain from which on their share is the p-value
 _ENOUGH = 10
 # levels of columns of a table that an expert's network is completed from, as of `read_table`
@@ -85,7 +87,11 @@ class GraphTest:
     @property
     def notes(self) -> dict[tuple[str, str], str]:
         """What the data say, by (parent, child): about every edge, and about missing ones with `q_value` below .05."""
-        return verdict_texts(self.present) | verdict_texts(self.missing[self.missing["q_value"] < _LEVEL])
+        return verdict_texts(self.present) | verdict_texts(self._missed)
+
+    @property
+    def _missed(self) -> pd.DataFrame:
+        return self.missing[self.missing["q_value"] < _LEVEL]
 
     def note(self, first: str, second: str) -> str:
         """Return what the data say about a pair of columns, as in `notes`.
@@ -115,16 +121,18 @@ class GraphTest:
         }
 
     def __str__(self) -> str:
-        edges = set(zip(self.present["parent"], self.present["child"], strict=True))
-        return "\n".join(
-            [
-                self.sentence,
-                *(
-                    f"  {shown_name(pair[0])} {'→' if pair in edges else '—'} {shown_name(pair[1])}: {text}"
-                    for pair, text in self.notes.items()
-                ),
-            ]
-        )
+        notes = {True: verdict_texts(self.present), False: verdict_texts(self._missed)}
+        lines = [
+            f"  {shown_name(first)} {'→' if is_edge else '—'} {shown_name(second)}: {text}"
+            for is_edge, of_pairs in notes.items()
+            for (first, second), text in list(of_pairs.items())[: None if is_edge else _MOST_LISTED]
+        ]
+        n_more = len(notes[False]) - _MOST_LISTED
+        if n_more > 0:
+            lines.append(
+                f"  … and {counted(n_more, 'more edge')} that the data miss, all in `missing` (--json)."
+            )
+        return "\n".join([self.sentence, *lines])
 
 
 def verdict_texts(frame: pd.DataFrame) -> dict[tuple[str, str], str]:

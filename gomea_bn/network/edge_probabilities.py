@@ -157,22 +157,21 @@ class EdgeProbabilities:
         lines = [f"Probabilities of edges ({'; '.join(self._conditions())}):"]
         rows = self.to_frame()
         edges, others = rows[rows["kind"] != ""], rows[rows["kind"] == ""]
-        for parent, child, adjacent, direction, kind in zip(
-            *(edges[name] for name in ("parent", "child", "adjacent", "direction", "kind")), strict=True
+        for parent, child, arc, adjacent, kind in zip(
+            *(edges[name] for name in ("parent", "child", "arc", "adjacent", "kind")), strict=True
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
-            words = (
-                "the other edges fix the direction"
-                if kind == "compelled"
-                else "the rows cannot tell the direction"
-            )
-            # the network's other edges fix its direction, and the rows prefer another graph
-            if kind == "compelled" and direction < 0.5:
-                reverse = f"{shown_name(child)} → {shown_name(parent)}"
-                words = (
-                    f"the rows prefer {reverse}, {adjacent * (1 - direction):.2f}, to the network's direction"
-                )
-            lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({words})")
+            reverse = f"{shown_name(child)} → {shown_name(parent)}"
+            if adjacent < 0.5:
+                words = "no edge is likelier"
+            elif kind != "compelled":
+                # other graphs may fix it
+                words = "in this graph the rows cannot tell the direction"
+            elif arc < adjacent / 2:
+                words = f"the rows prefer {reverse}, {adjacent - arc:.2f}, to the network's direction"
+            else:
+                words = "the other edges fix the direction"
+            lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {arc:.2f} ({words})")
         of_network = {frozenset(edge) for edge in self._network.edges}
         likely = [
             f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"

@@ -18,6 +18,7 @@ from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import folds_of
+from gomea_bn.texts import counted, listed
 
 OURS, LINEAR, BOOSTING = "this network", "regression", "boosting"
 """Methods."""
@@ -61,6 +62,10 @@ class LeftOut:
     n_folds: int
     absent: str = ""
     weights: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        """Return in a line how many rows and which methods."""
+        return f"LeftOut({counted(len(self.observed), 'row')} in {self.n_folds} parts, by {listed(self.predictions)})"
 
     @property
     def is_binary(self) -> bool:

@@ -17,7 +17,6 @@ from gomea_bn.certainty.graph_tests import edge_verdicts
 from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
-from gomea_bn.data.event_times import numbers_of
 from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, doubts_about
@@ -50,6 +49,9 @@ VERDICTS = {
 
 HAS_ARROW = "has this arrow"
 
+PAGES = (".html", ".pdf")
+"""Endings of pages."""
+
 _MOST_CASES = 8
 # rows over which unknown columns of a case vary
 _N_BACKGROUND = 200
@@ -58,11 +60,13 @@ EVALUATIONS, SECONDS = 1_500, 10.0
 
 _FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
 _FEWEST_ROWS = 50
+# probability of a level whose rows are all alike, from which on chance may make one
+_BY_CHANCE = 1e-9
 FEW_ROWS = 20
 """Rows of a group below which its figures are no headline."""
 
 TELLS_ALL = 0.8
-"""Part of the doubt about an outcome that a column which may be the outcome itself takes away."""
+"""Part of the doubt about an outcome, or rank correlation with times, of a column which may be the outcome itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,8 @@ class Case:
         By column, in the order in which they become known: its "value" in words, and "figure", the answer with it and
         all before it, while other columns vary as in the rows. The column that moves the answer most comes first.
     next : DataFrame
-        By column whose cell is missing: the "lowest" and "highest" answer over its groups of values, widest first.
+        By column whose cell is missing: the "lowest" and "highest" answer over typical values of its groups,
+        widest first.
     figure : float
         The answer with all cells of the row.
     observed : float
@@ -128,8 +133,9 @@ class Study:
         words, and "direction".
     edges : dict of (parent, child) to float
         What the ends of every edge tell about each other, in bits, by groups of their values.
-    afterwards : dict of str to str
-        Columns that may be known only after the outcome, and why, in words.
+    misleading : dict of str to str
+        Columns that had better be left out, and why, in words: they may be known only after the outcome, or say how
+        long a row was seen.
     n_without_outcome : int
         Rows that were left out since the outcome is missing in them.
     warnings : tuple of str
@@ -150,7 +156,7 @@ class Study:
     cases: tuple[Case, ...]
     expert: pd.DataFrame | None
     edges: dict[tuple[str, str], float]
-    afterwards: dict[str, str]
+    misleading: dict[str, str]
     n_without_outcome: int
     warnings: tuple[str, ...]
     seed: int
@@ -188,15 +194,23 @@ class Study:
         Raises
         ------
         GomeaBnError
-            For a file that cannot be written, and a PDF without a browser.
+            For another ending, a file that cannot be written, and a PDF without a browser.
         """
         from gomea_bn.runtime.files import write_bytes, write_text
 
+        if not str(path).lower().endswith(PAGES):
+            raise GomeaBnError(f"The page of a study must end in {listed(PAGES)}, got {str(path)!r:.80}.")
         text = offered("study_page")(self, title)
         if str(path).lower().endswith(".pdf"):
             write_bytes(path, offered("printed_pdf")(text))
         else:
             write_text(path, text)
+
+    def __repr__(self) -> str:
+        """Return in a line what the study is of; the arrays would fill hundreds."""
+        of = "" if self.target is None else f"{self.outcome}, "
+        size = f"{counted(self.table.n_rows, 'row')}, {counted(len(self.table.columns), 'column')}"
+        return f"Study({of}{size}, {counted(len(self.edges), 'edge')})"
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
@@ -299,7 +313,7 @@ def study(
         if target is not None:
             table, code, positions = _with_outcome(table, target, state, options)
         n_without = n_read - table.n_rows
-        afterwards = {} if target is None else _known_afterwards(table, target, code, options["duration"])
+        misleading = {} if target is None else _misleading(table, target, code, options["duration"])
         counted_rows = _counted_rows(table, None if of_rows is None else of_rows[positions], options)
         table = counted_rows.searched
         shown, weights = counted_rows.table, counted_rows.weights
@@ -344,42 +358,76 @@ def study(
         for parent, child in network.edges
     }
     return Study(
-        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, afterwards,
+        network, shown, weights, target, code, columns, of_groups, judged, cases, verdicts, edges, misleading,
         n_without, said, seed, options["max_seconds"] is not None,
     )  # fmt: skip
 
 
-def _known_afterwards(table: Table, target: str, code: int | None, duration: str | None) -> dict[str, str]:
-    """Return columns that may be known only after the outcome, and why, in words.
+def _misleading(table: Table, target: str, code: int | None, duration: str | None) -> dict[str, str]:
+    """Return columns whose figures may mislead, and why, in words.
 
-    Their cells are missing where the outcome is absent or where it is there, or they rise or fall with the times until
-    the event.
+    They may be known only after the outcome: their cells are missing where the outcome is absent or where it is there,
+    all rows of one of their levels have it or lack it, or they rise or fall with the times until the event. Or they
+    rise or fall with the times that rows without the event were seen, as a date of entry does: the late rows whose
+    outcome is known are those that had it early.
     """
     from scipy.stats import spearmanr
 
     found: dict[str, str] = {}
     others = [column for column in table.columns if column.name not in (target, duration)]
-    if code is not None:
-        outcomes = (table.columns[table.names.index(target)].values == code).astype(np.int64)
-        doubt = information(outcomes, outcomes, None)
-        for column in others:
-            if column.n_missing and doubt > 0:
-                is_missing = column.is_missing.astype(np.int64)
-                if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
-                    where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
-                    found[column.name] = f"it is missing in the rows {where} the outcome"
-    if duration is not None and duration in table.names:
-        times = numbers_of(table.columns[table.names.index(duration)])
-        # times that are texts or missing are refused when rows are counted
-        if times is None or len(times) < table.n_rows or np.ptp(times) == 0:
-            return found
-        for column in others:
-            is_known = ~column.is_missing
-            if not column.is_continuous or column.is_constant or is_known.sum() < FEW_ROWS:
+    if code is None:
+        return found
+    has_outcome = table.columns[table.names.index(target)].values == code
+    outcomes = has_outcome.astype(np.int64)
+    doubt = information(outcomes, outcomes, None)
+    for column in others:
+        if column.n_missing and doubt > 0:
+            is_missing = column.is_missing.astype(np.int64)
+            if information(is_missing, outcomes, None) >= TELLS_ALL * doubt:
+                where = "without" if np.average(outcomes, weights=is_missing) < 0.5 else "with"
+                found[column.name] = (
+                    f"may be known only afterwards, since it is missing in the rows {where} the outcome"
+                )
+        for level, name in enumerate(column.levels or ()):
+            of_level = has_outcome[column.values == level]
+            share = float(np.mean(has_outcome == of_level[0])) if len(of_level) >= FEW_ROWS else 1.0
+            if len(np.unique(of_level)) == 1 and share ** len(of_level) < _BY_CHANCE:
+                verb = "have" if of_level[0] else "lack"
+                found.setdefault(
+                    column.name,
+                    f"may be known only afterwards, since all {len(of_level):,} rows with {name} {verb} the outcome",
+                )
+    if duration is None or duration not in table.names:
+        return found
+    time = name_in_words(duration)
+    reasons = (
+        (np.ones(table.n_rows, np.bool_), f"may be known only afterwards, since it goes with {time} itself"),
+        (
+            ~has_outcome,
+            "says how long rows without the outcome were seen, as a date of entry does, so that its figures mislead",
+        ),
+    )
+    times = np.asarray(table.columns[table.names.index(duration)].values, np.float64)
+    for column in others:
+        numbers = _numbers(column)
+        is_known = ~np.isnan(numbers) & ~np.isnan(times)
+        for of_reason, reason in reasons:
+            rows = np.flatnonzero(is_known & of_reason)
+            if len(rows) < FEW_ROWS or np.ptp(numbers[rows]) == 0 or np.ptp(times[rows]) == 0:
                 continue
-            if spearmanr(column.values[is_known], times[is_known])[0] ** 2 >= TELLS_ALL:
-                found[column.name] = f"it goes with {name_in_words(duration)} itself"
+            if abs(float(spearmanr(numbers[rows], times[rows])[0])) >= TELLS_ALL:
+                found.setdefault(column.name, reason)
     return found
+
+
+def _numbers(column: Column) -> NDArray[np.float64]:
+    """Return the cells of a column as numbers, NaN where they are missing or are none, float64 (n_rows,)."""
+    if column.levels is None:
+        return np.where(column.is_missing, np.nan, column.values).astype(np.float64)
+    # the code of a missing cell is -1
+    levels = pd.Series([*column.levels, None], dtype=object)
+    numbers = pd.to_numeric(levels, errors="coerce").to_numpy(np.float64)
+    return np.asarray(numbers[column.values], np.float64)
 
 
 class _CountedRows(NamedTuple):
@@ -754,11 +802,7 @@ def _steps(
     fixed = {name: cells[name] for name in order}
     records = {}
     for name in [name for name in needed if name not in known]:
-        statements = [
-            next(iter(one)) if isinstance(one, set) else one[0] if isinstance(one, tuple) else one
-            for one in codings[name].statements
-        ]
-        ends = answers([{**fixed, name: value} for value in statements])
+        ends = answers([{**fixed, name: value} for value in codings[name].typical])
         records[name] = {"lowest": float(ends.min()), "highest": float(ends.max())}
     following = pd.DataFrame.from_dict(records, orient="index", columns=["lowest", "highest"])
     widths = following["highest"] - following["lowest"]

@@ -17,9 +17,10 @@ from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.data.event_times import time_and_event, yes_codes
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.summary import evidence_text
-from gomea_bn.network.recorded import checks_text
+from gomea_bn.network.recorded import CUT_SHORT, checks_text
 from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
 from gomea_bn.review.page import source_hash, style_of
+from gomea_bn.runtime.fit_clock import PARENTS
 from gomea_bn.studies.drawings import (
     around_svg,
     calibration_svg,
@@ -31,7 +32,7 @@ from gomea_bn.studies.drawings import (
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
 from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, TELLS_ALL, VERDICTS, Case, Study
-from gomea_bn.studies.value_groups import NOT_KNOWN
+from gomea_bn.studies.value_groups import NOT_KNOWN, groups_of, information
 from gomea_bn.texts import amount, counted, listed, percent
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
@@ -231,6 +232,10 @@ class _Words:
                 else ""
             )
             lines.append(f"It goes most with {'; '.join(parts)}{more}.")
+        if self._has_open_columns:
+            lines.append(
+                "The time limit cut short the choice of columns, so more may go with it: raise --max-seconds."
+            )
         if (time := self._unused_time()) is not None:
             lines.append(
                 f"{name_in_words(time)} looks like how long each row was seen, so rows without the outcome may "
@@ -243,10 +248,8 @@ class _Words:
                 f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "
                 "afterwards (--drop)."
             )
-        for name, reason in study.afterwards.items():
-            lines.append(
-                f"{name_in_words(name)} may be known only afterwards, since {reason}: leave it out then (--drop)."
-            )
+        for name, reason in study.misleading.items():
+            lines.append(f"{name_in_words(name)} {reason}: leave it out (--drop).")
         lines += self._good_in_words()
         if study.expert is not None:
             verdicts = study.expert["verdict"].value_counts()
@@ -260,9 +263,16 @@ class _Words:
         )
         return lines
 
+    @property
+    def _has_open_columns(self) -> bool:
+        """Whether the clock ended the choice of the columns that the outcome depends on."""
+        return PARENTS in (self.study.network.metadata.get(CUT_SHORT) or ())
+
     def _unused_time(self) -> str | None:
-        """Return the column that looks like the time until the outcome or the end, if it is a variable."""
+        """Return the column that looks like the time until the outcome or the end, if none was named."""
         study = self.study
+        if study.table.censoring is not None:
+            return None
         # columns of other events say nothing about this one
         columns = [
             column
@@ -273,12 +283,17 @@ class _Words:
         return None if found is None else found[0]
 
     def _decisive(self, joined: pd.DataFrame) -> list[str]:
-        """Return the columns that tell nearly all about an outcome."""
-        share = self.study.base
-        if not self.is_binary or not 0 < share < 1:
-            return []
-        doubt = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
-        return [str(name) for name in joined.index[joined["tells"] >= TELLS_ALL * doubt]]
+        """Return the columns that tell nearly all about an outcome, as its logarithm does."""
+        study = self.study
+        assert study.target is not None
+        column = study.table.columns[study.table.names.index(study.target)]
+        codes = (
+            groups_of(column).codes
+            if study.state is None
+            else (column.values == study.state).astype(np.int64)
+        )
+        doubt = information(codes, codes, study.weights)
+        return [str(name) for name in joined.index[joined["tells"] >= TELLS_ALL * doubt]] if doubt > 0 else []
 
     def _good_in_words(self) -> list[str]:
         quality: Any = self.study.quality
@@ -413,21 +428,25 @@ class _Words:
             if n_groups < 2:
                 found = "has one value"
             elif row["p_value"] < _LEAST_P:
-                found = (
-                    f"its {n_groups} groups differ ({_p_text(row['p_value'])}), but new rows are "
-                    "predicted no better with it than by the other columns alone"
-                )
+                found = f"its {n_groups} groups differ ({_p_text(row['p_value'])})"
+                if not self._has_open_columns:
+                    found += ", but new rows are predicted no better with it than by the other columns alone"
             else:
                 found = f"its {n_groups} groups differ no more than by chance ({_p_text(row['p_value'])})"
             lines.append(f"{name_in_words(str(name))}: {found}.")
         tested = "chi-squared tests of their groups" if self.is_binary else "rank tests of their groups"
+        chosen = "These columns did not improve predictions of left-out rows."
+        if self._has_open_columns:
+            chosen = (
+                "The time limit cut short the choice of columns, so some of these may go with the outcome: raise "
+                "--max-seconds."
+            )
         more = len(columns) - _MOST_LISTED
         return "".join(
             [
                 "<h3>No edge found</h3>",
                 _paragraph(
-                    f"These columns did not improve predictions of left-out rows. The numbers are of {tested}, each "
-                    "column on its own.",
+                    f"{chosen} The numbers are of {tested}, each column on its own.",
                     "small",
                 ),
                 _bullets(lines),
@@ -582,13 +601,19 @@ class _Words:
             happened = f"In this row it was {self.text(case.observed)}."
         lines = [f"<figure>{drawn}<figcaption>{escape(happened)}</figcaption></figure>"]
         if unknown:
+            ends = {name: tuple(map(self.text, row)) for name, row in case.next.iterrows()}
             nexts = [
-                f"{name_in_words(str(name))}: from {self.text(row['lowest'])} to {self.text(row['highest'])}"
-                for name, row in case.next.iterrows()
+                f"{name_in_words(str(name))}: from {low} to {high}"
+                for name, (low, high) in ends.items()
+                if low != high
             ]
-            lines.append(
-                _paragraph("What to measure next, and what the figure would become:") + _bullets(nexts)
-            )
+            silent = [name_in_words(str(name)) for name, (low, high) in ends.items() if low == high]
+            if nexts:
+                lines.append(
+                    _paragraph("What to measure next, and what the figure would become:") + _bullets(nexts)
+                )
+            if silent:
+                lines.append(_paragraph(f"Not known, and of no weight here: {listed(silent, 8)}.", "small"))
         else:
             lines.append(_paragraph("All cells that the figure depends on are known.", "small"))
         return "".join(lines)

@@ -30,11 +30,14 @@ class ValueGroups:
         Group of every row, -1 where its cell is missing.
     statements : tuple
         What a network is asked given each group: a level, a set of levels, a number, or a pair of ends.
+    typical : tuple
+        A value of each group that stands for it in one row: its most frequent level or the median of its rows.
     """
 
     labels: tuple[str, ...]
     codes: NDArray[np.int64]
     statements: tuple[object, ...]
+    typical: tuple[object, ...]
 
     @property
     def all_labels(self) -> tuple[str, ...]:
@@ -68,7 +71,11 @@ def groups_of(column: Column) -> ValueGroups:
     pairs = list(zip(lows.tolist(), uppers.tolist(), strict=True))
     labels = tuple(text_of[a] if a == b else f"{text_of[a]} to {text_of[b]}" for a, b in pairs)
     statements = tuple(a if a == b else (a, b) for a, b in pairs)
-    return ValueGroups(labels, codes.astype(np.int64), statements)
+    typical = tuple(
+        float(np.quantile(column.values[codes == code], 0.5, method="inverted_cdf"))
+        for code in range(len(pairs))
+    )
+    return ValueGroups(labels, codes.astype(np.int64), statements, typical)
 
 
 def _of_levels(column: Column) -> ValueGroups:
@@ -84,11 +91,14 @@ def _of_levels(column: Column) -> ValueGroups:
     group_of[own] = np.arange(len(own))
     group_of[rest] = len(own)
     labels = [str(levels[code]) for code in own]
-    statements: list[object] = [levels[code] for code in own]
+    typical = [levels[code] for code in own]
+    statements: list[object] = [*typical]
     if len(rest):
         labels.append(f"the other {len(rest)}")
         statements.append({levels[code] for code in rest})
-    return ValueGroups(tuple(labels), group_of[column.values], tuple(statements))
+        # the largest first
+        typical.append(levels[rest[0]])
+    return ValueGroups(tuple(labels), group_of[column.values], tuple(statements), tuple(typical))
 
 
 def information(

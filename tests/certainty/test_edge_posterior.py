@@ -337,3 +337,16 @@ def test_a_compelled_direction_against_the_rows_is_called_so():
     )
     assert against in text
     assert "c1 → c2: 1.00, in this direction 0.90 (the other edges fix the direction)" in text
+    # an edge that no graph has, whose direction is no number
+    arcs = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.3], [0.0, 0.1, 0.0]])
+    text = replace(result, arcs=arcs).to_text()
+    assert "c0 → c2: 0.00, in this direction 0.00 (no edge is likelier)" in text
+    assert "c1 → c2: 0.40, in this direction 0.30 (no edge is likelier)" in text
+
+
+def test_other_graphs_may_fix_a_direction_that_this_one_leaves_open():
+    frame = discrete_frame(3, n_columns=3, n_rows=60)
+    result = edge_probabilities(network_of(frame, [("c0", "c1")]), frame)
+    arcs = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    text = replace(result, arcs=arcs).to_text()
+    assert "c0 → c1: 1.00, in this direction 1.00 (in this graph the rows cannot tell the direction)" in text

@@ -50,6 +50,24 @@ def test_a_true_graph_stays_and_a_wrong_one_is_rejected_at_its_missing_edge():
     assert ("x", "a") not in rejected.notes
 
 
+def test_words_list_twenty_missing_edges_and_count_the_others():
+    """Ten copies of one column with noise miss 45 edges without a graph."""
+    rng = np.random.default_rng(1)
+    source = rng.integers(0, 2, 300)
+    frame = pd.DataFrame(
+        {f"c{k}": np.where(rng.random(300) < 0.02, 1 - source, source) for k in range(10)}
+    ).astype(str)
+    network = DiscretizedBayesNet.from_table(frame, [], {})
+    result = graph_tests.test_graph(network, frame, n_permutations=99, random_state=1)
+    missed = result.missing[result.missing["q_value"] < 0.05]
+    lines = str(result).splitlines()
+    assert len(result.notes) == len(missed) > 20
+    assert sum("the data miss this edge" in line for line in lines) == 20
+    assert f"and {len(missed) - 20} more edges that the data miss" in lines[-1]
+    first = missed.iloc[0]
+    assert lines[1].startswith(f"  {first['parent']} — {first['child']}: ")
+
+
 def test_an_edge_between_independent_columns_is_open_until_rows_are_many():
     for n, verdict in ((400, "do not decide on"), (4_000, "speak against")):
         frame = chain_rows(n)

@@ -92,5 +92,9 @@ def test_drawn_columns_are_read_as_the_columns_were(rows, network, seed):
 
 def kinds(table, drawn):
     """Return the kinds of numbers, of which a draw may have few values."""
-    of_numbers = [name for name in drawn if pd.api.types.is_numeric_dtype(drawn[name].dtype)]
+    of_numbers = [
+        column.name
+        for column in table.columns
+        if column.is_continuous and column.name in drawn and drawn[column.name].dtype.kind in "iuf"
+    ]
     return dict.fromkeys(of_numbers, "continuous")

@@ -1,6 +1,7 @@
 """Dates keep their time zone: in tables, networks, files of networks, and all answers that are dates."""
 
 import datetime as dt
+import re
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,8 @@ def test_drawn_dates_have_the_time_zone_of_the_column(when, zone):
     expected = same.sample(20, 1)["when"].dt.tz_convert("UTC").dt.tz_localize(None)
     column = network.sample(20, 1)["when"]
     in_utc = column if zone is None else column.dt.tz_convert("UTC").dt.tz_localize(None)
-    pd.testing.assert_series_equal(in_utc, expected)
+    # the types are those of the columns
+    pd.testing.assert_series_equal(in_utc.astype(expected.dtype), expected)
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +112,7 @@ def test_files_and_updates_keep_the_time_zone(network, in_berlin, tmp_path):
     assert read.value_kinds == network.value_kinds
     pd.testing.assert_frame_equal(read.sample(5, 1), network.sample(5, 1))
     assert network.update(frame(in_berlin)).value_kinds[NAME].time_zone == "Europe/Berlin"
-    earlier = (
-        network.to_json()
-        .replace(', "time_zone": "Europe/Berlin"', "")
-        .replace('"time_zone": "Europe/Berlin"', "")
-    )
+    earlier = re.sub(r'(, )?"(time_zone|dtype)": "[^"]*Berlin[^"]*"', "", network.to_json())
     assert "Berlin" not in earlier
     assert DiscretizedBayesNet.from_json(earlier).sample(5, 1)["when"].dt.tz is None
 

@@ -788,6 +788,13 @@ def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(show
         assert "number of bins or levels" in page.locator("#legend").inner_text()
 
 
+def test_a_phone_shows_what_a_network_is_and_names_of_outcomes_whole(browser, page_file):
+    with opened(browser, page_file, viewport={"width": 390, "height": 844}) as page:
+        expect(page.locator("#network-tags")).to_contain_text("recommended")
+        for part in ("#network-tags", "#ask button >> nth=0"):
+            assert page.locator(part).evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
 def test_the_first_screen_says_that_arrows_are_not_causes(browser, page_file, width, height):
     with opened(browser, page_file, viewport={"width": width, "height": height}) as page:

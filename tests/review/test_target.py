@@ -100,6 +100,10 @@ def test_other_columns_give_the_range_of_the_answer_and_their_information(page, 
             given = network.query(name, stated).to_numpy()
             values.append(mean(network, stated, name) if asked == "mean" else given[0])
             bits += shares[code] * np.sum(given * np.log2(np.where(given > 0, given / prior, 1.0)))
+        if bits < 1e-9:
+            # a rounding error is nothing that a column tells
+            assert page.locator(f"#effects tr[data-variable='{position}']").count() == 0
+            continue
         shown = row(page, "effects", position)
         assert float(shown["low"]) == pytest.approx(min(values), abs=1e-9)
         assert float(shown["high"]) == pytest.approx(max(values), abs=1e-9)
@@ -243,3 +247,54 @@ def test_the_column_with_most_edges_is_asked_about_before_there_is_an_outcome(sh
         wait(page)
         assert words.inner_text().startswith("The probability of alone = 1 is ")
         assert "Choose" not in words.inner_text()
+
+
+def test_only_columns_that_tell_stand_in_the_table_of_others(shown):
+    """Columns without a path to the outcome get no bar of a rounding error; a sentence counts them."""
+    names = ["a", "b", "c", "alone"]
+    frame = pd.DataFrame(np.random.default_rng(2).integers(0, 2, (60, 4)), columns=names)
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, [("a", "b"), ("b", "c")], {})
+    others = {0: ([1, 2], "One other column"), 3: ([], "3 other columns")}
+    with shown(network, "#shows=target&target=0", table=table) as page:
+        for column, (expected, words) in others.items():
+            page.select_option("#target", str(column))
+            wait(page)
+            rows = page.locator("#effects tbody tr")
+            listed = rows.evaluate_all("all => all.map(one => Number(one.dataset.variable))")
+            assert sorted(listed) == expected
+            note = f"{words} would tell nothing more about {names[column]} in this network."
+            expect(page.locator("#target-parts")).to_contain_text(note)
+        assert page.locator("#effects").count() == 0
+
+
+def test_a_page_offers_connected_columns_as_outcomes(shown):
+    names = ["a", "b", "alone"]
+    frame = pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 3)), columns=names)
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, [("a", "b")], {})
+    with shown(network, "#shows=target", table=table) as page:
+        wait(page)
+        assert set(page.locator("#ask button").all_inner_texts()) == {"a", "b"}
+        page.locator("#ask button", has_text="b").click()
+        wait(page)
+        assert page.locator("#target-words").inner_text().startswith("The probability of b = 1 is ")
+        expect(page.locator("#ask")).to_be_hidden()
+
+
+def test_an_answer_says_that_its_interval_is_being_computed(page):
+    page.click("#show-target")
+    wait(page)
+    page.evaluate(
+        """() => {
+          const words = document.getElementById("target-words");
+          window.said = [];
+          new MutationObserver(() => window.said.push(words.textContent)).observe(words, { childList: true });
+        }"""
+    )
+    page.select_option("#target", "0")
+    wait(page)
+    said = page.evaluate("window.said")
+    assert "Computing the answer …" in said[0]
+    assert any("(interval: computing …)" in words for words in said)
+    assert re.search(r"\(90 % interval \S+ to \S+\)", said[-1])

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -273,6 +274,22 @@ def test_the_same_rows_give_the_same_page(made):
     assert "the same rows and options give the same page" in study_page(made)
 
 
+def test_a_study_prints_in_a_line(made):
+    assert (
+        repr(made)
+        == f"Study(sick = 1, {made.table.n_rows} rows, {len(made.table.columns)} columns, {len(made.edges)} edges)"
+    )
+    n_parts = made.left_out.n_folds
+    methods = ", ".join(made.left_out.predictions)
+    assert str(made.left_out) == f"LeftOut({made.table.n_rows} rows in {n_parts} parts, by {methods})"
+
+
+def test_a_page_of_another_ending_is_an_error(made, tmp_path):
+    with pytest.raises(GomeaBnError, match=r"must end in \.html, \.pdf, got '.*page\.docx'"):
+        made.write(tmp_path / "page.docx")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_case_ends_at_the_networks_answer(made):
     assert len(made.cases) > 3
     frame = made.table.to_frame().drop(columns="sick")
@@ -328,6 +345,12 @@ def test_a_column_that_decides_the_outcome_alone_is_doubted(made):
     frame = rows(200)[["sick", "x"]].assign(later=lambda of: np.where(of["sick"] == 1, "back", "away"))
     leaked = study(frame, "sick", folds=0, learner=learner())
     assert "later almost decides it alone: leave out" in study_page(leaked)
+    number = rows(200)[["stay", "x"]].assign(cost=lambda of: np.exp(of["stay"] / 5))
+    leaked = study(number, "stay", folds=0, learner=learner())
+    assert "cost almost decides it alone: leave out" in study_page(leaked)
+    assert "it alone: leave out" not in study_page(
+        study(number.drop(columns="cost"), "stay", folds=0, learner=learner())
+    )
 
 
 def test_figures_of_a_handful_of_rows_are_no_headline():
@@ -349,6 +372,19 @@ def test_missing_cells_of_a_case_are_what_to_measure_next():
         row = case.next.loc["x"]
         assert row["lowest"] < case.figure < row["highest"]
     assert "What to measure next" in study_page(made)
+    # what would be measured is a typical value, not the end of the range
+    frame.loc[frame["x"].idxmin(), "x"] = -1e3
+    far = study(frame, "sick", folds=0, learner=learner())
+    position = far.table.names.index("x")
+    values = np.sort(far.table.columns[position].observed)
+    ends = np.quantile(values, np.arange(1, 9) / 8, method="inverted_cdf")
+    parts = np.split(values, np.searchsorted(values, ends, side="right")[:-1])
+    medians = [part[(len(part) - 1) // 2] for part in parts]
+    case = next(case for case in far.cases if len(case.next))
+    cells = far.table.to_frame().drop(columns="sick").iloc[[case.row] * len(medians)].assign(x=medians)
+    answers = far.network.predict_proba(cells, "sick")[1]
+    assert case.next.loc["x", "lowest"] == pytest.approx(answers.min())
+    assert case.next.loc["x", "highest"] == pytest.approx(answers.max())
 
 
 def test_a_continuous_outcome_is_studied_by_its_mean():
@@ -636,8 +672,8 @@ def test_the_page_says_what_it_made_of_times(timed):
     assert "these figures mislead: make the page with --duration followup." in study_page(untimed)
 
 
-def test_columns_that_are_known_only_afterwards_are_doubted(timed):
-    assert not timed.afterwards
+def test_columns_whose_figures_mislead_are_named(timed):
+    assert not timed.misleading
     frame = times()
     rng = np.random.default_rng(1)
     late = frame.assign(
@@ -646,16 +682,71 @@ def test_columns_that_are_known_only_afterwards_are_doubted(timed):
         gaps=np.where(rng.random(len(frame)) < 0.3, np.nan, frame["x"]),
     )
     made = study(late, "died", duration="followup", horizon=8.0, folds=0, learner=learner())
-    assert made.afterwards == {
-        "cause": "it is missing in the rows without the outcome",
-        "visits": "it goes with followup itself",
+    assert made.misleading == {
+        "cause": "may be known only afterwards, since it is missing in the rows without the outcome",
+        "visits": "may be known only afterwards, since it goes with followup itself",
     }
     page = " ".join(study_page(made).split())
     assert "visits may be known only afterwards, since it goes with followup itself: leave it out" in page
     advice = [sentence for sentence in page.split(". ") if "(--drop)" in sentence]
     assert [sum(name in sentence for sentence in advice) for name in ("visits", "cause")] == [1, 1]
     untimed = study(late.drop(columns="followup"), "died", folds=0, learner=learner())
-    assert list(untimed.afterwards) == ["cause"]
+    assert list(untimed.misleading) == ["cause"]
+
+
+def test_a_named_time_leaves_no_other_one_to_name():
+    """Another column with the name of a time is no reason to name another time than the one that was named."""
+    frame = times(200).assign(home_time=np.random.default_rng(1).integers(0, 40, 200))
+    assert "--duration" in study_page(
+        study(frame.drop(columns="followup"), "died", folds=0, learner=learner())
+    )
+    timed = study(frame, "died", duration="followup", folds=0, learner=learner())
+    assert "--duration" not in study_page(timed)
+
+
+def test_a_level_that_decides_the_outcome_is_named_as_misleading():
+    """All rows of a level have the outcome, though the column as a whole tells little."""
+    frame = rows(400)[["sick", "x"]]
+    sick = np.flatnonzero(frame["sick"] == 1)
+    rng = np.random.default_rng(1)
+    frame["ward"] = rng.choice(["a", "b"], 400)
+    frame.loc[sick[:40], "ward"] = "died before follow-up"
+    # as few rows as this are alike by chance
+    frame["room"] = rng.choice(["a", "b"], 400)
+    frame.loc[sick[:4], "room"] = "c"
+    made = study(frame, "sick", folds=0, learner=learner())
+    reason = "may be known only afterwards, since all 40 rows with died before follow-up have the outcome"
+    assert made.misleading == {"ward": reason}
+    opposite = study(frame, "sick", state=0, folds=0, learner=learner())
+    assert opposite.misleading == {"ward": reason.replace("have", "lack")}
+
+
+def test_columns_that_nobody_had_time_to_try_are_not_called_useless(made):
+    """A clock that ended the choice of columns leaves open which of them go with the outcome."""
+    useless = "did not improve predictions of left-out rows"
+    assert useless in " ".join(study_page(made).split())
+    network = made.network.with_metadata(cut_short=["the choice of the parents of the target"])
+    page = " ".join(study_page(replace(made, network=network)).split())
+    assert useless not in page
+    assert "predicted no better with it" not in page
+    assert page.count("The time limit cut short the choice of columns") == 2
+
+
+def test_dates_of_entry_are_named_as_misleading():
+    """Rows of a late date are seen for a short time: those whose outcome is known within the horizon are ill early."""
+    rng = np.random.default_rng(2)
+    entry, day = rng.integers(2001, 2009, 400), rng.exponential(6.0, 400)
+    seen = 2010.0 - entry + rng.random(400)
+    frame = pd.DataFrame(
+        {
+            "entry": entry, "x": rng.normal(size=400), "site": rng.choice(["north", "south"], 400),
+            "died": (day <= seen).astype(int), "followup": np.minimum(day, seen),
+        }
+    )  # fmt: skip
+    made = study(frame, "died", duration="followup", horizon=5.0, folds=0, learner=learner())
+    assert list(made.misleading) == ["entry"]
+    page = " ".join(study_page(made).split())
+    assert "entry says how long rows without the outcome were seen, as a date of entry does" in page
 
 
 def test_times_need_an_event(tmp_path):

@@ -219,6 +219,7 @@ def accept(
     from gomea_bn.front.decision import accept as accept_decision
     from gomea_bn.front.decision import read_decision
     from gomea_bn.front.folder import is_front_folder, read_front
+    from gomea_bn.network.formats.summary import to_short_text
 
     with failing(WRONG_USE):
         ending = ending_of(out)
@@ -236,7 +237,7 @@ def accept(
     if front is not None:
         which = f"Network {made.network}, chosen {made.made} from a front of {len(front):,}."
     say(f"{which}{note}\n", to_error=False)
-    say(chosen.summary(), to_error=False)
+    say(f"{to_short_text(chosen)}\n\nNext: gomea-bn show {out}", to_error=False)
     # a decision may keep a network that its own rules call wrong
     against = [edge for edge in made.forbidden_edges if edge in chosen.edges]
     if against:

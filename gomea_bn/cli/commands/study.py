@@ -77,10 +77,10 @@ def study(
     from gomea_bn.learning.warm_up import compile_kernels, size_of_table
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.studies import study as study_of
-    from gomea_bn.studies.outcome_study import EVALUATIONS
+    from gomea_bn.studies.outcome_study import EVALUATIONS, PAGES
 
     inputs = {"DATA": [data], "--expert": [expert] if expert else []}
-    check_output("--out", out, inputs, (".html", ".pdf"))
+    check_output("--out", out, inputs, PAGES)
     tell = silent if quiet else say
     with failing(WRONG_USE):
         kinds = read_kinds(kind or ())
