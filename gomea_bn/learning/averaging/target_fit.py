@@ -554,7 +554,7 @@ def fitted_target(
         # no parent tells anything of the target
         return None
     pairs = tuple((2 * number, 2 * number + 1) for number in range(len(factors) // 2))
-    of_parents = {name for of in functions for name in of.of}
+    of_parents = {name for of in (*functions, *factors) for name in of.of}
     fitted = FamilyLogit(
         tuple(name for name in parents if name in of_parents and name not in n_levels),
         tuple(name for name in parents if name in of_parents and name in n_levels),

@@ -245,3 +245,18 @@ def test_products_stay_out_where_effects_add_up() -> None:
         assert isinstance(logit, FamilyLogit)
         numbers.append(len(logit.terms.products))
     assert sum(numbers) <= 1
+
+
+def test_a_parent_may_tell_by_products_alone() -> None:
+    rng = np.random.default_rng(0)
+    a, level = rng.normal(size=400), rng.integers(0, 3, 400)
+    # the level turns the effect, and has none of its own
+    is_one = rng.random(400) < 1 / (1 + np.exp(-2 * a * np.array([1, -1, 0])[level]))
+    frame = pd.DataFrame({"a": a, "g": np.array(list("pqr"))[level], "y": np.where(is_one, "k1", "k0")})
+    table = read_table(frame)
+    member = fitted_target("y", ["a", "g"], columns_of(table), scales_of(table), levels_of(table))
+    assert member is not None
+    assert isinstance(member.fitted, FamilyLogit)
+    assert "g" not in {name for of in member.fitted.terms.functions for name in of.of}
+    assert (member.fitted.parents, member.fitted.groups) == (("a",), ("g",))
+    assert log_probabilities(member, table, scales_of(table)).mean() > -0.62
