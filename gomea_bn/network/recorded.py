@@ -128,8 +128,9 @@ def family_scores(network: NetworkLike) -> dict[str, float]:
 
 def ordered_parents(network: NetworkLike, name: str) -> tuple[str, ...]:
     """Return all parents of a variable, those of `parents_by_gain` first and in their order."""
+    parents = network.parents(name)
     first = [parent for parent, _ in parents_by_gain(network)[name]]
-    return (*first, *(parent for parent in network.parents(name) if parent not in first))
+    return (*first, *(parent for parent in parents if parent not in first))
 
 
 def known_text(network: NetworkLike, name: str) -> str:
