@@ -8,6 +8,7 @@ half-precision floats.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,16 +64,21 @@ def frame_of(source: Any) -> pd.DataFrame:
 
 
 def stored_types(source: Any) -> dict[str, str]:
-    """Return the names of the types of the columns of a frame of pandas, without categoricals; none for others."""
+    """Return the names of the types of the columns of a frame of pandas, if pandas reads them; none for others.
+
+    Categoricals are left out.
+    """
     import pandas as pd
 
     if not isinstance(source, pd.DataFrame):
         return {}
-    return {
-        str(name): str(dtype)
-        for name, dtype in zip(source.columns, source.dtypes, strict=True)
-        if not isinstance(dtype, pd.CategoricalDtype)
-    }
+    found = {}
+    for name, dtype in zip(source.columns, source.dtypes, strict=True):
+        # types of Arrow with numbers in their names, such as decimals, cannot be read
+        with suppress(TypeError, NotImplementedError):
+            if not isinstance(dtype, pd.CategoricalDtype) and pd.api.types.pandas_dtype(str(dtype)) == dtype:
+                found[str(name)] = str(dtype)
+    return found
 
 
 def as_stored(values: Any, dtype: Any) -> Any:

@@ -84,7 +84,7 @@ def test_a_killed_and_resumed_run_equals_one_that_was_never_ended(
     result, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: result_of(name, checkpoint=checkpoint), tmp_path / "c", n_files
     )
-    assert n_kills > 2
+    assert n_kills > 1
     assert_same(result_of(name), result)
     again = result_of(name, checkpoint=Checkpoint(tmp_path / "c", resume=True))
     assert_same(result, again)
