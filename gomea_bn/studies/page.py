@@ -242,7 +242,7 @@ class _Words:
                 f"still get it, and these figures mislead: make the page with --duration {time}."
             )
         # the reason why a column may be known only afterwards follows
-        if decisive := [name for name in self._decisive(joined) if name not in study.afterwards]:
+        if decisive := [name for name in self._decisive(joined) if name not in study.misleading]:
             verb = "decides" if len(decisive) == 1 else "decide"
             lines.append(
                 f"{listed(map(name_in_words, decisive))} almost {verb} it alone: leave out what is known only "
