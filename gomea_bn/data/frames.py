@@ -72,13 +72,13 @@ def stored_types(source: Any) -> dict[str, str]:
 
     if not isinstance(source, pd.DataFrame):
         return {}
-    found = {}
+    names = {}
     for name, dtype in zip(source.columns, source.dtypes, strict=True):
         # types of Arrow with numbers in their names, such as decimals, cannot be read
         with suppress(TypeError, NotImplementedError):
             if not isinstance(dtype, pd.CategoricalDtype) and pd.api.types.pandas_dtype(str(dtype)) == dtype:
-                found[str(name)] = str(dtype)
-    return found
+                names[str(name)] = str(dtype)
+    return names
 
 
 def as_stored(values: Any, dtype: Any) -> Any:

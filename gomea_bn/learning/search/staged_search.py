@@ -251,7 +251,7 @@ class StagedSearch:
     def _learn_edge_cost(self) -> None:
         """Let an edge cost what the number of edges found says, and search on, as long as that moves the same way.
 
-        Many edges make further ones cheaper, and few make them dearer: most of the pairs of independent columns that
+        Many edges make further ones cheaper, and few raise the price: most of the pairs of independent columns that
         gain do so by chance. Scores other than the default one are published, and stay. So does the first price of so
         few columns that all graphs are compared, apart from constant ones.
         """
