@@ -285,7 +285,7 @@ def test_a_study_prints_in_a_line(made):
 
 
 def test_a_page_of_another_ending_is_an_error(made, tmp_path):
-    with pytest.raises(GomeaBnError, match=r"must end in \.html, \.pdf, got '.*page\.docx'"):
+    with pytest.raises(GomeaBnError, match=r"must end in \.html, \.pdf, got '"):
         made.write(tmp_path / "page.docx")
     assert not list(tmp_path.iterdir())
 
@@ -344,7 +344,10 @@ def test_a_column_that_decides_the_outcome_alone_is_doubted(made):
     assert "it alone: leave out" not in study_page(made)
     frame = rows(200)[["sick", "x"]].assign(later=lambda of: np.where(of["sick"] == 1, "back", "away"))
     leaked = study(frame, "sick", folds=0, learner=learner())
-    assert "later almost decides it alone: leave out" in study_page(leaked)
+    # the reason is given once
+    page = " ".join(study_page(leaked).split())
+    assert "later may be known only afterwards, since all" in page
+    assert "later almost decides it alone" not in page
     number = rows(200)[["stay", "x"]].assign(cost=lambda of: np.exp(of["stay"] / 5))
     leaked = study(number, "stay", folds=0, learner=learner())
     assert "cost almost decides it alone: leave out" in study_page(leaked)
