@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -116,6 +117,9 @@ def run_as_process(run: Callable[[], Any], arguments: Sequence[str], *, until_ex
         say(f"Error: {said} (--help tells more)")
         code = getattr(error, "exit_code", WRONG_USE)
     ignore_until_exit()
+    if until_exit:
+        # the interpreter's last looks for garbage, at objects that end with it, take a sixth of a short command
+        gc.freeze()
     code = code if isinstance(code, int) else 0
     sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -51,11 +50,24 @@ _done: set[str] = set()
 SUM, LOGIT, COUNT = "sum", "logit", "count"
 """What a column may be that follows curves of its parents: each kind has kernels of its own."""
 
+# of the kernels of each kind, one of the last that are compiled
+_LAST = {
+    "learner": "_add_likelihoods",
+    "learner-wide": "sparse_average_linkage",
+    "front": "evaluate_front_partial",
+    "front-wide": "sparse_average_linkage",
+    SUM: "sum_score",
+    LOGIT: "logit_gain",
+    COUNT: "count_gain",
+}
+
 
 def size_of_table(table: Table, *, has_curves: bool = True) -> dict[str, Any]:
     """Return the options of `compile_kernels` for a table, whose columns follow curves unless `has_curves` is False."""
     followers = set()
-    for column in table.columns if has_curves and not table.n_missing else ():
+    # levels alone have no curves to follow
+    may_follow = has_curves and not table.n_missing and any(column.levels is None for column in table.columns)
+    for column in table.columns if may_follow else ():
         if column.levels is not None:
             followers.add(LOGIT)
         elif are_counts(column.values):
@@ -108,25 +120,38 @@ def _compile(
     n_columns: int | None,
     followers: Iterable[str],
 ) -> float:
-    """Compile the kernels of some runs; another process compiles those that come last."""
+    """Compile the kernels of some runs; another process compiles those that come last, and those after the search."""
     is_wide = n_columns is None or n_columns >= WIDE_TABLE
     wanted = {run_kind, *followers, *([f"{run_kind}-wide"] if is_wide else [])}
     if wanted <= _done:
         return 0.0
+    if kernels_are_cached(*map(_LAST.__getitem__, wanted)):
+        # each is loaded when it is called
+        _done.update(wanted)
+        return 0.0
     began = perf_counter()
     others = [run.__name__ for run in runs[1:]] or [_around_the_search.__name__]
-    calls = [f"compile_followers({sorted(followers)})", *(f"{name}(1, {is_wide})" for name in others)]
-    with announced_kernels(announce), compiling(), _in_another_process(calls):
+    kinds = sorted(followers)
+    calls = [
+        f"compile_followers({kinds})",
+        *(f"{name}(1, {is_wide})" for name in others),
+        f"compile_densities({kinds})",
+    ]
+    with announced_kernels(announce), compiling():
+        _start_another_process(calls)
         for run in runs:
             for n_threads in (1, 2):
                 run(n_threads, is_wide)
-        compile_followers(followers)
+        compile_followers(followers, last_first=True)
     _done.update(wanted)
     return perf_counter() - began
 
 
-def compile_followers(followers: Iterable[str]) -> None:
-    """Compile or load the kernels by which columns follow curves, for some kinds of columns."""
+def compile_followers(followers: Iterable[str], *, last_first: bool = False) -> None:
+    """Compile or load the kernels by which columns follow curves, for some kinds of columns, the slowest first.
+
+    Two processes, one of which begins with the last, meet where both are done.
+    """
     from gomea_bn.problems.curves import new_curve_scratch, no_curves
     from gomea_bn.problems.kernels.counts import count_gain
     from gomea_bn.problems.kernels.curves import curve_score, sum_score
@@ -135,16 +160,37 @@ def compile_followers(followers: Iterable[str]) -> None:
 
     curves = no_curves()
     scratch, some = new_curve_scratch(curves), np.zeros(0, np.int64)
+    wanted: list[tuple[Any, ...]] = []
     if SUM in followers:
-        compile_for(sum_score, curves, scratch, some, 0)
-        compile_for(transform_gain, curves.transforms, scratch.transforms, 0, 1.0, 1.0)
+        wanted.append((sum_score, curves, scratch, some, 0))
     if LOGIT in followers:
-        compile_for(logit_gain, curves.logits, scratch.logits, some, 0, 0)
-        compile_for(several_indices_gain, curves.logits, scratch.logits, some, 0, 0, 0.0)
+        wanted.append((logit_gain, curves.logits, scratch.logits, some, 0, 0))
     if COUNT in followers:
-        compile_for(count_gain, curves.counts, curves.logits.cells, scratch.counts, some, 0, 0)
+        wanted.append((count_gain, curves.counts, curves.logits.cells, scratch.counts, some, 0, 0))
     if followers:
-        compile_for(curve_score, curves, scratch, some, 0)
+        wanted.append((curve_score, curves, scratch, some, 0))
+    if LOGIT in followers:
+        wanted.append((several_indices_gain, curves.logits, scratch.logits, some, 0, 0, 0.0))
+    if SUM in followers:
+        wanted.append((transform_gain, curves.transforms, scratch.transforms, 0, 1.0, 1.0))
+    for function, *arguments in reversed(wanted) if last_first else wanted:
+        compile_for(function, *arguments)
+
+
+def compile_densities(followers: Iterable[str]) -> None:
+    """Compile or load kernels by which columns follow their parents after the search, for some kinds of columns."""
+    from gomea_bn.problems.curves import new_curve_scratch, no_curves
+    from gomea_bn.problems.kernels.curves import solve_family
+    from gomea_bn.problems.kernels.logits import start_logit
+    from gomea_bn.problems.kernels.tails import fit_tails
+
+    curves = no_curves()
+    scratch = new_curve_scratch(curves)
+    if SUM in followers:
+        compile_for(solve_family, curves, scratch, np.zeros(0, np.int64), 0, 0)
+        compile_for(fit_tails, scratch.tails, 1.0)
+    if LOGIT in followers:
+        compile_for(start_logit, curves.logits, scratch.logits, np.zeros((1, 3)), 0, 1, 4)
 
 
 def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) -> float:
@@ -161,20 +207,19 @@ def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) 
     return perf_counter() - began
 
 
-@contextmanager
-def _in_another_process(calls: Sequence[str]) -> Iterator[None]:
-    """Call functions of this module in another process during the block, if there are cores and a cache for that."""
+def _start_another_process(calls: Sequence[str]) -> None:
+    """Let another process call functions of this module, if there are cores and a cache for that.
+
+    It goes on beside the search, and ends with this process at the latest.
+    """
     # the program may be another one, which holds an interpreter
     is_python = Path(sys.executable or "").name.startswith("python")
-    if not is_python or thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
-        yield
+    if not is_python or thread_count(-1) < 2 or not kernels_can_be_kept():
         return
-    from gomea_bn.runtime.children import running_meanwhile
+    from gomea_bn.runtime.children import run_beside
 
     code = ["from gomea_bn.learning import warm_up", *(f"warm_up.{call}" for call in calls)]
-    # whatever it has not done at the end of the block is done by then
-    with running_meanwhile("; ".join(code)):
-        yield
+    run_beside("; ".join(code))
 
 
 def _advance(run: MultiStartRun) -> None:

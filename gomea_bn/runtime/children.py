@@ -7,15 +7,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 _FIRST = "from gomea_bn.runtime.children import end_with_parent; end_with_parent(); "
+# an object that is collected closes its pipe
+_running: list[subprocess.Popen[bytes]] = []
 
 
-@contextmanager
-def running_meanwhile(code: str) -> Iterator[None]:
-    """Run Python code in another process during the block; it ends with the block or with this process."""
+def run_beside(code: str) -> None:
+    """Run Python code in another process, which ends with this one at the latest."""
     # the pipe is closed when this process ends, also when it is killed
     process = subprocess.Popen(
         [sys.executable, "-c", _FIRST + code],
@@ -23,11 +22,7 @@ def running_meanwhile(code: str) -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.communicate()
+    _running.append(process)
 
 
 def end_with_parent() -> None:

@@ -188,12 +188,35 @@ def _fill(
         if isinstance(of_member, _HeldModel):
             _fill(member, of_member, item, field, is_wrong, cleanups, c)
             continue
+        if isinstance(member, types.Array):
+            c.builder.call(_array_filler(member, of_member, field.type, c), [item, field, is_wrong])
+            continue
         native = c.unbox(member, item)
         c.builder.store(of_member.as_data(c.builder, native.value), field)
         with c.builder.if_then(native.is_error, likely=False):
             c.builder.store(_builders.true_bit, is_wrong)
         if native.cleanup is not None:
             cleanups.append(native.cleanup)
+
+
+def _array_filler(array_type: Any, model: Any, place: Any, c: Any) -> Any:
+    """Return the function of a module that lays out an array at a place, written once for arrays of one type."""
+    name = f"gomea_bn_fill.{array_type}"
+    module = c.builder.module
+    if name in module.globals:
+        return module.globals[name]
+    kind = ir.FunctionType(ir.VoidType(), [c.pyapi.pyobj, place, _builders.false_bit.type.as_pointer()])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    item, field, is_wrong = function.args
+    native = c._replace(builder=builder, pyapi=c.context.get_python_api(builder)).unbox(array_type, item)
+    builder.store(model.as_data(builder, native.value), field)
+    with builder.if_then(native.is_error, likely=False):
+        builder.store(_builders.true_bit, is_wrong)
+    builder.ret_void()
+    return function
 
 
 _lower_any_field(HeldTuple)(_read_named)

@@ -35,15 +35,20 @@ import numba.core.config as numba_config
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils as numba_builders
+from numba.core import typed_passes as numba_typed
 from numba.core import types
+from numba.core import untyped_passes as numba_untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.environment import lookup_environment
 from numba.core.errors import TypingError
 from numba.core.imputils import impl_ret_new_ref as numba_new_value
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+from numba.core.types.functions import BaseFunction as NumbaFunction
 from numba.core.typing import templates as numba_templates
 from platformdirs import user_cache_path
 
@@ -53,7 +58,7 @@ from gomea_bn.runtime.held_tuples import held, promise_fields
 from gomea_bn.runtime.kernel_progress import compiling, kernel_needed
 from gomea_bn.runtime.sources import package_sources
 
-_HEADER = b"gomea-bn kernel 1\n"
+_HEADER = b"gomea-bn kernel 2\n"
 _DIGEST_BYTES = 32
 # name of a folder of kernels, a part of a digest
 _FOLDER_NAME = re.compile(r"[0-9a-f]{16}")
@@ -105,10 +110,30 @@ _PLAIN_TYPES = (
 )
 # numba declares no types of these
 _builders: Any = numba_builders
+_NumbaFunction: Any = NumbaFunction
 _templates: Any = numba_templates
 _new_value: Any = numba_new_value
+_runtime: Any = rtsys
 _foreign_digests: set[str] = set()
 _kernels: list[KernelDispatcher] = []
+# what numba's own functions return, by themselves and the types of their arguments
+_types_of_calls: dict[tuple[Any, ...], Any] = {}
+# steps of numba for what no kernel of this package has: inner functions, functions to be written out, literal values
+_UNUSED_PASSES = frozenset(
+    (
+        numba_typed.AnnotateTypes,
+        numba_typed.DumpParforDiagnostics,
+        numba_typed.InlineOverloads,
+        numba_untyped.FindLiterallyCalls,
+        numba_untyped.InlineClosureLikes,
+        numba_untyped.InlineInlinables,
+        numba_untyped.LiteralPropagationSubPipelinePass,
+        numba_untyped.LiteralUnroll,
+        numba_untyped.MakeFunctionToJitFunction,
+        numba_untyped.RewriteDynamicRaises,
+        numba_untyped.WithLifting,
+    )
+)
 
 
 def fingerprint(*functions: Callable[..., Any]) -> str:
@@ -341,7 +366,23 @@ def _first_hand(library: Any) -> Any:
     )
 
 
-class _WholeCompiler(Compiler):
+class _KernelCompiler(Compiler):
+    """Compiles a kernel; those of this package without the steps that none of them needs."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the steps of the compiler."""
+        pipelines: list[Any] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        if not _is_ours(self.state.func_id.func):
+            return pipelines
+        needed: Any = PassManager("kernel")  # type: ignore[no-untyped-call]
+        for each, description in pipelines[0].passes:
+            if each not in _UNUSED_PASSES:
+                needed.add_pass(each, description)
+        needed.finalize()
+        return [needed]
+
+
+class _WholeCompiler(_KernelCompiler):
     """Compiles a kernel that Python calls."""
 
     def compile_extra(self, func: Any) -> Any:
@@ -358,7 +399,7 @@ class _WholeCompiler(Compiler):
         return compiled
 
 
-class CalledKernelCompiler(Compiler):
+class CalledKernelCompiler(_KernelCompiler):
     """Compiles a kernel for its callers alone."""
 
     def compile_extra(self, func: Any) -> Any:
@@ -413,7 +454,7 @@ class KernelDispatcher(CPUDispatcher):
         It is a `GomeaBnError` if a line outside this package cannot be typed.
         """
         try:
-            with global_compiler_lock, compiling(), _rare_collections():
+            with global_compiler_lock, compiling(), _rare_collections(), _remembered_types():
                 return super().compile(sig)
         except TypingError as error:
             problem = _problem_of_line(str(error))
@@ -496,6 +537,27 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
+@contextmanager
+def _remembered_types() -> Iterator[None]:
+    """Let numba ask once in the block what a call of one of its functions returns for arguments of some types.
+
+    It asks for every place in the code, twice, and tries many functions that do not fit: a tenth of the time.
+    """
+    asked = _NumbaFunction.get_call_type
+
+    def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        key = function, context, tuple(args), tuple(kws.items())
+        if key not in _types_of_calls:
+            _types_of_calls[key] = asked(function, context, args, kws)
+        return _types_of_calls[key]
+
+    _NumbaFunction.get_call_type = get_call_type
+    try:
+        yield
+    finally:
+        _NumbaFunction.get_call_type = asked
+
+
 def _problem_of_line(report: str) -> GomeaBnError | None:
     """Return the error of the first line in numba's report that lies outside this package, or None if none does."""
     report = _COLOUR.sub("", report)
@@ -544,7 +606,8 @@ class KernelFiles:
             return
         libdata, *others = data._reduce()
         payload = (_without_bitcode(libdata, data.fndesc), *others)
-        body = dumps((self._key(sig, data.target_context), payload))  # type: ignore[no-untyped-call]
+        key = self._key(sig, data.target_context)
+        body = dumps((key, _outer_symbols(data.library), payload))  # type: ignore[no-untyped-call]
         try:
             make_folder(self._folder)
             write_bytes(
@@ -592,14 +655,17 @@ class KernelFiles:
         if content[:start] != _HEADER + hashlib.sha256(body).digest():
             return None
         try:
-            key, payload = pickle.loads(body)
+            key, outer_symbols, payload = pickle.loads(body)
         except Exception:
             # a class of a user's problem may have been moved or renamed since
             return None
         if key != self._key(sig, target_context):
             return None
         self._note_use()
-        target_context.refresh()
+        # numba's whole compiler, which has the rest, takes a fifth of a second to load
+        for load in (partial(_runtime.initialize, target_context), target_context.refresh):
+            if not all(map(llvm.address_of_symbol, outer_symbols)):
+                load()
         return CompileResult._rebuild(target_context, *payload)  # type: ignore[no-untyped-call]
 
     def _is_usable(self) -> bool:
@@ -666,6 +732,13 @@ def prune_folders(base: Path, *, keep: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _outer_symbols(library: Any) -> list[str]:
+    """Return the names of functions and variables outside a compiled library that its machine code uses."""
+    module = library._final_module
+    named = (*module.functions, *module.global_variables)
+    return [each.name for each in named if each.is_declaration and not each.name.startswith("llvm.")]
+
+
 def _without_bitcode(libdata: tuple[str, str, Any], description: Any) -> tuple[str, str, Any]:
     """Return the data of a compiled library whose bitcode only names the functions that Python and kernels call.
 
@@ -724,7 +797,8 @@ def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
 
     Modules that no kernel uses are left out.
     """
-    waiting = [name for name, text in sources.items() if _HAS_KERNELS.search(text)]
+    # most modules lack the word, which is found sooner than its line
+    waiting = [name for name, text in sources.items() if b"kernel" in text and _HAS_KERNELS.search(text)]
     reached: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -769,10 +843,11 @@ def _digest_with(package_digest: str, foreign_digests: frozenset[str]) -> str:
     return digest.hexdigest()
 
 
-def kernels_are_cached() -> bool:
-    """Return whether the cache folder can be used and has the kernels of a search."""
+def kernels_are_cached(*names: str) -> bool:
+    """Return whether the cache folder can be used and has some kernels, by default that of a search."""
     folder = kernel_cache_dir()
-    return is_trusted(folder) and any(folder.glob("*.vary_range-*.kernel"))
+    wanted = names or ("vary_range",)
+    return is_trusted(folder) and all(any(folder.glob(f"*.{name}-*.kernel")) for name in wanted)
 
 
 def kernels_can_be_kept() -> bool:
@@ -823,8 +898,16 @@ class _KernelCache:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = function.__name__
-        folders = kernel_cache_dir(with_foreign=not _is_ours(function)), kernel_cache_dir(with_foreign=True)
-        self._plain, self._foreign = (KernelFiles(folder, function) for folder in folders)
+        self._function = function
+
+    @cached_property
+    def _plain(self) -> KernelFiles:
+        """Files of kernels without users' problems."""
+        return KernelFiles(kernel_cache_dir(with_foreign=not _is_ours(self._function)), self._function)
+
+    @cached_property
+    def _foreign(self) -> KernelFiles:
+        return KernelFiles(kernel_cache_dir(with_foreign=True), self._function)
 
     @property
     def cache_path(self) -> str:

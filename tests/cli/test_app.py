@@ -3,6 +3,8 @@
 import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +203,19 @@ def test_a_file_in_a_folder_without_permission_is_refused(tmp_path, monkeypatch,
         check_writable(tmp_path / "a.json")
     assert stopped.value.exit_code == FAILED
     assert "no permission to write in its folder" in capsys.readouterr().err
+
+
+ENDING = """
+import gc, sys
+gc.freeze = lambda: print("frozen")
+from gomea_bn.cli.app import main
+main(eval(sys.argv.pop(1)))
+"""
+
+
+@pytest.mark.parametrize(("arguments", "said"), [("None", ["frozen"]), ('["--version"]', [])])
+def test_only_a_command_that_ends_its_process_leaves_the_last_garbage(arguments, said):
+    run = subprocess.run(
+        [sys.executable, "-c", ENDING, arguments, "--version"], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines()[1:] == said

@@ -12,6 +12,7 @@ from learning_inside import LearningOptions, scored_variables
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
+from gomea_bn.learning import warm_up
 from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
 from gomea_bn.problems.curves import curve_data, no_curves
 
@@ -27,6 +28,8 @@ def noted(progress, name, **options):
     names.append(name)
     needed(progress, name, **options)
 kernel_progress.KernelProgress.needed = noted
+# those that other processes have compiled are asked for, too
+warm_up.kernels_are_cached = lambda *names: False
 steps = []
 for step in (
     lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=()),
@@ -60,6 +63,22 @@ def test_runs_compile_the_kernels_that_their_tables_need_and_all_compile_the_oth
     assert {"best_split", "plan_costs", "joint_of_rows", "draw_rows", "marginals_of_rows"} <= every
 
 
+def test_kernels_on_disk_are_not_called_before_they_are_needed(monkeypatch):
+    asked, called = [], []
+
+    def are_cached(*names):
+        asked.append(names)
+        return True
+
+    monkeypatch.setattr(warm_up, "_done", set())
+    monkeypatch.setattr(warm_up, "kernels_are_cached", are_cached)
+    monkeypatch.setattr(warm_up, "_learn_once", lambda *arguments: called.append(arguments))
+    for _ in range(2):
+        assert warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=[SUM]) == 0
+    assert [set(names) for names in asked] == [{"_add_likelihoods", "sum_score"}]
+    assert not called
+
+
 def test_kernels_of_curves_are_those_of_the_columns_that_may_follow_curves():
     generator = np.random.default_rng(0)
     number, count = generator.normal(size=40), generator.poisson(2.0, 40)
@@ -71,7 +90,8 @@ def test_kernels_of_curves_are_those_of_the_columns_that_may_follow_curves():
         return size_of_table(table, **options)["followers"]
 
     assert followers(["number"]) == {SUM}
-    assert followers(["level"]) == {LOGIT}
+    assert followers(["level"]) == set()
+    assert followers(["number", "level"]) == {SUM, LOGIT}
     assert followers(["count"]) == {SUM, COUNT}
     assert followers(["number", "level", "count"]) == {SUM, LOGIT, COUNT}
     assert followers(["number", "level", "count"], has_curves=False) == set()

@@ -4,11 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import pytest
-
-from gomea_bn.runtime.children import running_meanwhile
 
 # what a process says in a named pipe, which its readers see closed when it ends; it ends by itself at some time
 _SPEAKING = """
@@ -21,9 +18,15 @@ with open({path!r}, "w") as pipe:
 _PARENT = """
 import signal
 import sys
-from gomea_bn.runtime.children import running_meanwhile
-with running_meanwhile(sys.argv[1]):
-    signal.pause()
+from gomea_bn.runtime.children import run_beside
+run_beside(sys.argv[1])
+signal.pause()
+"""
+_ENDING = """
+import sys
+from gomea_bn.runtime.children import run_beside
+run_beside(sys.argv[1])
+sys.stdin.readline()
 """
 _POOL = """
 import multiprocessing
@@ -70,9 +73,12 @@ def test_a_process_ends_with_the_one_that_started_it(pipe, tmp_path, parent, num
     assert process.wait() != 0
 
 
-def test_a_process_ends_with_its_block(pipe):
-    with ExitStack() as stack:
-        with running_meanwhile(_SPEAKING.format(path=str(pipe))):
-            said = stack.enter_context(open(pipe))
-            assert said.readline() == "started\n"
+def test_a_process_ends_with_one_that_has_done_its_work(pipe):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ENDING, _SPEAKING.format(path=str(pipe))], stdin=subprocess.PIPE
+    )
+    with open(pipe) as said:
+        assert said.readline() == "started\n"
+        process.communicate(b"\n")
         assert said.read() == ""
+    assert process.returncode == 0

@@ -180,6 +180,47 @@ with open(path.with_suffix(".lock"), "ab") as lock:
         assert n_compiled(new_kernel()) == 0
 
 
+READING = """
+import sys
+import numpy as np
+from gomea_bn.runtime.kernels import random_below
+print(random_below(np.random.default_rng(0), 1000), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_a_kernel_is_read_without_the_compiler(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    drawn = int(np.random.default_rng(0).random() * 1000)
+    for is_loaded in (True, False):
+        run = subprocess.run(
+            [sys.executable, "-c", READING], env=environment, capture_output=True, text=True, check=True
+        )
+        assert run.stdout.split() == [str(drawn), str(is_loaded)]
+
+
+def test_a_kernel_with_unknown_symbols_is_read_with_the_compiler(folder, monkeypatch):
+    n_compiled(new_kernel())
+    monkeypatch.setattr(jit, "_outer_symbols", lambda _library: ["no_such_symbol"])
+    next(folder.glob("*.kernel")).unlink()
+    n_compiled(new_kernel())
+    compiled = new_kernel()
+    loads = []
+    monkeypatch.setattr(type(compiled.targetctx), "refresh", lambda _context: loads.append("compiler"))
+    assert n_compiled(compiled) == 0
+    assert loads == ["compiler"]
+
+
+def test_a_users_kernel_may_have_functions_inside(folder):
+    assert jit.kernel(with_inner_function)(3) == 12
+
+
+def with_inner_function(n):
+    def doubled(k):
+        return 2 * k
+
+    return doubled(n) + doubled(3)
+
+
 def test_a_kernel_that_cannot_be_compiled_gives_its_lock_back(folder):
     with pytest.raises(GomeaBnError, match="cannot be compiled"):
         new_kernel()(np.zeros(2).astype("U1"))
