@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class GraphTest:
     ----------
     p_value : float
         Probability of rows that contradict the graph as much as these, if the graph is true; 1 if it lacks no edge.
+        Where the rows contradict it more than all permutations it is drawn below what these resolve, and `sentence`
+        says "at most".
     missing : DataFrame
         Pairs without an edge, smallest `p_value` first: "parent", "child", "gain", the score in nats that adding the
         edge gains, "p_value" of the independence of the two given the parents of the child, "q_value", the
@@ -82,7 +84,13 @@ class GraphTest:
             rows = (
                 f"{self.n_rows:,} of {self.n_rows + self.n_incomplete:,} rows, those without missing values,"
             )
-        return f"{rows} {verb} the graph (p = {self.p_value:.3g})."
+        return f"{rows} {verb} the graph (p {self._shown_p_value})."
+
+    @property
+    def _shown_p_value(self) -> str:
+        """The p-value of the graph in words: below what the permutations resolve it is drawn, and has a bound."""
+        least = -np.expm1(self.missing["child"].nunique() * np.log1p(-1 / (1 + self.n_permutations)))
+        return f"= {self.p_value:.3g}" if self.p_value > least else f"at most {least:.2g}"
 
     @property
     def notes(self) -> dict[tuple[str, str], str]:
@@ -159,7 +167,7 @@ def test_graph(
     *,
     n_permutations: int = 499,
     scoring_method: str | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> GraphTest:
     """Test whether rows reject a graph over given bins, edge by edge and as a whole.
 
@@ -177,14 +185,15 @@ def test_graph(
         Graph and bins, of which the rows need not reach all. The bins and levels of an expert's network are completed
         from the table.
     table : DataFrame, Table or path
-        Rows. Those with a missing value in a column of the graph are left out, and counted in `n_incomplete`.
+        Rows. Those with a missing value in a column of the graph are left out, and counted in `n_incomplete`. The
+        edges of an expert are tested on all rows without one in the columns that he mentions.
     n_permutations : int
         Permutations of every column, and at most 99 of them for every edge. The p-value of the graph is at least about
         the number of columns divided by it.
     scoring_method : str, optional
         Score of the gains of edges, as of `certify`; by default that of the network.
     random_state : int, Generator or None
-        Seed of the permutations.
+        Seed of the permutations. That of all commands and pages is the default, so that they agree.
 
     Raises
     ------
@@ -206,14 +215,17 @@ def test_graph(
     True
     """
     check_integer("n_permutations", n_permutations, 1)
-    graph, rows, n_incomplete = _network_and_rows(graph, table)
+    given = graph
+    if isinstance(given, ExpertNetwork):
+        table = _as_read(table)
+    graph, rows, n_incomplete = _network_and_rows(given, table)
     generator = random_generator(random_state)
+    # first, so that a seed gives the verdicts of `edge_verdicts`
+    present, _ = _tested_edges(given, table, min(n_permutations, _OF_EDGES), generator, scoring_method)
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
     position = {name: v for v, name in enumerate(graph.names)}
     parents = {v: [position[parent] for parent in graph.parents(name)] for name, v in position.items()}
     graphs = GraphScores.of(graph, rows, max_indegree=len(position), scoring_method=scoring_method)
-    # first, so that a seed gives the verdicts of `edge_verdicts`
-    present = _present_edges(graph, graphs, codes, min(n_permutations, _OF_EDGES), generator)
     # parent, child, parents of the child with the edge, and gains
     pairs: list[tuple[int, int, list[int], NDArray[np.float64]]] = []
     ranks = []
@@ -240,17 +252,38 @@ def edge_verdicts(
     graph: DiscretizedBayesNet | ExpertNetwork,
     table: pd.DataFrame | Table | str | os.PathLike[str],
     *,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> tuple[pd.DataFrame, int]:
     """Return what rows say about the edges of a graph, as `GraphTest.present`, and the number of tested rows.
 
     Nothing else is tested, so that this takes a part of the time of `test_graph`, with the same verdicts by the same
     seed. Parameters and errors are those of `test_graph`.
     """
+    return _tested_edges(graph, table, _OF_EDGES, random_generator(random_state))
+
+
+def _tested_edges(
+    graph: DiscretizedBayesNet | ExpertNetwork,
+    table: pd.DataFrame | Table | str | os.PathLike[str],
+    n_permutations: int,
+    generator: np.random.Generator,
+    scoring_method: str | None = None,
+) -> tuple[pd.DataFrame, int]:
+    """Return what `edge_verdicts` returns, by some permutations and with gains of a score."""
+    if isinstance(graph, ExpertNetwork):
+        table = _as_read(table)
+        # a gap in a column that the expert does not mention takes no row away
+        if mentioned := set(graph.mentioned(table)):
+            table = replace(table, columns=tuple(one for one in table.columns if one.name in mentioned))
     network, rows, _ = _network_and_rows(graph, table)
     codes = network.discretize(rows.to_frame()).to_numpy(np.int64)
-    graphs = GraphScores.of(network, rows, max_indegree=len(network.names))
-    return _present_edges(network, graphs, codes, _OF_EDGES, random_generator(random_state)), rows.n_rows
+    graphs = GraphScores.of(network, rows, max_indegree=len(network.names), scoring_method=scoring_method)
+    return _present_edges(network, graphs, codes, n_permutations, generator), rows.n_rows
+
+
+def _as_read(table: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
+    """Return the table that an expert's network is completed from."""
+    return source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
 
 
 def _network_and_rows(
@@ -258,7 +291,7 @@ def _network_and_rows(
 ) -> tuple[DiscretizedBayesNet, Table, int]:
     """Return the network of a graph, the rows without missing values, and the number of those with some."""
     if isinstance(graph, ExpertNetwork):
-        table = source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
+        table = _as_read(table)
         graph = graph.fitted(_complete_rows(table))
     if not isinstance(graph, DiscretizedBayesNet):
         raise GomeaBnError(

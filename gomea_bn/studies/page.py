@@ -15,7 +15,8 @@ import pandas as pd
 
 from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.data.event_times import time_and_event, yes_codes
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, spelling
+from gomea_bn.learning.options import CUT_SHORT_WORDS
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.recorded import CUT_SHORT, checks_text
 from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
@@ -733,8 +734,10 @@ class _Words:
                 "they are left out together, and intervals count them as one."
             )
         lines += [text for text in (evidence_text(study.network), checks_text(study.network)) if text]
-        lines += [str(note) for note in table.notes]
-        lines += [line for line in study.warnings if line not in lines]
+        notes = [note.text(spelling()) for note in (*table.notes, *study.warnings)]
+        lines += [text for text in dict.fromkeys(notes) if not text.startswith(CUT_SHORT_WORDS)]
+        if study.network.metadata.get(CUT_SHORT):
+            lines.append("The time limit left out refinements of the network: raise --max-seconds for them.")
         rows = [(name_in_words(column.name), _kind(column), column.reason) for column in table.columns]
         listing = f'<div class="scroll">{_table(["column", "read as", "because"], rows)}</div>'
         limits = [
