@@ -57,7 +57,8 @@ _N_BACKGROUND = 200
 EVALUATIONS, SECONDS = 1_500, 10.0
 """Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
 
-_FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
+# of a fold, the latter as a part of the limit of the whole search
+_FOLD_EVALUATIONS, _FOLD_PART = 200, 0.4
 _FEWEST_ROWS = 50
 # probability of a level whose rows are all alike, from which on chance may make one
 _BY_CHANCE = 1e-9
@@ -254,7 +255,7 @@ def study(
         Number of folds, from 2 on; 0 judges nothing.
     learner : BayesNetLearner, optional
         Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
-        10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
+        10 seconds. Those of a fold have at most 200 evaluations, and .4 of the limit on seconds.
     duration, horizon, kinds, groups
         As of `BayesNetLearner`: with a `duration` the outcome is the event within the horizon, and rows that were seen
         until then count for those that were not.
@@ -328,10 +329,12 @@ def study(
     codings = {column.name: groups_of(column) for column in shown.columns}
     judged: LeftOut | None = None
     if target is not None and folds:
-        most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
-        small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
-        if options["max_seconds"] is None:
-            small["max_seconds"] = None
+        most_evaluations, most_seconds = options["max_evaluations"], options["max_seconds"]
+        small = {
+            **options,
+            "max_evaluations": min(most_evaluations or _FOLD_EVALUATIONS, _FOLD_EVALUATIONS),
+            "max_seconds": None if most_seconds is None else _FOLD_PART * most_seconds,
+        }
         judged = left_out(shown, weights, target, code, small, folds, seed, tell)
     columns, of_groups = pd.DataFrame(), pd.DataFrame()
     cases: tuple[Case, ...] = ()

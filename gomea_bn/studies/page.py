@@ -716,8 +716,10 @@ class _Words:
             lines.append(f"{counted(study.n_without_outcome, 'row')} without the outcome were left out.")
         if table.dropped_rows:
             lines.append(f"{counted(len(table.dropped_rows), 'row')} with missing cells were left out.")
+        notes = [note.text(spelling()) for note in (*table.notes, *study.warnings)]
         for name, why in table.left_out.items():
-            lines.append(f"The column {name_in_words(name)} was left out: {why}.")
+            if not any(f"'{name}' ({why}" in note for note in notes):
+                lines.append(f"The column {name_in_words(name)} was left out: {why}.")
         gaps = {column.name: column.n_missing for column in table.columns if column.n_missing}
         if gaps:
             most = sorted(gaps.items(), key=lambda item: -item[1])
@@ -734,7 +736,6 @@ class _Words:
                 "they are left out together, and intervals count them as one."
             )
         lines += [text for text in (evidence_text(study.network), checks_text(study.network)) if text]
-        notes = [note.text(spelling()) for note in (*table.notes, *study.warnings)]
         lines += [text for text in dict.fromkeys(notes) if not text.startswith(CUT_SHORT_WORDS)]
         if study.network.metadata.get(CUT_SHORT):
             lines.append("The time limit left out refinements of the network: raise --max-seconds for them.")

@@ -155,7 +155,7 @@ function rocChart(series) {
     "Found, by false alarms ↑",
     "Receiver operating characteristic (ROC): sensitivity against 1 − specificity, for every threshold",
     words,
-    shareAxis(`of those without ${levelText()}`),
+    shareAxis(`share of rows without ${outcomeText()}`),
     shareAxis(),
     (x, y) => [
       lineOf("reference", [
