@@ -111,7 +111,12 @@ function chart(title, hint, words, x, y, marks) {
       draw(
         "text",
         // the lowest label of this axis leaves room for the first one of the other
-        { class: "tick muted", x: left - 5, y: atY(tick) + (atY(tick) > height - bottom - 4 ? 0 : 4), "text-anchor": "end" },
+        {
+          class: "tick muted",
+          x: left - 5,
+          y: atY(tick) + (atY(tick) > height - bottom - 4 ? 0 : 4),
+          "text-anchor": "end",
+        },
         y.text(tick),
       ),
     ]),
