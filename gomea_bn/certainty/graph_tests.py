@@ -66,6 +66,9 @@ class GraphTest:
         Numbers of rows that were tested, and of permutations.
     n_incomplete : int
         Number of rows with missing values, which were left out.
+    n_edge_rows : int
+        Number of rows on which the edges of the graph were tested; of an expert also those with missing values in
+        columns that he does not mention.
     """
 
     p_value: float
@@ -74,6 +77,7 @@ class GraphTest:
     n_rows: int
     n_permutations: int
     n_incomplete: int = 0
+    n_edge_rows: int = 0
 
     @property
     def sentence(self) -> str:
@@ -90,7 +94,11 @@ class GraphTest:
     def _shown_p_value(self) -> str:
         """The p-value of the graph in words: below what the permutations resolve it is drawn, and has a bound."""
         least = -np.expm1(self.missing["child"].nunique() * np.log1p(-1 / (1 + self.n_permutations)))
-        return f"= {self.p_value:.3g}" if self.p_value > least else f"at most {least:.2g}"
+        if self.p_value > least:
+            return f"= {self.p_value:.3g}"
+        # a bound above the level would not say why the rows reject the graph
+        drawn = f", drawn as {self.p_value:.2g}" if least >= _LEVEL else ""
+        return f"at most {least:.2g}{drawn}"
 
     @property
     def notes(self) -> dict[tuple[str, str], str]:
@@ -123,6 +131,7 @@ class GraphTest:
             "p_value": self.p_value,
             "n_rows": self.n_rows,
             "n_incomplete": self.n_incomplete,
+            "n_edge_rows": self.n_edge_rows,
             "n_permutations": self.n_permutations,
             "missing": self.missing.to_dict(orient="records"),
             "present": self.present.to_dict(orient="records"),
@@ -140,7 +149,8 @@ class GraphTest:
             lines.append(
                 f"  … and {counted(n_more, 'more edge')} that the data miss, all in `missing` (--json)."
             )
-        return "\n".join([self.sentence, *lines])
+        of_edges = [f"Its edges are tested on {counted(self.n_edge_rows, 'row')}:"]
+        return "\n".join([self.sentence, *(of_edges if self.n_edge_rows > self.n_rows else []), *lines])
 
 
 def verdict_texts(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -221,7 +231,9 @@ def test_graph(
     graph, rows, n_incomplete = _network_and_rows(given, table)
     generator = random_generator(random_state)
     # first, so that a seed gives the verdicts of `edge_verdicts`
-    present, _ = _tested_edges(given, table, min(n_permutations, _OF_EDGES), generator, scoring_method)
+    present, n_edge_rows = _tested_edges(
+        given, table, min(n_permutations, _OF_EDGES), generator, scoring_method
+    )
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
     position = {name: v for v, name in enumerate(graph.names)}
     parents = {v: [position[parent] for parent in graph.parents(name)] for name, v in position.items()}
@@ -245,7 +257,7 @@ def test_graph(
     missing = _tested_pairs(graphs, parents, pairs, rows.n_rows)
     missing["verdict"] = _verdicts(missing, "miss", "do not miss")
     missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
-    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete)
+    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete, n_edge_rows)
 
 
 def edge_verdicts(
