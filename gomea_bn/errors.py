@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -352,3 +353,51 @@ def row_list(rows: NDArray[Any] | Sequence[int]) -> str:
     first = ", ".join(str(int(row)) for row in rows[:8])
     more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
     return f"row{'s' if len(rows) != 1 else ''} {first}{more} (counted from 0)"
+
+
+# options with another name than in Python
+_OPTION_NAMES = {
+    "equivalent_sample_size": "--ess",
+    "forbidden_edges": "--forbid",
+    "forms": "--form",
+    "groups": "--group",
+    "kinds": "--kind",
+    "max_networks": "--networks",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "required_edges": "--require",
+    "sample_weight": "--weight",
+    "temporal_order": "--tier",
+}
+
+
+def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setting], str]:
+    """Return the function that spells options in messages as on the command line.
+
+    `names` has what the user wrote for an option of this name in Python, where that differs between calls of a command:
+    for example "--cuts" for "cut_points".
+    """
+    option_names = {**_OPTION_NAMES, **(names or {})}
+
+    def option_of(name: str) -> str:
+        # check functions also get names of values that are not options
+        return option_names.get(name, f"--{name.replace('_', '-')}" if name.isidentifier() else name)
+
+    def spell(part: Option | Setting) -> str:
+        if isinstance(part, Option):
+            return option_of(part.name) + ("" if part.value is None else f" {shlex.quote(part.value)}")
+        option = option_of(part.name)
+        if part.value is None:
+            return f"raise {option}"
+        given = part.value if isinstance(part.value, str) else ",".join(map(_field, part.value))
+        value = given if part.column is None else f"{part.column}={given}"
+        # the full stop of a value is not that of the sentence
+        quoted = f"'{value}'" if value.endswith(".") and shlex.quote(value) == value else shlex.quote(value)
+        return f"give {option} {quoted}"
+
+    return spell
+
+
+def _field(text: str) -> str:
+    """Return one of several values that commas separate, quoted as in CSV where it must be."""
+    return '"{}"'.format(text.replace('"', '""')) if "," in text or text[:1] == '"' else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class GraphTest:
     ----------
     p_value : float
         Probability of rows that contradict the graph as much as these, if the graph is true; 1 if it lacks no edge.
+        Where the rows contradict it more than all permutations it is drawn below what these resolve, and `sentence`
+        says "at most".
     missing : DataFrame
         Pairs without an edge, smallest `p_value` first: "parent", "child", "gain", the score in nats that adding the
         edge gains, "p_value" of the independence of the two given the parents of the child, "q_value", the
@@ -64,6 +66,9 @@ class GraphTest:
         Numbers of rows that were tested, and of permutations.
     n_incomplete : int
         Number of rows with missing values, which were left out.
+    n_edge_rows : int
+        Number of rows on which the edges of the graph were tested; of an expert also those with missing values in
+        columns that he does not mention.
     """
 
     p_value: float
@@ -72,6 +77,7 @@ class GraphTest:
     n_rows: int
     n_permutations: int
     n_incomplete: int = 0
+    n_edge_rows: int = 0
 
     @property
     def sentence(self) -> str:
@@ -82,7 +88,17 @@ class GraphTest:
             rows = (
                 f"{self.n_rows:,} of {self.n_rows + self.n_incomplete:,} rows, those without missing values,"
             )
-        return f"{rows} {verb} the graph (p = {self.p_value:.3g})."
+        return f"{rows} {verb} the graph (p {self._shown_p_value})."
+
+    @property
+    def _shown_p_value(self) -> str:
+        """The p-value of the graph in words: below what the permutations resolve it is drawn, and has a bound."""
+        least = -np.expm1(self.missing["child"].nunique() * np.log1p(-1 / (1 + self.n_permutations)))
+        if self.p_value > least:
+            return f"= {self.p_value:.3g}"
+        # a bound above the level would not say why the rows reject the graph
+        drawn = f", drawn as {self.p_value:.2g}" if least >= _LEVEL else ""
+        return f"at most {least:.2g}{drawn}"
 
     @property
     def notes(self) -> dict[tuple[str, str], str]:
@@ -115,6 +131,7 @@ class GraphTest:
             "p_value": self.p_value,
             "n_rows": self.n_rows,
             "n_incomplete": self.n_incomplete,
+            "n_edge_rows": self.n_edge_rows,
             "n_permutations": self.n_permutations,
             "missing": self.missing.to_dict(orient="records"),
             "present": self.present.to_dict(orient="records"),
@@ -132,7 +149,8 @@ class GraphTest:
             lines.append(
                 f"  … and {counted(n_more, 'more edge')} that the data miss, all in `missing` (--json)."
             )
-        return "\n".join([self.sentence, *lines])
+        of_edges = [f"Its edges are tested on {counted(self.n_edge_rows, 'row')}:"]
+        return "\n".join([self.sentence, *(of_edges if self.n_edge_rows > self.n_rows else []), *lines])
 
 
 def verdict_texts(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -159,7 +177,7 @@ def test_graph(
     *,
     n_permutations: int = 499,
     scoring_method: str | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> GraphTest:
     """Test whether rows reject a graph over given bins, edge by edge and as a whole.
 
@@ -177,14 +195,15 @@ def test_graph(
         Graph and bins, of which the rows need not reach all. The bins and levels of an expert's network are completed
         from the table.
     table : DataFrame, Table or path
-        Rows. Those with a missing value in a column of the graph are left out, and counted in `n_incomplete`.
+        Rows. Those with a missing value in a column of the graph are left out, and counted in `n_incomplete`. The
+        edges of an expert are tested on all rows without one in the columns that he mentions.
     n_permutations : int
         Permutations of every column, and at most 99 of them for every edge. The p-value of the graph is at least about
         the number of columns divided by it.
     scoring_method : str, optional
         Score of the gains of edges, as of `certify`; by default that of the network.
     random_state : int, Generator or None
-        Seed of the permutations.
+        Seed of the permutations. That of all commands and pages is the default, so that they agree.
 
     Raises
     ------
@@ -206,14 +225,19 @@ def test_graph(
     True
     """
     check_integer("n_permutations", n_permutations, 1)
-    graph, rows, n_incomplete = _network_and_rows(graph, table)
+    given = graph
+    if isinstance(given, ExpertNetwork):
+        table = _as_read(table)
+    graph, rows, n_incomplete = _network_and_rows(given, table)
     generator = random_generator(random_state)
+    # first, so that a seed gives the verdicts of `edge_verdicts`
+    present, n_edge_rows = _tested_edges(
+        given, table, min(n_permutations, _OF_EDGES), generator, scoring_method
+    )
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
     position = {name: v for v, name in enumerate(graph.names)}
     parents = {v: [position[parent] for parent in graph.parents(name)] for name, v in position.items()}
     graphs = GraphScores.of(graph, rows, max_indegree=len(position), scoring_method=scoring_method)
-    # first, so that a seed gives the verdicts of `edge_verdicts`
-    present = _present_edges(graph, graphs, codes, min(n_permutations, _OF_EDGES), generator)
     # parent, child, parents of the child with the edge, and gains
     pairs: list[tuple[int, int, list[int], NDArray[np.float64]]] = []
     ranks = []
@@ -233,24 +257,45 @@ def test_graph(
     missing = _tested_pairs(graphs, parents, pairs, rows.n_rows)
     missing["verdict"] = _verdicts(missing, "miss", "do not miss")
     missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
-    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete)
+    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations, n_incomplete, n_edge_rows)
 
 
 def edge_verdicts(
     graph: DiscretizedBayesNet | ExpertNetwork,
     table: pd.DataFrame | Table | str | os.PathLike[str],
     *,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> tuple[pd.DataFrame, int]:
     """Return what rows say about the edges of a graph, as `GraphTest.present`, and the number of tested rows.
 
     Nothing else is tested, so that this takes a part of the time of `test_graph`, with the same verdicts by the same
     seed. Parameters and errors are those of `test_graph`.
     """
+    return _tested_edges(graph, table, _OF_EDGES, random_generator(random_state))
+
+
+def _tested_edges(
+    graph: DiscretizedBayesNet | ExpertNetwork,
+    table: pd.DataFrame | Table | str | os.PathLike[str],
+    n_permutations: int,
+    generator: np.random.Generator,
+    scoring_method: str | None = None,
+) -> tuple[pd.DataFrame, int]:
+    """Return what `edge_verdicts` returns, by some permutations and with gains of a score."""
+    if isinstance(graph, ExpertNetwork):
+        table = _as_read(table)
+        # a gap in a column that the expert does not mention takes no row away
+        if mentioned := set(graph.mentioned(table)):
+            table = replace(table, columns=tuple(one for one in table.columns if one.name in mentioned))
     network, rows, _ = _network_and_rows(graph, table)
     codes = network.discretize(rows.to_frame()).to_numpy(np.int64)
-    graphs = GraphScores.of(network, rows, max_indegree=len(network.names))
-    return _present_edges(network, graphs, codes, _OF_EDGES, random_generator(random_state)), rows.n_rows
+    graphs = GraphScores.of(network, rows, max_indegree=len(network.names), scoring_method=scoring_method)
+    return _present_edges(network, graphs, codes, n_permutations, generator), rows.n_rows
+
+
+def _as_read(table: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
+    """Return the table that an expert's network is completed from."""
+    return source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
 
 
 def _network_and_rows(
@@ -258,7 +303,7 @@ def _network_and_rows(
 ) -> tuple[DiscretizedBayesNet, Table, int]:
     """Return the network of a graph, the rows without missing values, and the number of those with some."""
     if isinstance(graph, ExpertNetwork):
-        table = source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
+        table = _as_read(table)
         graph = graph.fitted(_complete_rows(table))
     if not isinstance(graph, DiscretizedBayesNet):
         raise GomeaBnError(

@@ -28,10 +28,10 @@ from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
 from gomea_bn.cli.commands.show import show
 from gomea_bn.cli.commands.study import study
-from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
+from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, nearest, spelling
 from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.data.table import Table
+    from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -110,6 +111,13 @@ def network_and_rows(text: str, rows: pd.DataFrame | None) -> tuple[DiscretizedB
     if os.path.isfile(text) and _is_of_expert(text):
         return _completed(text, rows)
     return named_network(text, rows), rows
+
+
+def tested_network(text: str, network: DiscretizedBayesNet) -> DiscretizedBayesNet | ExpertNetwork:
+    """Return what a test of the graph takes: an expert's edges as he gave them, any other network as it is."""
+    from gomea_bn.expert.expert_network import ExpertNetwork
+
+    return ExpertNetwork.from_file(text) if os.path.isfile(text) and _is_of_expert(text) else network
 
 
 def _completed(path: str, rows: pd.DataFrame | None) -> tuple[DiscretizedBayesNet, pd.DataFrame]:

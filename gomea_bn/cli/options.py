@@ -21,10 +21,10 @@ from gomea_bn.cli.option_texts import (
     read_reading,
     read_reading_file,
 )
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say, spelling
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.cli.plain_help import READING_FILE, READING_OPTIONS, opt
 from gomea_bn.cli.running import limit
-from gomea_bn.errors import Option
+from gomea_bn.errors import Option, spelling
 from gomea_bn.learning.parameters import (
     BINS,
     COMMON,
@@ -308,6 +308,9 @@ def _with_parameters(
 
 KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 """How a user of a command replaces the kind of a column that the rule decides."""
+
+MOST_DESCRIBED = 12
+"""Columns of a table whose kinds a search gives reasons for; `gomea-bn check` does for all."""
 
 
 def reads_table(

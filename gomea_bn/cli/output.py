@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import GomeaBnError, spelling
 from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 
 if TYPE_CHECKING:
@@ -32,21 +31,6 @@ NOTHING_WRITTEN = "Interrupted; nothing was written."
 _DIGITS = 6
 # first letters of formulas
 _FORMULAS = ("=", "@", "\t", "\r", "\n")
-
-# options with another name than in Python
-_OPTION_NAMES = {
-    "equivalent_sample_size": "--ess",
-    "forbidden_edges": "--forbid",
-    "forms": "--form",
-    "groups": "--group",
-    "kinds": "--kind",
-    "max_networks": "--networks",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-    "required_edges": "--require",
-    "sample_weight": "--weight",
-    "temporal_order": "--tier",
-}
 
 
 def say(text: str, to_error: bool = True) -> None:
@@ -90,38 +74,6 @@ def failing(
         if interrupted is None:
             raise
         fail(interrupted, INTERRUPTED)
-
-
-def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setting], str]:
-    """Return the function that spells options in messages as on the command line.
-
-    `names` has what the user wrote for an option of this name in Python, where that differs between calls of a command:
-    for example "--cuts" for "cut_points".
-    """
-    option_names = {**_OPTION_NAMES, **(names or {})}
-
-    def option_of(name: str) -> str:
-        # check functions also get names of values that are not options
-        return option_names.get(name, f"--{name.replace('_', '-')}" if name.isidentifier() else name)
-
-    def spell(part: Option | Setting) -> str:
-        if isinstance(part, Option):
-            return option_of(part.name) + ("" if part.value is None else f" {shlex.quote(part.value)}")
-        option = option_of(part.name)
-        if part.value is None:
-            return f"raise {option}"
-        given = part.value if isinstance(part.value, str) else ",".join(map(_field, part.value))
-        value = given if part.column is None else f"{part.column}={given}"
-        # the full stop of a value is not that of the sentence
-        quoted = f"'{value}'" if value.endswith(".") and shlex.quote(value) == value else shlex.quote(value)
-        return f"give {option} {quoted}"
-
-    return spell
-
-
-def _field(text: str) -> str:
-    """Return one of several values that commas separate, quoted as in CSV where it must be."""
-    return '"{}"'.format(text.replace('"', '""')) if "," in text or text[:1] == '"' else text
 
 
 @contextmanager

@@ -14,16 +14,8 @@ from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.output import (
-    INTERRUPTED,
-    UNUSABLE_DATA,
-    WRONG_USE,
-    fail,
-    failing,
-    say,
-    spelling,
-)
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest
+from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, failing, say
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest, spelling
 from gomea_bn.runtime.interrupts import signal_exit_code
 from gomea_bn.texts import counted, listed
 
@@ -34,6 +26,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.reading import ReadingOptions
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
+    from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
@@ -164,21 +157,21 @@ def with_tiers(knowledge: ExpertKnowledge, table: Table) -> ExpertKnowledge:
     return replace(knowledge, temporal_order=tiers)
 
 
-def tested_graph(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> GraphTest:
-    """Return the test of a network's graph on rows, the same at each call; exits with 2 without rows, or with 3."""
+def tested_graph(network: DiscretizedBayesNet | ExpertNetwork, rows: pd.DataFrame | None) -> GraphTest:
+    """Return the test of a graph on rows, the same at each call; exits with 2 without rows, or with 3."""
     from gomea_bn.certainty import test_graph
 
     if rows is None:
         fail("--test-graph needs the rows: give them with --data.", WRONG_USE)
     with answering(data_may_be_wrong=True):
-        return test_graph(network, rows, random_state=0)
+        return test_graph(network, rows)
 
 
 @contextmanager
 def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Print warnings for the user as lines of the command, without the place in the code that raised them.
 
-    Options in them are spelled by `gomea_bn.cli.output.spelling`, which describes `names`.
+    Options in them are spelled by `gomea_bn.errors.spelling`, which describes `names`.
     """
     try:
         with warnings.catch_warnings(record=True) as caught:

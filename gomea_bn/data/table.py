@@ -83,6 +83,10 @@ class RowGroups(NamedTuple):
         return self._replace(codes=self.codes[rows])
 
 
+# columns that a description names without their reasons
+_MOST_NAMED = 30
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
     """Columns of equal length, which may have missing values.
@@ -99,6 +103,8 @@ class Table:
         Positions, counted from 0, of the rows of the source that `missing="drop"` removed.
     notes : tuple of Note
         What was detected while reading, such as a separator; each is a `GomeaBnWarning` that was not given.
+    warnings : tuple of Note
+        What reading warned of.
     reading : ReadingOptions
         Options by which the source was read.
     left_out : mapping of str to str
@@ -118,6 +124,7 @@ class Table:
     n_rows: int
     dropped_rows: tuple[int, ...]
     notes: tuple[Note, ...] = ()
+    warnings: tuple[Note, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     left_out: Mapping[str, str] = field(default_factory=dict)
     weighted: bool = False
@@ -218,6 +225,7 @@ class Table:
         self,
         override: str = "kinds={'name': 'continuous' or 'discrete'}",
         spell: Callable[[Option | Setting], str] = str,
+        most_columns: int | None = None,
     ) -> str:
         """Return a printed description: size, notes, dropped rows, the rule, and kind and reason of every column.
 
@@ -227,6 +235,8 @@ class Table:
             How the caller replaces the kind that the rule decides.
         spell : callable
             How the caller writes options in the notes.
+        most_columns : int, optional
+            Number of columns that are described; of more the others are named by their kinds.
         """
         continuous = sum(column.is_continuous for column in self.columns)
         lines = [
@@ -249,9 +259,15 @@ class Table:
             )
         shown_names = [shown_name(column.name) for column in self.columns]
         width = max(map(len, shown_names))
-        for name, column in zip(shown_names, self.columns, strict=True):
+        described = list(zip(shown_names, self.columns, strict=True))[:most_columns]
+        for name, column in described:
             kind = "continuous" if column.is_continuous else "discrete"
             lines.append(f"  {name:<{width}}  {kind:<10}  {column.reason}")
+        others = self.columns[len(described) :]
+        for kind in ("continuous", "discrete"):
+            names = [shown_name(one.name) for one in others if one.is_continuous == (kind == "continuous")]
+            if names:
+                lines.append(f"  Also {kind}: {listed(names, _MOST_NAMED)}.")
         return "\n".join(lines)
 
 
@@ -482,7 +498,8 @@ def table_of(
             ["name columns to keep"],
         )
     # before the columns are read, since what they say may explain an error
-    for note in (*loaded.warnings, *formed.doubts, *doubts, *unnamed):
+    of_texts = (*loaded.warnings, *formed.doubts, *doubts, *unnamed)
+    for note in of_texts:
         give_warning(note)
     # rows with missing values are earlier ones, too
     treatment = "keep" if positions is not None and missing == "drop" else missing
@@ -528,9 +545,10 @@ def table_of(
             raise
         constants = []
         problems.append(error)
-    for note in (*constants, *doubts_about(table), *unused_times):
+    of_table = (*constants, *doubts_about(table), *unused_times)
+    for note in of_table:
         give_warning(note)
-    return table
+    return replace(table, warnings=(*of_texts, *of_table))
 
 
 def _dtype_of(column: Column, dtypes: Mapping[str, str]) -> str:

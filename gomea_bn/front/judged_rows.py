@@ -231,6 +231,9 @@ def _probabilities(
     are alike.
     """
     values = {column.name: column.values[part] for column in table.columns if column.name in network.names}
+    looked_at = {target, *network.markov_blanket(target)}
+    gaps = [column.is_missing for column in table.columns if column.name in looked_at]
+    complete = np.flatnonzero(~np.logical_or.reduce(gaps))
     known, facts = network.conditionals, network.families[target].facts
     n_learned = table.n_rows if known is None else known.n_rows
     rows = FurtherRows(
@@ -242,7 +245,8 @@ def _probabilities(
         n_learned,
         facts,
         network.pseudo_count or 0.0,
-        lambda: Columns({name: table.columns[table.names.index(name)].values for name in values}),
+        # a sum over missing cells is none
+        lambda: Columns({name: table.columns[table.names.index(name)].values[complete] for name in values}),
     )
     cuts = network.cut_points
     of_target = np.arange(network.cardinality(target), dtype=np.int32)

@@ -389,10 +389,14 @@ def worthwhile_gain(n_rows: int) -> float:
     return max(WORTHWHILE_GAIN, _WORTHWHILE_GAIN_OF_ROW * n_rows)
 
 
+CUT_SHORT_WORDS = "The time limit cut short: "
+"""Beginning of the warning of what the time limit of a fit has cut short."""
+
+
 def warn_of_cut_short(names: Sequence[str]) -> None:
     """Warn of what the time limit of a fit has cut short, if anything."""
     if names:
-        give_warning(GomeaBnWarning(f"The time limit cut short: {listed(names)}.", [Setting("max_seconds")]))
+        give_warning(GomeaBnWarning(f"{CUT_SHORT_WORDS}{listed(names)}.", [Setting("max_seconds")]))
 
 
 def why_unrepeatable(learner: LearnerParameters) -> str:

@@ -279,7 +279,7 @@ def record_of_counts(
 ) -> dict[str, Any]:
     """Return the entry of a network's metadata that `kept_counts` reads; `tables` are by positions of columns."""
     numbers = [np.asarray(table, "<f4").ravel() for table in tables.values()]
-    packed = zlib.compress(np.concatenate(numbers).tobytes(), 9) if numbers else zlib.compress(b"")
+    packed = zlib.compress(np.concatenate(numbers).tobytes(), 7) if numbers else zlib.compress(b"")
     return {
         "columns": list(names),
         "rows": n_rows,

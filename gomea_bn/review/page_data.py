@@ -16,6 +16,7 @@ from gomea_bn.data.columns import outcome_code
 from gomea_bn.data.event_times import time_and_event
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, RowsDiffer, is_integer, is_real
+from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Front
 from gomea_bn.lazy import offered
@@ -181,7 +182,7 @@ def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Seq
         if given is None:
             raise GomeaBnError([Option("test_graph"), f" needs {lacking}, which is not there."])
     try:
-        test = offered("test_graph")(network, table, random_state=0)
+        test = offered("test_graph")(_as_given(network, table), table)
     except GomeaBnError as error:
         return {"graph": f"The graph was not tested. {error}", "pairs": [], "supported": []}
     supported = test.present["verdict"] == "support"
@@ -191,6 +192,21 @@ def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Seq
         "pairs": [[*map(names.index, pair), note] for pair, note in test.notes.items()],
         "supported": [list(map(names.index, edge)) for edge in edges],
     }
+
+
+def _as_given(
+    network: DiscretizedBayesNet | None, table: Table | None
+) -> DiscretizedBayesNet | ExpertNetwork | None:
+    """Return the edges and bins of an expert whose network a table with gaps completes, any other network as it is.
+
+    A gap in a column that the expert does not mention then takes no row away from the test of his edges.
+    """
+    if network is None or table is None or "expert_fit" not in network.metadata or not table.n_missing:
+        return network
+    others, default = (columns_of_expert_fit(network, entry) for entry in ("not_mentioned", "default_bins"))
+    names = [name for name in network.names if name not in others]
+    cuts = {name: cuts for name, cuts in network.cut_points.items() if name in names and name not in default}
+    return ExpertNetwork(names, network.edges, cut_points=cuts)
 
 
 def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:

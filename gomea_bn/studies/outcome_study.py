@@ -17,9 +17,8 @@ from gomea_bn.certainty.graph_tests import edge_verdicts
 from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
-from gomea_bn.data.group_columns import doubts_about_groups
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Column, Table, doubts_about
+from gomea_bn.data.table import Column, Table
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -58,7 +57,8 @@ _N_BACKGROUND = 200
 EVALUATIONS, SECONDS = 1_500, 10.0
 """Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
 
-_FOLD_EVALUATIONS, _FOLD_SECONDS = 200, 4.0
+# of a fold, the latter as a part of the limit of the whole search
+_FOLD_EVALUATIONS, _FOLD_PART = 200, 0.4
 _FEWEST_ROWS = 50
 # probability of a level whose rows are all alike, from which on chance may make one
 _BY_CHANCE = 1e-9
@@ -138,7 +138,7 @@ class Study:
         long a row was seen.
     n_without_outcome : int
         Rows that were left out since the outcome is missing in them.
-    warnings : tuple of str
+    warnings : tuple of GomeaBnWarning
         What reading and learning warned of.
     seed : int
     is_timed : bool
@@ -158,7 +158,7 @@ class Study:
     edges: dict[tuple[str, str], float]
     misleading: dict[str, str]
     n_without_outcome: int
-    warnings: tuple[str, ...]
+    warnings: tuple[GomeaBnWarning, ...]
     seed: int
     is_timed: bool
 
@@ -218,7 +218,7 @@ class Study:
 
 
 def study(
-    data: pd.DataFrame | Table | str | os.PathLike[str],
+    data: pd.DataFrame | NDArray[Any] | Table | str | os.PathLike[str],
     target: str | None = None,
     *,
     state: object = None,
@@ -240,8 +240,8 @@ def study(
 
     Parameters
     ----------
-    data : DataFrame, Table or path
-        Rows; cells may be missing. Rows without the outcome are left out.
+    data : DataFrame, array, Table or path
+        Rows; cells may be missing. Rows without the outcome are left out. Columns of an array are named "x0", "x1", ...
     target : str, optional
         Column of the outcome. Without one the study says which columns go together.
     state : level, optional
@@ -255,7 +255,7 @@ def study(
         Number of folds, from 2 on; 0 judges nothing.
     learner : BayesNetLearner, optional
         Options of the network; by default those of `BayesNetLearner` with a search of at most 1,500 evaluations and
-        10 seconds. Those of a fold have at most 200 evaluations and, if there is a limit on seconds, 4.
+        10 seconds. Those of a fold have at most 200 evaluations, and .4 of the limit on seconds.
     duration, horizon, kinds, groups
         As of `BayesNetLearner`: with a `duration` the outcome is the event within the horizon, and rows that were seen
         until then count for those that were not.
@@ -296,7 +296,7 @@ def study(
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GomeaBnWarning)
-        table = source_table(
+        table = read = source_table(
             data,
             kinds=kinds or chosen["kinds"],
             missing="available",
@@ -324,23 +324,17 @@ def study(
             rules.mentioned(table)
         tell(f"Learning from {counted(shown.n_rows, 'row')} and {counted(len(table.columns), 'column')} ...")
         network = fitted_network(options, table)
-    said = tuple(
-        dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, GomeaBnWarning))
-    )
-    if isinstance(data, Table):
-        # what reading warned of is not kept with a table
-        doubts = [
-            *doubts_about(table),
-            *(doubts_about_groups(table.to_frame()) if table.groups is None else []),
-        ]
-        said = tuple(dict.fromkeys([*map(str, doubts), *said]))
+    given_now = [one.message for one in caught if isinstance(one.message, GomeaBnWarning)]
+    said = tuple({str(note): note for note in (*read.warnings, *given_now)}.values())
     codings = {column.name: groups_of(column) for column in shown.columns}
     judged: LeftOut | None = None
     if target is not None and folds:
-        most = {"max_evaluations": _FOLD_EVALUATIONS, "max_seconds": _FOLD_SECONDS}
-        small = {**options, **{name: min(options[name] or limit, limit) for name, limit in most.items()}}
-        if options["max_seconds"] is None:
-            small["max_seconds"] = None
+        most_evaluations, most_seconds = options["max_evaluations"], options["max_seconds"]
+        small = {
+            **options,
+            "max_evaluations": min(most_evaluations or _FOLD_EVALUATIONS, _FOLD_EVALUATIONS),
+            "max_seconds": None if most_seconds is None else _FOLD_PART * most_seconds,
+        }
         judged = left_out(shown, weights, target, code, small, folds, seed, tell)
     columns, of_groups = pd.DataFrame(), pd.DataFrame()
     cases: tuple[Case, ...] = ()
@@ -352,7 +346,9 @@ def study(
     verdicts = None
     if rules is not None:
         tell("Testing the expert's arrows ...")
-        verdicts = _verdicts(rules, network, table, seed)
+        # rows without the outcome say as much about other arrows, and `test-graph` has them too
+        is_as_read = read.all_rows is None and options["duration"] is None
+        verdicts = _verdicts(rules, network, read if is_as_read else table)
     edges = {
         (parent, child): information(codings[parent].codes, codings[child].codes, weights)
         for parent, child in network.edges
@@ -817,11 +813,9 @@ def _cell_text(value: Any, name: str) -> str:
     return f"{value:.4g}" if texts is None else texts[0]
 
 
-def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table, seed: int) -> pd.DataFrame:
+def _verdicts(expert: ExpertNetwork, network: DiscretizedBayesNet, table: Table) -> pd.DataFrame:
     """Return what the rows say about every edge of an expert; see `Study`."""
-    mentioned = set(expert.mentioned(table))
-    some = replace(table, columns=tuple(column for column in table.columns if column.name in mentioned))
-    tested, n_rows = edge_verdicts(expert, some, random_state=seed)
+    tested, n_rows = edge_verdicts(expert, table)
     found = {(row["parent"], row["child"]): row for row in tested.to_dict(orient="records")}
     reversible = set(network.cpdag().reversible)
     records = []

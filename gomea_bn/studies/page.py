@@ -15,7 +15,8 @@ import pandas as pd
 
 from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.data.event_times import time_and_event, yes_codes
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, spelling
+from gomea_bn.learning.options import CUT_SHORT_WORDS
 from gomea_bn.network.formats.summary import evidence_text
 from gomea_bn.network.recorded import CUT_SHORT, checks_text
 from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
@@ -715,8 +716,10 @@ class _Words:
             lines.append(f"{counted(study.n_without_outcome, 'row')} without the outcome were left out.")
         if table.dropped_rows:
             lines.append(f"{counted(len(table.dropped_rows), 'row')} with missing cells were left out.")
+        notes = [note.text(spelling()) for note in (*table.notes, *study.warnings)]
         for name, why in table.left_out.items():
-            lines.append(f"The column {name_in_words(name)} was left out: {why}.")
+            if not any(f"'{name}' ({why}" in note for note in notes):
+                lines.append(f"The column {name_in_words(name)} was left out: {why}.")
         gaps = {column.name: column.n_missing for column in table.columns if column.n_missing}
         if gaps:
             most = sorted(gaps.items(), key=lambda item: -item[1])
@@ -733,8 +736,9 @@ class _Words:
                 "they are left out together, and intervals count them as one."
             )
         lines += [text for text in (evidence_text(study.network), checks_text(study.network)) if text]
-        lines += [str(note) for note in table.notes]
-        lines += [line for line in study.warnings if line not in lines]
+        lines += [text for text in dict.fromkeys(notes) if not text.startswith(CUT_SHORT_WORDS)]
+        if study.network.metadata.get(CUT_SHORT):
+            lines.append("The time limit left out refinements of the network: raise --max-seconds for them.")
         rows = [(name_in_words(column.name), _kind(column), column.reason) for column in table.columns]
         listing = f'<div class="scroll">{_table(["column", "read as", "because"], rows)}</div>'
         limits = [

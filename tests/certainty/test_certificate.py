@@ -21,8 +21,7 @@ from gomea_bn.certainty import certificate as certificate_module
 from gomea_bn.certainty.certificate import bounded_optimum
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.near_optimal import best_graphs
-from gomea_bn.cli.output import spelling
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.errors import GomeaBnWarning, spelling
 from gomea_bn.learning import Averaged, Scoring
 from gomea_bn.network.recorded import counted_parents
 

@@ -280,3 +280,29 @@ def test_edges_alone_have_the_verdicts_of_the_whole_test():
     assert n_rows == whole.n_rows == 290
     texts = graph_tests.verdict_texts(present)
     assert {edge: whole.notes[edge] for edge in network.edges} == texts
+
+
+def test_a_p_value_below_what_permutations_resolve_is_a_bound():
+    frame = chain_rows(2_000)
+    rejected = graph_tests.test_graph(network_of(frame, []), frame, n_permutations=99)
+    children = rejected.missing["child"].nunique()
+    bound = 1 - (1 - 1 / 100) ** children
+    assert rejected.p_value < bound
+    assert rejected.sentence == f"2,000 rows reject the graph (p at most {bound:.2g})."
+    few = graph_tests.test_graph(network_of(frame, []), frame, n_permutations=19)
+    assert few.sentence.endswith(f"at most {1 - (1 - 1 / 20) ** children:.2g}, drawn as {few.p_value:.2g}).")
+    kept = graph_tests.test_graph(network_of(frame, CHAIN), frame)
+    assert kept.sentence == f"2,000 rows do not reject the graph (p = {kept.p_value:.3g})."
+
+
+def test_a_gap_in_a_column_that_the_expert_does_not_mention_takes_no_row_away():
+    frame = chain_rows(400)
+    gaps = frame.assign(x=frame["x"].where(frame.index % 3 > 0))
+    expert = ExpertNetwork.from_edges(CHAIN)
+    whole = graph_tests.test_graph(expert, gaps)
+    assert (whole.n_rows, whole.n_incomplete, whole.n_edge_rows) == (266, 134, 400)
+    assert "Its edges are tested on 400 rows:" in str(whole)
+    alone, n_rows = graph_tests.edge_verdicts(expert, gaps)
+    assert n_rows == 400
+    pd.testing.assert_frame_equal(alone, whole.present)
+    pd.testing.assert_frame_equal(alone, graph_tests.edge_verdicts(expert, frame[["a", "b", "c"]])[0])

@@ -491,3 +491,13 @@ def test_different_numbers_under_the_name_of_a_number_are_identifiers(name):
         assert read_table(frame).names == ("x",)
     frame.loc[0, name] = frame.loc[1, name]
     assert read_table(frame).names == (name, "x")
+
+
+def test_a_short_description_names_the_other_columns_by_their_kinds():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 4)), columns=["a", "b", "c", "d"]).assign(
+        e=rng.integers(2, size=50)
+    )
+    whole, short = read_table(frame).describe(), read_table(frame).describe(most_columns=2)
+    assert short.splitlines()[:-2] == whole.splitlines()[:-3]
+    assert short.splitlines()[-2:] == ["  Also continuous: c, d.", "  Also discrete: e."]

@@ -20,6 +20,8 @@ from wrong_input import untyped
 from gomea_bn import BayesNetLearner, ExpertNetwork, GomeaBnError, read_table, study
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.prediction.distributions import folds_of
+from gomea_bn.review.page_data import _tested
+from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.studies import page as page_module
 from gomea_bn.studies.drawings import groups_svg, waterfall_svg
 from gomea_bn.studies.left_out import OURS, LeftOut
@@ -223,6 +225,79 @@ def test_an_experts_arrows_get_verdicts(made):
     assert of_many.expert["verdict"].tolist() == ["the rows speak against it"]
     assert "No edge found" in study_page(of_many)
     assert "coin" in study_page(of_many).partition("No edge found")[2]
+
+
+def _verdict_words(text: str) -> dict[tuple[str, str], str]:
+    """Return the verdicts on edges that a printed test has, by edge, in the words of a study."""
+    found = re.findall(
+        r"^  (\S+) → (\S+): the data (support|speak against|do not decide on) this edge", text, re.M
+    )
+    return {(parent, child): VERDICTS[word] for parent, child, word in found}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_commands_and_pages_give_the_same_verdicts(seed, tmp_path):
+    """Of ten tables, every second one with gaps, and experts who are right, wrong and unsure."""
+    frame = random_network(5, max_indegree=2, random_state=seed).sample(250 + 150 * seed, random_state=seed)
+    rng = np.random.default_rng(seed)
+    names = list(frame.columns)
+    pairs = [(names[i], names[j]) for i in range(4) for j in range(i + 1, 4)]
+    edges = [pairs[k] for k in rng.choice(len(pairs), 3, replace=False)]
+    if seed % 2:
+        # the last column is not the expert's
+        for name in (edges[0][0], names[-1]):
+            frame[name] = frame[name].astype(object).where(rng.random(len(frame)) > 0.2, None)
+    data, expert = tmp_path / "rows.csv", tmp_path / "edges.csv"
+    frame.to_csv(data, index=False)
+    pd.DataFrame(edges, columns=["parent", "child"]).to_csv(expert, index=False)
+
+    made = study(data, names[-1] if seed % 3 else None, expert=expert, folds=0, learner=learner())
+    assert made.expert is not None
+    said = made.expert.set_index(["parent", "child"])["verdict"].to_dict()
+    assert set(said) == set(edges)
+    assert _verdict_words(ok("test-graph", expert, data).stdout) == said
+    model = tmp_path / "model.json"
+    made.network.to_json(model)
+    of_a, of_b = ok("compare", expert, model, "--data", data, "--test-graph").stdout.split("\nB: ")[-2:]
+    assert _verdict_words(of_a) == said
+    assert _verdict_words(of_b) == _verdict_words(ok("test-graph", model, data).stdout)
+
+    # the page of a front has the expert's network completed by its table
+    table = read_table(data, missing="keep")
+    completed = ExpertNetwork.from_file(expert).fitted(table.complete_rows())
+    page = _tested(completed, table, completed.names)
+    notes = {(completed.names[i], completed.names[j]): note for i, j, note in page["pairs"]}
+    assert _verdict_words("\n".join(f"  {p} → {c}: {notes[p, c]}" for p, c in edges)) == said
+    supported = {(completed.names[i], completed.names[j]) for i, j in page["supported"]}
+    assert supported == {edge for edge, verdict in said.items() if verdict == VERDICTS["support"]}
+
+
+def test_confidence_gives_the_verdicts_of_a_test_of_the_graph(tmp_path):
+    data, run = tmp_path / "rows.csv", tmp_path / "run"
+    rows(300).drop(columns=UGLY).to_csv(data, index=False)
+    ok("learn", data, "--out", run, "--max-evaluations", "30", "--seed", "5", "-q")
+    said = _verdict_words(ok("confidence", run, "-q").stdout)
+    assert said
+    assert said == _verdict_words(ok("test-graph", run, data).stdout)
+
+
+def test_what_reading_warned_of_is_on_the_page_of_the_command(tmp_path):
+    frame = rows(200)[["x", "sick"]]
+    frame["level"] = np.where(frame["x"] < 0, "<0.5", "2.5")
+    frame.loc[::3, "level"] = np.round(frame["x"][::3] ** 2 + 3, 3).astype(str)
+    data, page = tmp_path / "rows.csv", tmp_path / "study.html"
+    frame.to_csv(data, index=False)
+    ok("study", data, "-o", page, "--target", "sick", "--folds", "0", "--max-seconds", "0", "-q")
+    text = page.read_text(encoding="utf-8")
+    assert "Values below a limit are read as half of it" in text
+    assert "give --na-values" in text
+
+
+def test_an_array_is_studied_by_the_names_of_its_columns():
+    values = rows(200)[["x", "stay", "sick"]].to_numpy(np.float64)
+    made = study(values, "x2", folds=0, learner=learner())
+    assert made.outcome == "x2 = 1"
+    assert set(made.columns.index) == {"x0", "x1"}
 
 
 class _Tags(HTMLParser):

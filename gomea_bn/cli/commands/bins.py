@@ -52,12 +52,11 @@ from gomea_bn.cli.output import (
     finishing,
     say,
     silent,
-    spelling,
 )
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings, refuse_in_pieces
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, check_choice, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, nearest, spelling
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 

@@ -21,6 +21,7 @@ from gomea_bn.cli.named_networks import (
     run_record_of,
     table_of_network,
     table_of_record,
+    tested_network,
 )
 from gomea_bn.cli.option_texts import checkpoint_of_options, read_jobs
 from gomea_bn.cli.options import (
@@ -274,7 +275,7 @@ def _verdicts(learner: BayesNetLearner) -> str:
     from gomea_bn.certainty.graph_tests import edge_verdicts, verdict_texts
 
     try:
-        tested, n_rows = edge_verdicts(learner.network_, learner.table_, random_state=learner.seed_)
+        tested, n_rows = edge_verdicts(learner.network_, learner.table_)
     except GomeaBnError as error:
         return f"The edges were not tested. {error}"
     lines = [
@@ -329,7 +330,7 @@ def test_graph(
     network: Network,
     data: Data,
     n_permutations: Annotated[int, opt("Number of permutations of every column.", min=1)] = 499,
-    seed: Annotated[int | None, opt("Seed of the permutations. Default: random.", min=0)] = None,
+    seed: Annotated[int, opt("Seed of the permutations.", min=0)] = 0,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -347,7 +348,8 @@ def test_graph(
         assert rows is not None
         table = evidence_for(saved, rows, allow_missing=True, allow_empty_bins=True)
     with answering(data_may_be_wrong=True):
-        result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
+        graph = tested_network(network, saved)
+        result = result_of(graph, table, n_permutations=n_permutations, random_state=seed)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))
     else:

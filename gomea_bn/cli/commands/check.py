@@ -10,18 +10,11 @@ import typer
 
 from gomea_bn.cli.option_texts import read_kinds
 from gomea_bn.cli.options import KIND_OVERRIDE, MAX_LEVELS, AsJson, Data, Group, Kind, MaxLevels, reads_table
-from gomea_bn.cli.output import (
-    UNUSABLE_DATA,
-    WRONG_USE,
-    check_output,
-    failing,
-    say,
-    spelling,
-)
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, check_choice, raise_all
+from gomea_bn.errors import GomeaBnError, check_choice, raise_all, spelling
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:

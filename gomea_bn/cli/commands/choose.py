@@ -25,6 +25,7 @@ from gomea_bn.cli.named_networks import (
     recorded_file,
     run_record_of,
     table_of_record,
+    tested_network,
 )
 from gomea_bn.cli.options import TestGraph, reads_table
 from gomea_bn.cli.output import (
@@ -274,7 +275,10 @@ def compare(
         of_b, rows = network_and_rows(b, rows)
         networks = {"A": of_a, "B": of_b}
         comparison = compare_networks(*networks.values())
-    tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
+    tests = {}
+    if test_graph:
+        graphs = {key: tested_network(text, networks[key]) for key, text in (("A", a), ("B", b))}
+        tests = {key: tested_graph(graph, rows) for key, graph in graphs.items()}
     if as_json:
         record = asdict(comparison) | {f"test_{key.lower()}": test.to_dict() for key, test in tests.items()}
         typer.echo(json.dumps(record, indent=2))

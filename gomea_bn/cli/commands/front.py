@@ -15,6 +15,7 @@ import typer
 
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
+    MOST_DESCRIBED,
     Data,
     Given,
     Lags,
@@ -33,7 +34,6 @@ from gomea_bn.cli.output import (
     finishing,
     say,
     silent,
-    spelling,
 )
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import (
@@ -45,7 +45,7 @@ from gomea_bn.cli.running import (
     with_tiers,
 )
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, nearest, spelling
 from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
 from gomea_bn.texts import counted
 
@@ -185,7 +185,7 @@ def _front(
     if weight is not None:
         sources["source"]["weight"] = weight
     tell = silent if quiet else say
-    tell(table.describe(KIND_OVERRIDE, spelling()))
+    tell(table.describe(KIND_OVERRIDE, spelling(), MOST_DESCRIBED))
     check_front_learning(learner, table)
     seconds = compile_first(partial(compile_front_kernels, **size_of_table(table)), tell)
     tell(announcement(learner, out))
@@ -310,8 +310,10 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         size += ", except that others are better than the single network"
     lines = [f"The front has {size}.", "", f"{'':<24}{'least':>12}{'most':>12}"]
     for objective, column in zip(front.objectives, front.values.T):
+        # the page and the table of the front name units of information
+        unit = objective.unit.removeprefix("nats").lstrip()
         lines.append(
-            f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; "
+            f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {f'{unit}; ' if unit else ''}"
             f"low values: {objective.better}"
         )
     choices = _choices(front)

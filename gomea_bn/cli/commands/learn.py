@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import typer
 from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
+    MOST_DESCRIBED,
     Data,
     Given,
     Lags,
@@ -35,7 +37,6 @@ from gomea_bn.cli.output import (
     finishing,
     say,
     silent,
-    spelling,
 )
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import (
@@ -48,7 +49,7 @@ from gomea_bn.cli.running import (
     with_tiers,
 )
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, spelling
 from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 
 # bytes of memory that are worth a line before the search
 _MUCH_MEMORY = 1e9
+# names and values that need no quotes inside a finding
+_PLAIN = re.compile(r"[\w.-][\w .-]*")
 
 
 @reads_table()
@@ -203,7 +206,7 @@ def _read_source(
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
     digest = source_digest(data)
-    tell(table.describe(KIND_OVERRIDE, spelling()))
+    tell(table.describe(KIND_OVERRIDE, spelling(), MOST_DESCRIBED))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
     planned = planned_bytes(table, options, thread_count(learner.n_jobs), learner.sample_rows)
@@ -271,37 +274,55 @@ def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
             if unrepeatable
             else f"The same data and options with {again} give this network again."
         )
-        + f"\n\n{_next(data, out)}"
+        + f"\n\n{_next(data, out, learner)}"
     )
 
 
 def _end(learner: BayesNetLearner) -> str:
     """Return the beginning of a sentence on why the search ended."""
-    from gomea_bn.learning.options import worthwhile_gain
-
     if learner.stopped_by_ == "done":
-        gain = worthwhile_gain(learner.table_.n_rows)
-        return f"Done, since as much work again gained less than {gain:g} nats,"
+        return "Done, since as much work again gained hardly anything,"
     if learner.stopped_by_ == "max_seconds":
         return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
     return f"Stopped by {learner.stopped_by_}"
 
 
-def _next(data: Path, out: Path | None) -> str:
-    """Return what to type next."""
+def _next(data: Path, out: Path | None, learner: BayesNetLearner) -> str:
+    """Return what to type next, about the target, or else the column with most edges."""
     if out is None:
         command = f"gomea-bn learn {shlex.quote(str(data))} --out out/run"
         return f"Next: {command} keeps the network, to look at it and to ask it."
     run, table = shlex.quote(str(out)), shlex.quote(str(data))
+    column, finding = _question(learner)
     steps = {
         f"gomea-bn show {run} --data {table}": "bins, edges, and what they gain",
         f"gomea-bn review {run}": "a page to look at",
-        f"gomea-bn query {run} --target COLUMN --given 'OTHER=VALUE'": "a question",
+        f"gomea-bn query {run} --target {column} --given {finding}": "a question",
     }
-    if not data.is_dir():
-        steps[f"gomea-bn study {table} --target COLUMN=LEVEL -o study.html"] = "a page to show others"
+    if not data.is_dir() and learner.duration is None:
+        steps[f"gomea-bn study {table} --target {column} -o study.html"] = "a page to show others"
     width = max(map(len, steps))
     return "\n".join(["Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items())])
+
+
+def _question(learner: BayesNetLearner) -> tuple[str, str]:
+    """Return a column to ask about, and a finding about another one that it has an edge with."""
+    import numpy as np
+
+    network, table = learner.network_, learner.table_
+    near = {name: [*network.parents(name), *network.children(name)] for name in network.names}
+    target = learner.target or max(network.names, key=lambda name: len(near[name]))
+    column = shlex.quote(target)
+    for name in near[target]:
+        cells = table.columns[table.names.index(name)]
+        if cells.levels is None:
+            value = f"{np.median(cells.observed):.4g}"
+        else:
+            value = str(cells.levels[np.bincount(cells.values[~cells.is_missing]).argmax()])
+        # what needs quotes inside is no example
+        if _PLAIN.fullmatch(name) and _PLAIN.fullmatch(value):
+            return column, shlex.quote(f"{name}={value}")
+    return column, "'OTHER=VALUE'"
 
 
 def _all_rows(record: dict[str, Any], *, in_memory: bool) -> str:

@@ -88,13 +88,13 @@ def to_text(
 
 
 def to_short_text(network: NetworkLike) -> str:
-    """Return at most a screen: counts, columns with their parents, those without relations, and notes."""
+    """Return at most a screen: counts, columns with their parents, the target first, those without relations, notes."""
     names = {name: shown_name(name) for name in network.names}
     joined = {name for edge in network.edges for name in edge}
     lines = [f"{counted(len(names), 'column')}, {counted(len(network.edges), 'edge')}."]
     children = sorted(
         (name for name in network.names if network.parents(name)),
-        key=lambda name: -len(network.parents(name)),
+        key=lambda name: (name != network.metadata.get(TARGET), -len(network.parents(name))),
     )
     lines += [
         f"  {names[name]} goes with {listed([names[of] for of in ordered_parents(network, name)], _MOST_PARENTS)}"
@@ -110,7 +110,7 @@ def to_short_text(network: NetworkLike) -> str:
         lines.append(
             f"Left out, since rows that were left out do not need them: {listed(edges, _MOST_PARENTS)}."
         )
-    return "\n".join([*lines, *filter(None, (evidence_text(network), cut_short_text(network)))])
+    return "\n".join([*lines, *filter(None, [evidence_text(network)])])
 
 
 def evidence_text(network: NetworkLike) -> str:

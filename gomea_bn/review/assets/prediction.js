@@ -65,8 +65,9 @@ function predictionWords(entry) {
     return `Network ${idOf(view.selected)} has no left-out predictions. The table has networks with them.`;
   const naive = naive_bayes === null ? "" : `, of naive Bayes ${lossText(naive_bayes)}`;
   const loss =
-    `Its loss on ${counted(n_rows, "row")} is ${lossText(entry.loss)} ± ${significant(entry.loss_error, 2)}, ` +
-    `without any column ${lossText(prior)}${naive}.`;
+    `Its loss on ${counted(n_rows, "row")}, each predicted by tables that do not count it, is ${lossText(entry.loss)} ± ` +
+    `${significant(entry.loss_error, 2)}, without any column ${lossText(prior)}${naive}. ` +
+    "Edges and cuts were chosen with these rows, so that new rows are predicted worse; gomea-bn study says how well.";
   if (shownLevel() === null)
     return (
       `Network ${idOf(view.selected)} misses ${outcomeText()} by ${significant(entry.rmse, 3)}, and ` +
@@ -109,7 +110,13 @@ function chart(title, hint, words, x, y, marks) {
       draw("line", { class: "grid", x1: left, x2: width - right, y1: atY(tick), y2: atY(tick) }),
       draw(
         "text",
-        { class: "tick muted", x: left - 5, y: atY(tick) + 4, "text-anchor": "end" },
+        // the lowest label of this axis leaves room for the first one of the other
+        {
+          class: "tick muted",
+          x: left - 5,
+          y: atY(tick) + (atY(tick) > height - bottom - 4 ? 0 : 4),
+          "text-anchor": "end",
+        },
         y.text(tick),
       ),
     ]),
@@ -153,7 +160,7 @@ function rocChart(series) {
     "Found, by false alarms ↑",
     "Receiver operating characteristic (ROC): sensitivity against 1 − specificity, for every threshold",
     words,
-    shareAxis(`of those without ${levelText()}`),
+    shareAxis(`share of rows without ${outcomeText()}`),
     shareAxis(),
     (x, y) => [
       lineOf("reference", [
@@ -363,10 +370,9 @@ function userTable() {
 function predictionNotes(entry) {
   const notes = [
     [
-      "Every row is predicted by tables or a formula that do not count it. Edges, cuts and terms were chosen with all rows, so that new rows are predicted a little worse.",
+      "The dotted lines show what guesses reach, and what acting on all rows or on none is worth.",
       "Ten-fold cross-validation of the tables; probabilities are ranked inside a fold. ✓: the loss exceeds the least one by at most its standard error",
     ],
-    ["The dotted lines show what guesses reach, and what acting on all rows or on none is worth."],
   ];
   if (view.pin !== null && view.pin !== view.selected)
     notes.push([

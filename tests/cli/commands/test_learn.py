@@ -58,6 +58,23 @@ def test_a_screen_has_few_lines_whatever_the_columns():
     assert len(lines) == 13
 
 
+def test_learn_says_what_to_type_next_about_the_target(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(60, 9, 300).round(1), "ward": rng.choice(["a", "b", "b"], 300)})
+    frame["ill"] = (rng.random(300) < 1 / (1 + np.exp((60 - frame["age"]) / 4))).astype(int)
+    data, run = tmp_path / "rows.csv", tmp_path / "run"
+    frame.to_csv(data, index=False)
+    printed = ok(
+        "learn", data, "--out", run, "--target", "ill", "--max-evaluations", "30", "--seed", "1"
+    ).stdout
+    assert printed.splitlines()[1].startswith("  ill goes with age")
+    following = printed.partition("Next:\n")[2]
+    found = re.search(r"gomea-bn query \S+ --target ill --given (age=[\d.]+) ", following)
+    assert found is not None
+    assert "1" in ok("query", run, "--target", "ill", "--given", found[1]).stdout
+    assert f"gomea-bn study {data} --target ill -o study.html" in following
+
+
 def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt

@@ -269,6 +269,20 @@ def test_gaps_are_summed_out_of_answers():
     assert known < missing < 0.69
 
 
+def test_rows_with_gaps_say_nothing_about_the_logit_without_a_part():
+    frame = rows_of()
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1).assign(y=frame["y"])
+    front = front_of(gaps, single_share=0.3)
+    summary = prediction_summary(front)
+    entries = {entry["id"]: entry["loss"] for entry in summary["networks"]}
+    losses = [
+        (entries[one.index], one.objectives["target"]) for one in logits_of(front) if one.index in entries
+    ]
+    assert losses
+    # other rows than those of the objective are complete
+    assert all(loss == pytest.approx(objective, abs=0.08) for loss, objective in losses)
+
+
 def test_predictions_leave_the_rows_of_a_part_out_of_the_logit(front):
     summary = prediction_summary(front)
     frame, y = rows_of(), (rows_of()["y"] == "well").to_numpy()
