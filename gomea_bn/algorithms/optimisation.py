@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -250,6 +250,8 @@ def optimise(
     >>> int(result.X.sum()), result.stopped_by
     (20, 'target')
     """
+    if isinstance(algorithm, Mapping):
+        raise GomeaBnError("algorithm must be a GOMEA, MOGOMEA or RVGOMEA, got a mapping; write space={...}.")
     problem = as_compiled(posed(problem, space))
     check_verbose(verbose)
     check_choice("on_error", on_error, ("raise", "worst"))

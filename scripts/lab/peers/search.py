@@ -215,7 +215,7 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
         *tori,
         *hierarchies,
         DiscreteCase(
-            "MAX-3SAT l=40, Python function", 30, partial(MaxSat, 40, 160), _max_sat_of_package, None, 160.0
+            "MAX-3SAT l=40 in Python", 30, partial(MaxSat, 40, 160), _max_sat_of_package, None, 160.0
         ),
     )
 
