@@ -182,7 +182,10 @@ def new_processes(problem: Any, n_jobs: int) -> ProcessPoolExecutor:
     They do not fork this process, whose threads would be lost in the copy.
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    pool = ProcessPoolExecutor(n_jobs, get_context(method), _take_problem, (problem,))
+    context = get_context(method)
+    # what the script of the search imports is imported once, not in every process
+    context.set_forkserver_preload(["__main__", "gomea_bn.algorithms.optimisation"])
+    pool = ProcessPoolExecutor(n_jobs, context, _take_problem, (problem,))
     try:
         pool.submit(len, ()).result()
     except (PicklingError, AttributeError, TypeError) as error:

@@ -1,7 +1,7 @@
 """GOMEA compared with the package `gomea` from PyPI: evaluations and seconds to the same stopping value.
 
-The programs take turns, seed by seed, on one thread; seconds are those of the processor. The package `gomea` (1.1.0) is in the extra "peers"; without it
-its columns stay empty.
+The programs take turns, seed by seed, on one thread; seconds are those of the processor. The package `gomea` (1.1.0) is
+in the extra "peers"; without it its columns stay empty.
 
 discrete  Both programs relearn an unfiltered linkage tree by mutual information every generation, start with two
           solutions and double, and force improvements. "Defaults" is `GOMEA()` on the same problem. `gomea` has no
