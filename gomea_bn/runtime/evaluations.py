@@ -296,10 +296,10 @@ class Evaluations:
             return answer
         began = perf_counter()
         answer = self._evaluated(request)
+        seconds = perf_counter() - began
+        self._keep(request, answer)
         if self._keeps is None:
-            self._time(perf_counter() - began)
-        if self._keeps is not False:
-            self._keep(request, answer)
+            self._time(seconds)
         return answer
 
     def _evaluated(self, request: Request) -> Any:
