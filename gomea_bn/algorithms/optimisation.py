@@ -321,7 +321,7 @@ def _evaluating(
             raise GomeaBnError(f"Give either map or n_jobs, got both, with n_jobs={n_jobs}.")
         evaluations.use_map(given_map)
     elif n_processes > 1:
-        evaluations.use_processes(n_processes)
+        evaluations.use_processes(n_processes, __name__)
     if given_map is not None or n_processes > 1 or evaluations.has_batches:
         problem.meet()
     try:

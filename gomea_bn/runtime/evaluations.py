@@ -176,15 +176,15 @@ def _of_task(problem: Any, task: Request | NDArray[Any]) -> Any:
     return _answer(problem, task) if isinstance(task, Request) else _batch_answers(problem, task)
 
 
-def new_processes(problem: Any, n_jobs: int) -> ProcessPoolExecutor:
+def new_processes(problem: Any, n_jobs: int, imported: str) -> ProcessPoolExecutor:
     """Return worker processes that hold a copy of the problem; raises `GomeaBnError` if it cannot be copied.
 
-    They do not fork this process, whose threads would be lost in the copy.
+    They do not fork this process, whose threads would be lost in the copy. They begin with the module `imported`.
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     context = get_context(method)
     # what the script of the search imports is imported once, not in every process
-    context.set_forkserver_preload(["__main__", "gomea_bn.algorithms.optimisation"])
+    context.set_forkserver_preload(["__main__", imported])
     pool = ProcessPoolExecutor(n_jobs, context, _take_problem, (problem,))
     try:
         pool.submit(len, ()).result()
@@ -259,9 +259,9 @@ class Evaluations:
             self.problem, "n_terms"
         )
 
-    def use_processes(self, n_jobs: int) -> None:
-        """Evaluate in worker processes from now on, until `close`."""
-        pool = new_processes(self.problem, n_jobs)
+    def use_processes(self, n_jobs: int, imported: str) -> None:
+        """Evaluate in worker processes, which begin with a module `imported`, from now on, until `close`."""
+        pool = new_processes(self.problem, n_jobs, imported)
         self._pool, self._n_chunks = pool, n_jobs
         self._mapping = lambda _function, items: pool.map(_work, items)
 

@@ -280,7 +280,7 @@ def _by_optuna(case: Case, function: Counted, seed: int) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    directions = ["minimize"] * case.n_objectives
+    directions: list[Any] = ["minimize"] * case.n_objectives
     study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
 
     def value(trial: Any) -> Any:
