@@ -134,6 +134,15 @@ class GomeaBnError(_Message, ValueError):
         What is wrong, as whole sentences. The parts of a sequence are joined.
     advice : sequence of str or Setting
         Remedies, any one of which helps, as clauses ("drop the column"). They end the message as one sentence.
+
+    Examples
+    --------
+    >>> from gomea_bn import GomeaBnError, Real
+    >>> try:
+    ...     Real(1, 0)
+    ... except GomeaBnError as error:
+    ...     print(error)
+    Real: low must be below high, both finite numbers, got 1 and 0.
     """
 
 
@@ -171,11 +180,27 @@ def raise_all(errors: Sequence[GomeaBnError]) -> None:
 
 
 class GomeaBnWarning(_Message, UserWarning):
-    """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
+    """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from gomea_bn import GomeaBnWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", GomeaBnWarning)  # an exception in place of each warning
+    """
 
 
 class RowsDiffer(GomeaBnWarning):
-    """Given for an answer from which the rows that satisfy the findings differ by more than chance."""
+    """Given for an answer from which the rows that satisfy the findings differ by more than chance.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from gomea_bn import RowsDiffer
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", RowsDiffer)  # questions here are answered without it
+    """
 
 
 # packages whose frames lie between a user's call and a warning: this one, and what calls its functions for it

@@ -17,6 +17,9 @@ from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, evaluate_
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels import random_below, shuffle
 
+MOST_DONORS = 4
+"""Donors that are tried for a subset of one objective; more cost evaluations where good solutions share little."""
+
 # entries of a row of `PopulationData.tallies`
 STATUS, EVALUATIONS, TOUCHED, COPIES = 0, 1, 2, 3
 
@@ -56,7 +59,7 @@ class MixingRules(NamedTuple):
     stall_limit: int  # number of stalled generations above which improvement is forced
     forced_improvement: bool
     local_search: bool
-    search_donors: bool  # try donors until one differs from the solution
+    search_donors: bool  # try several donors until one differs from the solution
     immediate_elite: bool  # the elite follows every improvement (one thread only)
 
 
@@ -243,11 +246,10 @@ def _mix(
         if interrupted(work):
             return changed
         subset = work.subsets[k]
-        if rules.search_donors:
-            visiting_order(work.donors, n, generator)
-            donors = work.donors[:n]
-            differs = donate_from_any(solution, population.parents, donors, i, linkage, subset, work.journal)
-        else:
+        n_tries = MOST_DONORS if rules.search_donors else 1
+        differs = False
+        while n_tries > 0 and not differs:
+            n_tries -= 1
             donor = random_below(generator, n - 1)
             if donor >= i:
                 donor += 1

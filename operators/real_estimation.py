@@ -25,27 +25,6 @@ class RealPopulation(NamedTuple):
     improved: NDArray[np.uint8]  # (n,) 1 if the solution improved in this generation
 
 
-class Distributions(NamedTuple):
-    """What the distributions of a family of subsets keep between generations."""
-
-    linkage: Linkage
-    multipliers: NDArray[np.float64]  # (n_subsets,)
-    offsets: NDArray[np.int64]  # (n_subsets,) first entry of each subset in `moments`
-    # of one subset after another: the shift of its mean, then the lower triangle of its covariances, row by row
-    moments: NDArray[np.float64]
-
-
-def new_distributions(linkage: Linkage) -> Distributions:
-    """Return the distributions of a family of subsets with multipliers of 1 and no moments yet."""
-    lengths = linkage.sizes * (linkage.sizes + 3) // 2
-    return Distributions(
-        linkage=linkage,
-        multipliers=np.ones(len(linkage.sizes)),
-        offsets=np.cumsum(lengths) - lengths,
-        moments=np.zeros(int(lengths.sum())),
-    )
-
-
 class SelectionWork(NamedTuple):
     """Work space of selection; everything is mutated."""
 
@@ -249,55 +228,3 @@ def carry_multipliers(
             if similarity > best:
                 best = similarity
                 values[new] = former_values[old]
-
-
-@kernel
-def carry_moments(
-    former: Distributions,
-    new: Distributions,
-    shift: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    places: NDArray[np.int64],
-) -> None:
-    """Fill the moments of new subsets from the smallest former subset that contains each.
-
-    A subset that no former one contains takes its part of the shift (l,) and covariances (l, l) of all variables.
-    `places` (l,) is work space.
-    """
-    for subset in range(new.linkage.starts.shape[0]):
-        start, size = new.linkage.starts[subset], new.linkage.sizes[subset]
-        members = new.linkage.members[start : start + size]
-        places[:] = -1
-        for k in range(size):
-            places[members[k]] = k
-        source, source_size = -1, places.shape[0] + 1
-        for old in range(former.linkage.starts.shape[0]):
-            old_start, old_size = former.linkage.starts[old], former.linkage.sizes[old]
-            if not size <= old_size < source_size:
-                continue
-            shared = 0
-            for k in range(old_start, old_start + old_size):
-                shared += places[former.linkage.members[k]] >= 0
-            if shared == size:
-                source, source_size = old, old_size
-        shifts = new.moments[new.offsets[subset] :]
-        covariances = shifts[size:]
-        if source < 0:
-            for a in range(size):
-                shifts[a] = shift[members[a]]
-                for b in range(a + 1):
-                    covariances[a * (a + 1) // 2 + b] = covariance[members[a], members[b]]
-            continue
-        old_members = former.linkage.members[former.linkage.starts[source] :]
-        old_shifts = former.moments[former.offsets[source] :]
-        old_covariances = old_shifts[source_size:]
-        for i in range(source_size):
-            first = places[old_members[i]]
-            if first < 0:
-                continue
-            shifts[first] = old_shifts[i]
-            for j in range(i + 1):
-                second = places[old_members[j]]
-                if second >= 0:
-                    a, b = max(first, second), min(first, second)
-                    covariances[a * (a + 1) // 2 + b] = old_covariances[i * (i + 1) // 2 + j]

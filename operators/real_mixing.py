@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.operators.mixing import improves, solution_of
 from gomea_bn.operators.real_estimation import (
-    Distributions,
     RealPopulation,
     SelectionWork,
     beats,
@@ -36,10 +35,6 @@ _DRAWS = 100
 _AMS_SHIFT = 2.0
 # factor by which a distribution narrows; it widens by the inverse
 _DECREASE = 0.9
-
-# factor and exponents, of the selection's size and the subset's, in the weights of the newest selection
-_COVARIANCE_WEIGHT = (1.1, 1.2, 1.6)
-_SHIFT_WEIGHT = (1.2, 0.31, 0.5)
 
 # states of a generation
 ONGOING, TARGET_MET, CUT_SHORT = 0, 1, 2
@@ -69,16 +64,14 @@ class RealRules(NamedTuple):
     accept_worse: float  # probability of keeping a step that does not improve
     stall_limit: int  # generations without improvement before multipliers may fall below 1
     target: float  # -inf for none
-    incremental: bool  # covariances and shifts are smoothed over generations
 
 
 class RealModel(NamedTuple):
     """The state of a population's distribution that persists between generations."""
 
     mean: NDArray[np.float64]  # (l,) of the selection
-    newest_shift: NDArray[np.float64]  # (l,) change of the mean since the last generation
-    shift: NDArray[np.float64]  # (l,) the same, smoothed
-    covariance: NDArray[np.float64]  # (l, l) of the selection, smoothed
+    shift: NDArray[np.float64]  # (l,) change of the mean since the last generation
+    covariance: NDArray[np.float64]  # (l, l) of the selection
     counts: NDArray[np.int64]  # (2,) GENERATIONS; STALLED ones, in a row without improvement
 
 
@@ -163,18 +156,6 @@ def initialise(
 
 
 @kernel
-def _weight_of_newest(rules: RealRules, n_former: int, size: int, law: tuple[float, float, float]) -> float:
-    """Return the weight of the newest selection in moments of `size` variables, 1 without former ones.
-
-    The formula is that of iAMaLGaM (Bosman, Grahl and Thierens 2013).
-    """
-    if not rules.incremental or n_former <= 0:
-        return 1.0
-    factor, of_selection, of_subset = law
-    return -np.expm1(-factor * rules.n_selected**of_selection / size**of_subset)
-
-
-@kernel
 def estimate(
     population: RealPopulation,
     rules: RealRules,
@@ -189,21 +170,14 @@ def estimate(
     order = work.selection.order
     mean = work.vectors[CENTRE]
     gather(population.genotypes, order, rules.n_selected, work.all_variables, work.deviations, mean)
-    n_former = model.counts[GENERATIONS]
-    weight = _weight_of_newest(rules, n_former - 1, n_variables, _SHIFT_WEIGHT)
     for g in range(n_variables):
-        model.newest_shift[g] = mean[g] - model.mean[g]
-        model.shift[g] = (1.0 - weight) * model.shift[g] + weight * model.newest_shift[g]
+        model.shift[g] = mean[g] - model.mean[g]
         model.mean[g] = mean[g]
     if with_covariance:
-        newest = work.matrices[COVARIANCES]
-        covariance_of_rows(work.deviations, n_variables, rules.n_selected, newest)
-        weight = _weight_of_newest(rules, n_former, n_variables, _COVARIANCE_WEIGHT)
+        covariance_of_rows(work.deviations, n_variables, rules.n_selected, model.covariance)
         for a in range(n_variables):
-            for b in range(a + 1):
-                value = (1.0 - weight) * model.covariance[a, b] + weight * newest[a, b]
-                model.covariance[a, b] = value
-                model.covariance[b, a] = value
+            for b in range(a):
+                model.covariance[b, a] = model.covariance[a, b]
     for s in range(rules.n_selected):
         for g in range(n_variables):
             work.selected[s, g] = population.genotypes[order[s], g]
@@ -244,18 +218,18 @@ def _shift(
 ) -> bool:
     """Move `values` along the mean's shift (anticipated mean shift), halving the move until it ends inside the bounds.
 
-    Entry k of `values` and of `shift` belongs to variable ``members[k]``. Returns whether `values` moved.
+    Entry k of `values` belongs to variable ``members[k]``. Returns whether `values` moved.
     """
     length = 1.0
     while length > 1e-10:
         inside = True
         for k in range(members.shape[0]):
             g = members[k]
-            value = values[k] + length * factor * shift[k]
+            value = values[k] + length * factor * shift[g]
             inside &= rules.lower[g] <= value <= rules.upper[g]
         if inside:
             for k in range(members.shape[0]):
-                values[k] += length * factor * shift[k]
+                values[k] += length * factor * shift[members[k]]
             return True
         length *= 0.5
     return False
@@ -304,32 +278,11 @@ def _adapt(
 
 
 @kernel
-def _smooth(
-    members: NDArray[np.int64],
-    moments: NDArray[np.float64],
-    rules: RealRules,
-    model: RealModel,
-    work: RealWork,
-) -> None:
-    """Average a subset's shift and covariances with its former moments, which become the averages."""
-    size, n_former = members.shape[0], model.counts[GENERATIONS]
-    weight = _weight_of_newest(rules, n_former - 1, size, _SHIFT_WEIGHT)
-    for k in range(size):
-        moments[k] = (1.0 - weight) * moments[k] + weight * model.newest_shift[members[k]]
-    covariances, k = work.matrices[COVARIANCES], size
-    weight = _weight_of_newest(rules, n_former, size, _COVARIANCE_WEIGHT)
-    for a in range(size):
-        for b in range(a + 1):
-            covariances[a, b] = (1.0 - weight) * moments[k] + weight * covariances[a, b]
-            moments[k] = covariances[a, b]
-            k += 1
-
-
-@kernel
 def _vary_subset(
     problem: Any,
     population: RealPopulation,
-    distributions: Distributions,
+    linkage: Linkage,
+    multipliers: NDArray[np.float64],
     subset: int,
     elite: int,
     rules: RealRules,
@@ -338,15 +291,12 @@ def _vary_subset(
     generator: np.random.Generator,
 ) -> int:
     """Give every solution new values of one subset, drawn from the selection's distribution."""
-    multipliers, linkage = distributions.multipliers, distributions.linkage
     members = linkage.members[linkage.starts[subset] : linkage.starts[subset] + linkage.sizes[subset]]
     n, size = population.genotypes.shape[0], members.shape[0]
     mean, centre = work.vectors[MEAN], work.vectors[CENTRE]
     covariances, factor = work.matrices[COVARIANCES], work.matrices[FACTOR]
     gather(work.selected, work.rows, rules.n_selected, members, work.deviations, mean)
     covariance_of_rows(work.deviations, size, rules.n_selected, covariances)
-    moments = distributions.moments[distributions.offsets[subset] :]
-    _smooth(members, moments, rules, model, work)
     cholesky(covariances, size, multipliers[subset], factor)
     best = work.selection.order[0]
     best_values = (population.objectives[best, 0], population.violations[best])
@@ -365,7 +315,7 @@ def _vary_subset(
         n_draws += outside + (1 if outside < _DRAWS else 0)
         if n_shifted > 0:
             n_shifted -= 1
-            _shift(members, values, moments, _AMS_SHIFT * multipliers[subset], rules)
+            _shift(members, values, model.shift, _AMS_SHIFT * multipliers[subset], rules)
         for k in range(size):
             work.draws[i, k] = values[k]
     announce(problem, population.genotypes, members, work.draws, min(n, work.tallies[BUDGET]))
@@ -468,14 +418,15 @@ def _best_of(population: RealPopulation) -> int:
 def vary(
     problem: Any,
     population: RealPopulation,
-    distributions: Distributions,
+    linkage: Linkage,
+    multipliers: NDArray[np.float64],
     rules: RealRules,
     model: RealModel,
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
     """Run one generation after `estimate`; returns the status and mutates all arguments except problem and linkage."""
-    n, n_subsets = population.genotypes.shape[0], distributions.multipliers.shape[0]
+    n, n_subsets = population.genotypes.shape[0], multipliers.shape[0]
     population.improved[:] = 0
     # the best solution only takes improvements, so that it is never lost
     elite = work.selection.order[0]
@@ -484,7 +435,7 @@ def vary(
     shuffle(generator, work.subsets[:n_subsets])
     for s in range(n_subsets):
         status = _vary_subset(
-            problem, population, distributions, work.subsets[s], elite, rules, model, work, generator
+            problem, population, linkage, multipliers, work.subsets[s], elite, rules, model, work, generator
         )
         if status != ONGOING:
             return status
@@ -498,12 +449,12 @@ def vary(
         any_improved |= population.improved[i] != 0
         population.stalls[i] = 0 if population.improved[i] != 0 else population.stalls[i] + 1
         if population.stalls[i] > rules.stall_limit and i != best:
-            status = _force(problem, population, i, best, distributions.linkage, rules, work, generator)
+            status = _force(problem, population, i, best, linkage, rules, work, generator)
             if status != ONGOING:
                 return status
     widest = 0.0
     for s in range(n_subsets):
-        widest = max(widest, distributions.multipliers[s])
+        widest = max(widest, multipliers[s])
     if any_improved:
         model.counts[STALLED] = 0
     elif widest <= 1.0:

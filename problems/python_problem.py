@@ -115,7 +115,7 @@ class PythonProblem(DiscreteDefaults):
         full_form = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
         n_objectives = self.n_objectives
         plain = "a number" if n_objectives == 1 else f"a list or array of {n_objectives} objectives"
-        advice = " Several objectives need the attribute n_objectives." if n_objectives == 1 else ""
+        advice = " Several objectives need an object with n_objectives." if n_objectives == 1 else ""
 
         def store(answer: Any) -> None:
             parts: Any = answer if isinstance(answer, tuple) else (answer, 0.0)

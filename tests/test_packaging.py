@@ -174,6 +174,13 @@ def test_every_public_name_exists_and_is_listed():
 
 
 @pytest.mark.long
+def test_every_public_class_has_an_example():
+    package = importlib.import_module("gomea_bn")
+    classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
+    assert len(classes) > 30
+    assert [c.__name__ for c in classes if ">>>" not in (c.__doc__ or "")] == []
+
+
 def test_no_submodule_takes_the_place_of_a_public_name():
     # a submodule becomes an attribute of its package once it is imported, and then hides a lazy name
     check = """

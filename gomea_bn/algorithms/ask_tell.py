@@ -64,6 +64,14 @@ def asked_problem(problem: Any) -> Any:
     return asked
 
 
+def _floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return values as floats; raises `GomeaBnError` for what is no number."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"{name} must be numbers, got {values!r:.200}.") from error
+
+
 class AskedRun:
     """A search that is under way and waits for the values of the solutions that it asks for.
 
@@ -142,11 +150,12 @@ class AskedRun:
         if self._asked is None or not self._n_out:
             raise GomeaBnError("tell needs solutions that were asked for; call ask() first.")
         k = self._n_out
-        values = np.asarray(objectives, float)
+        values, amounts = _floats("objectives", objectives), np.zeros(k)
+        if violations is not None:
+            amounts = _floats("violations", violations)
         shapes = [(k, self._n_objectives), *([(k,)] if self._n_objectives == 1 else [])]
         if values.shape not in shapes:
             raise GomeaBnError(f"objectives must have shape {shapes[-1]}, got {values.shape}.")
-        amounts = np.zeros(k) if violations is None else np.asarray(violations, float)
         if amounts.shape != (k,):
             raise GomeaBnError(f"violations must have shape ({k},), got {amounts.shape}.")
         wrong = np.isnan(values.reshape(k, -1)).any(axis=1) | ~(amounts >= 0)

@@ -46,8 +46,8 @@ class GOMEA(DiscreteSearch):
         Whether solutions that did not change, or stalled for more than 1 + floor(log10 n) generations, take genes of
         the best solution until they improve, or else become equal to it.
     search_donors : bool, optional
-        Whether donors are tried in random order until one differs (exhaustive donor search). Otherwise one random
-        donor is tried, as published. The problem decides by default: no for network structure, yes otherwise.
+        Whether up to four random donors are tried until one differs. Otherwise one random donor is tried, as published.
+        The problem decides by default: no for network structure, yes otherwise.
     elite_update : {"generation", "immediate"}
         Whether the shared best solution changes between generations, which threads need, or at once, as in the
         published code (one thread).
@@ -160,7 +160,7 @@ class GomeaRun(DiscreteRun, EliteRun):
     def _vary(self, population: _Population) -> None:
         (linkage,) = self._learn_linkage(population, [slice(None)])
         rules = self._rules(population.size)
-        self._enlarge_works(len(linkage.starts), population.size)
+        self._enlarge_works(len(linkage.starts), 0)
 
         def block(
             data: Any, work: MixingWork, generator: np.random.Generator, bounds: tuple[int, int]

@@ -567,7 +567,7 @@ _LARGER = 4
 # share of base vectors that are members of the archive
 _FROM_ARCHIVE = 0.3
 # range of the share of a difference that is added
-_SHARES = (0.3, 0.9)
+_SHARES = (0.05, 0.9)
 # shares of trials that change all variables, and whose other variables are those of the base vector
 _WHOLE, _OF_BASE = 0.1, 0.7
 # index of polynomial mutation, as in NSGA-II: the larger, the smaller its steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -250,6 +250,8 @@ def optimise(
     >>> int(result.X.sum()), result.stopped_by
     (20, 'target')
     """
+    if isinstance(algorithm, Mapping):
+        raise GomeaBnError("algorithm must be a GOMEA, MOGOMEA or RVGOMEA, got a mapping; write space={...}.")
     problem = as_compiled(posed(problem, space))
     check_verbose(verbose)
     check_choice("on_error", on_error, ("raise", "worst"))
@@ -319,7 +321,7 @@ def _evaluating(
             raise GomeaBnError(f"Give either map or n_jobs, got both, with n_jobs={n_jobs}.")
         evaluations.use_map(given_map)
     elif n_processes > 1:
-        evaluations.use_processes(n_processes)
+        evaluations.use_processes(n_processes, __name__)
     if given_map is not None or n_processes > 1 or evaluations.has_batches:
         problem.meet()
     try:

@@ -41,12 +41,9 @@ from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.mixing import EVALUATIONS as MIXING_EVALUATIONS
 from gomea_bn.operators.mixing import TOUCHED as MIXING_TOUCHED
 from gomea_bn.operators.real_estimation import (
-    Distributions,
     RealPopulation,
     SelectionWork,
-    carry_moments,
     carry_multipliers,
-    new_distributions,
 )
 from gomea_bn.operators.real_mixing import (
     BUDGET,
@@ -101,10 +98,6 @@ class RVGOMEA(Scheme):
         Generations of a population per generation of the next larger one.
     max_population_size : int
         Size above which no population is started.
-    incremental : bool
-        Whether covariances and shifts of the mean are averages over generations, in which a selection weighs the
-        more, the larger it is for the subset (incremental estimation). Small populations then suffice. Otherwise the
-        newest selection alone counts, as published.
 
     Notes
     -----
@@ -118,10 +111,7 @@ class RVGOMEA(Scheme):
     Any population stops, with all smaller ones, when a larger one has a better mean. Draws outside the bounds are
     repeated up to 100 times, then replaced by uniform draws in the initial range; no solution leaves the bounds.
 
-    The multiplier of a relearned subset comes from the former subset with the largest overlap. Under `incremental` its
-    averages come from the smallest former subset that contains it. With s selected solutions the newest covariances of
-    a subset of k variables weigh 1 - exp(-1.1 s^1.2 / k^1.6) and the newest shift 1 - exp(-1.2 s^0.31 / k^0.5), as in
-    iAMaLGaM (Bosman, Grahl and Thierens 2013).
+    The multiplier of a relearned subset comes from the former subset with the largest overlap.
 
     A step without improvement is kept with probability 0.05 where no variable is in two subsets, except by the best
     solution; in overlapping subsets such steps would add up until the population diverges. A selection that is too
@@ -148,12 +138,11 @@ class RVGOMEA(Scheme):
     growth: int = 2
     subgenerations: int = 8
     max_population_size: int = 1 << 17
-    incremental: bool = False
 
     def __post_init__(self) -> None:
         check_number("selection", self.selection, 0.0, 1.0, above=True)
         sizes = (("base_population", 3), ("growth", 2), ("subgenerations", 1), ("max_population_size", 3))
-        check_scheme(self, ("incremental",), sizes)
+        check_scheme(self, (), sizes)
         real_linkage_model(self.linkage, [])
 
     def run(
@@ -212,8 +201,9 @@ class Population:
     work: RealWork
     generator: np.random.Generator
     linkage: Linkage | None = None
-    # those of the parts of its subsets that are sampled
-    distributions: Distributions = field(default_factory=lambda: new_distributions(from_subsets([])))
+    # the parts of its subsets that are sampled, and how wide the distribution of each one is
+    sampled: Linkage = field(default_factory=lambda: from_subsets([]))
+    multipliers: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     generations: int = 0
     active: bool = True
     mean: tuple[float, float] = (inf, inf)
@@ -232,7 +222,7 @@ class Population:
         objectives, violations = self.data.objectives[:, 0], self.data.violations
         if self.adapted:
             return all(group.has_ended for group in self.adapted)
-        if self.linkage is not None and float(self.distributions.multipliers.max()) < _LEAST_MULTIPLIER:
+        if self.linkage is not None and float(self.multipliers.max()) < _LEAST_MULTIPLIER:
             return True
         return bool((objectives == objectives[0]).all() and (violations == violations[0]).all())
 
@@ -303,7 +293,6 @@ class RealRun(EliteRun):
             accept_worse=0.0,
             stall_limit=25 + problem.n_variables,
             target=-inf if self.limits.target is None else float(self.limits.target),
-            incremental=settings.incremental,
         )
 
     def _add_population(self, size: int) -> None:
@@ -379,8 +368,7 @@ class RealRun(EliteRun):
             "model": population.model._asdict(),
             "accept_worse": population.rules.accept_worse,
             "linkage": None if linkage is None else linkage._asdict(),
-            "multipliers": population.distributions.multipliers,
-            "moments": population.distributions.moments,
+            "multipliers": population.multipliers,
             "generator": generator_states([population.generator]),
             "generations": population.generations,
             "active": population.active,
@@ -403,8 +391,7 @@ class RealRun(EliteRun):
             linkage = Linkage(**{name: np.array(part, np.int64) for name, part in saved["linkage"].items()})
             check_members("the checkpoint", "variables", linkage.subsets(), self.problem.n_variables)
             self._take_linkage(population, linkage)
-            population.distributions.multipliers[:] = saved["multipliers"]
-            population.distributions.moments[:] = saved["moments"]
+            population.multipliers[:] = saved["multipliers"]
         violation, objective = saved["mean"]
         population.mean = (violation, objective)
         population.generations = saved["generations"]
@@ -427,7 +414,6 @@ class RealRun(EliteRun):
         )
         model = RealModel(
             mean=np.zeros(n_variables),
-            newest_shift=np.zeros(n_variables),
             shift=np.zeros(n_variables),
             covariance=np.zeros((n_variables, n_variables)),
             counts=np.zeros(2, np.int64),
@@ -462,27 +448,26 @@ class RealRun(EliteRun):
         covariance = model.covariance
         if self.mixed is not None:
             # the codes of discrete variables have no direction
-            model.newest_shift[self.mixed.discrete] = model.shift[self.mixed.discrete] = 0.0
+            model.shift[self.mixed.discrete] = 0.0
             groups = self.mixed.groups(work.selected)
             covariance = self.mixed.covariance(groups, covariance) if self.linkage.learned else covariance
             work.offsets[:] = self.mixed.offsets(groups, data.genotypes)
             work.selected[:] -= work.offsets[work.selection.order[: rules.n_selected]]
         if population.linkage is None or self.linkage.learned:
-            former = population.distributions
+            former, multipliers = population.sampled, population.multipliers
             answer = self.linkage.learn(covariance, generator)
             learned = learned_linkage(self.settings.linkage, "variables", answer, self.problem.n_variables)
             self._take_linkage(population, learned)
-            new, sampled = population.distributions, population.distributions.linkage
-            if len(former.multipliers):
+            sampled = population.sampled
+            if len(multipliers):
                 marks = np.zeros(self.problem.n_variables, np.int64)
-                carry_multipliers(former.linkage, former.multipliers, sampled, new.multipliers, marks)
-                if self.settings.incremental:
-                    carry_moments(former, new, model.shift, model.covariance, marks)
+                carry_multipliers(former, multipliers, sampled, population.multipliers, marks)
             # subsets of a tree are overlapping slices of the same members
             disjoint = int(sampled.sizes.sum()) == len(np.unique(sampled.members))
             population.rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
         rules, work = population.rules, population.work
-        status = vary(self.kernel_data, data, population.distributions, rules, model, work, generator)
+        sampled, multipliers = population.sampled, population.multipliers
+        status = vary(self.kernel_data, data, sampled, multipliers, rules, model, work, generator)
         if self.mixed is None or status != ONGOING:
             return status
         return self._exchange(population, self.mixed)
@@ -491,7 +476,7 @@ class RealRun(EliteRun):
         """Give a population a family of subsets, and new distributions of those that are sampled."""
         population.linkage = linkage
         sampled = linkage if self.mixed is None else self.mixed.sampled(linkage)
-        population.distributions = new_distributions(sampled)
+        population.sampled, population.multipliers = sampled, np.ones(len(sampled.starts))
         n_subsets = len(sampled.starts)
         if not n_subsets:
             raise GomeaBnError("linkage: no subset has a real variable, so that none would change.")

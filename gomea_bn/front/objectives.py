@@ -217,6 +217,12 @@ class OwnObjective:
         Unit of the values; by default "units".
     better : str
         Meaning of small values, for example "cheaper".
+
+    Examples
+    --------
+    >>> from gomea_bn import OwnObjective, ParetoBayesNetLearner
+    >>> fans = OwnObjective("fans", lambda edges, cut_points: float(len({parent for parent, _ in edges})))
+    >>> learner = ParetoBayesNetLearner(objectives=[fans])
     """
 
     name: str

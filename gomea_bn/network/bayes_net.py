@@ -134,6 +134,15 @@ class DiscretizedBayesNet(NetworkParts):
     ------
     GomeaBnError
         For any part that is missing, unknown, of the wrong shape or not a probability; the message names the variable.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gomea_bn import DiscretizedBayesNet
+    >>> rows = pd.DataFrame({"smokes": ["no", "yes"] * 50, "coughs": ["no", "no", "no", "yes"] * 25})
+    >>> network = DiscretizedBayesNet.from_table(rows, [("smokes", "coughs")], {}, pseudo_count=0)
+    >>> network.names, network.edges, network.n_parameters
+    (('smokes', 'coughs'), [('smokes', 'coughs')], 3)
     """
 
     @classmethod

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing import get_all_start_methods, get_context
 from pickle import PicklingError
+from statistics import median
 from threading import Condition
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -23,8 +24,8 @@ ROUND = 64
 # time between two looks at the flag of the run while a thread waits for others
 _POLL_SECONDS = 0.05
 
-# calls whose mean duration decides whether repeated solutions are looked up
-_TIMED_CALLS = 16
+# calls whose median duration decides whether repeated solutions are looked up; a busy machine delays single ones
+_TIMED_CALLS = 15
 # a look-up takes about a microsecond; a function this quick is called again instead
 _LEAST_SECONDS = 20e-6
 # solutions that are kept at most; later ones are evaluated each time
@@ -175,13 +176,16 @@ def _of_task(problem: Any, task: Request | NDArray[Any]) -> Any:
     return _answer(problem, task) if isinstance(task, Request) else _batch_answers(problem, task)
 
 
-def new_processes(problem: Any, n_jobs: int) -> ProcessPoolExecutor:
+def new_processes(problem: Any, n_jobs: int, imported: str) -> ProcessPoolExecutor:
     """Return worker processes that hold a copy of the problem; raises `GomeaBnError` if it cannot be copied.
 
-    They do not fork this process, whose threads would be lost in the copy.
+    They do not fork this process, whose threads would be lost in the copy. They begin with the module `imported`.
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    pool = ProcessPoolExecutor(n_jobs, get_context(method), _take_problem, (problem,))
+    context = get_context(method)
+    # what the script of the search imports is imported once, not in every process
+    context.set_forkserver_preload(["__main__", imported])
+    pool = ProcessPoolExecutor(n_jobs, context, _take_problem, (problem,))
     try:
         pool.submit(len, ()).result()
     except (PicklingError, AttributeError, TypeError) as error:
@@ -236,9 +240,10 @@ class Evaluations:
         # what is the same for solutions that are equal to the user's object
         self._key: Callable[[NDArray[Any]], bytes] = getattr(problem, "key", _bytes_of)
         self._keeps = keeps_repeated
+        self._is_single = callable(getattr(problem, "evaluate", None))
         self._kept: dict[bytes, Any] = {}
         self._prepared: dict[bytes, Any] = {}
-        self._n_timed, self._seconds = 0, 0.0
+        self._timed: list[float] = []
         self.n_repeated = 0
         self._mapping: Mapping | None = None
         self._n_chunks = 1
@@ -254,9 +259,9 @@ class Evaluations:
             self.problem, "n_terms"
         )
 
-    def use_processes(self, n_jobs: int) -> None:
-        """Evaluate in worker processes from now on, until `close`."""
-        pool = new_processes(self.problem, n_jobs)
+    def use_processes(self, n_jobs: int, imported: str) -> None:
+        """Evaluate in worker processes, which begin with a module `imported`, from now on, until `close`."""
+        pool = new_processes(self.problem, n_jobs, imported)
         self._pool, self._n_chunks = pool, n_jobs
         self._mapping = lambda _function, items: pool.map(_work, items)
 
@@ -283,24 +288,28 @@ class Evaluations:
 
     def answer(self, request: Request) -> Any:
         """Return the answer to one request; exceptions of the user's function reach the caller."""
-        if self._keeps is not False:
-            answer = self._kept.get(self._key(request.x))
-            if answer is not None:
-                self.n_repeated += 1
-                return answer
+        if self._keeps is False:
+            return self._evaluated(request)
+        answer = self._kept.get(self._key(request.x))
+        if answer is not None:
+            self.n_repeated += 1
+            return answer
         began = perf_counter()
-        if request.changed is not None:
-            answer = self.problem.evaluate_partial(*request)
-        elif callable(getattr(self.problem, "evaluate", None)):
-            answer = self.problem.evaluate(request.x)
-        else:
-            (answer,) = _batch_answers(self.problem, request.x[None])
-            if isinstance(answer, Failure):
-                raise answer.error
+        answer = self._evaluated(request)
+        seconds = perf_counter() - began
+        self._keep(request, answer)
         if self._keeps is None:
-            self._time(perf_counter() - began)
-        if self._keeps is not False:
-            self._keep(request, answer)
+            self._time(seconds)
+        return answer
+
+    def _evaluated(self, request: Request) -> Any:
+        if request.changed is not None:
+            return self.problem.evaluate_partial(*request)
+        if self._is_single:
+            return self.problem.evaluate(request.x)
+        (answer,) = _batch_answers(self.problem, request.x[None])
+        if isinstance(answer, Failure):
+            raise answer.error
         return answer
 
     def prepare(self, requests: list[Request]) -> None:
@@ -349,11 +358,10 @@ class Evaluations:
         return [row for part in results for row in part] if self.has_batches else results
 
     def _time(self, seconds: float) -> None:
-        """Count the time of a call; after the first calls decide whether look-ups pay."""
-        self._n_timed += 1
-        self._seconds += seconds
-        if self._n_timed == _TIMED_CALLS:
-            self._keeps = self._seconds >= _TIMED_CALLS * _LEAST_SECONDS
+        """Note the time of a call; after the first calls decide whether look-ups pay."""
+        self._timed.append(seconds)
+        if len(self._timed) == _TIMED_CALLS:
+            self._keeps = median(self._timed) >= _LEAST_SECONDS
             if not self._keeps:
                 self._kept.clear()
 

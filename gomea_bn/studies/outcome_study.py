@@ -143,6 +143,15 @@ class Study:
     seed : int
     is_timed : bool
         Whether a limit on seconds may have ended a search, so that another run may differ a little.
+
+    Examples
+    --------
+    >>> from gomea_bn import study
+    >>> from gomea_bn.simulation.random_networks import random_network
+    >>> frame = random_network(4, random_state=1).sample(200, random_state=1)
+    >>> result = study(frame, frame.columns[0], folds=0)
+    >>> result.table.n_rows, result.n_without_outcome
+    (200, 0)
     """
 
     network: DiscretizedBayesNet

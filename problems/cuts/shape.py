@@ -47,6 +47,13 @@ class Shape:
     ------
     GomeaBnError
         For parts of other shapes, and for parts that are not a distribution.
+
+    Examples
+    --------
+    >>> from gomea_bn import Shape
+    >>> shape = Shape([0, 1, 2], [0.5, 1.5], [0.5, 1.5])  # three times as dense in the second piece
+    >>> shape.distribution([1.0]).tolist()
+    [0.25]
     """
 
     edges: NDArray[np.float64]

@@ -158,6 +158,7 @@ def test_what_is_told_is_checked() -> None:
     k = len(run.ask())
     for values, violations, message in (
         ([1.0] * (k + 1), None, f"objectives must have shape .{k},"),
+        (["best"] * k, None, "objectives must be numbers, got .'best'"),
         ([1.0] * k, [0.0] * (k + 1), f"violations must have shape .{k},"),
         ([np.nan] * k, None, "row 0: objectives must not be NaN"),
         ([1.0] * k, [-1.0] * k, "violations at least 0"),
@@ -253,6 +254,20 @@ def test_repeated_solutions_are_looked_up(cache: bool) -> None:
     assert (result.statistics["repeated"] > 0) == cache
     with pytest.raises(GomeaBnError, match="cache must be"):
         optimise(problem, max_evaluations=10, cache=untyped("yes"))
+
+
+def test_one_slow_call_does_not_decide_about_look_ups(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    class Delayed(PythonTrap):
+        def evaluate(self, x: Any) -> Any:
+            now[0] += 1.0 if self.calls == 0 else 1e-6
+            return super().evaluate(x)
+
+    monkeypatch.setattr("gomea_bn.runtime.evaluations.perf_counter", lambda: now[0])
+    problem = Delayed(3)
+    optimise(problem, random_state=1, max_evaluations=700, target=-1e9)
+    assert problem.calls > 685
 
 
 class Failing(Bits):

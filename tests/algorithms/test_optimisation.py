@@ -477,7 +477,7 @@ def test_problems_without_a_domain_are_told_what_they_need():
 
 
 def test_several_objectives_without_their_number_are_told_how_to_say_it():
-    with pytest.raises(GomeaBnError, match="Several objectives need the attribute n_objectives"):
+    with pytest.raises(GomeaBnError, match="Several objectives need an object with n_objectives"):
         optimise(Broken(np.array([1.0, 2.0])), random_state=1, max_evaluations=5)
 
 

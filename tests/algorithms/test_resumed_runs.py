@@ -53,7 +53,6 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "immediate MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5, archive_update="immediate")),
     "RV-GOMEA": (lambda: rosenbrock(5), None),
     "adapted distributions": (Valley, None),
-    "incremental RV-GOMEA": (lambda: rosenbrock(5), RVGOMEA(incremental=True)),
     "real front": (Squares, None),
     "mixed variables": (Mixed, None),
     "mixed variables, fixed linkage": (Mixed, RVGOMEA(linkage="univariate")),

@@ -80,7 +80,6 @@ def solve(problem: Any, *, seed: int = 0, max_evaluations: int = 300_000, **opti
         (rosenbrock(6), {"linkage": "interaction-tree"}),
         (soreb(10), {"linkage": Blocks(5)}),
         (soreb_chain(5), {}),
-        (soreb_chain(5), {"incremental": True}),
         (soreb_chain(6), {"linkage": "full"}),
         (circles_in_a_square(4), {"linkage": Blocks(2)}),
     ],
@@ -121,15 +120,6 @@ def test_evaluations_stay_near_the_published_code() -> None:
     ):
         runs = [solve(problem, seed=s, max_evaluations=10_000_000, linkage=linkage) for s in range(7)]
         assert np.median([run.n_eval_full for run in runs]) <= most
-
-
-def test_averages_over_generations_save_evaluations() -> None:
-    problem = soreb_chain(8, initial_range=(-10.0, 5.0))
-    medians = [
-        np.median([solve(problem, seed=s, linkage="full", incremental=on).n_eval for s in range(5)])
-        for on in (False, True)
-    ]
-    assert medians[1] < 0.8 * medians[0]
 
 
 def test_nothing_leaves_the_bounds() -> None:
@@ -245,7 +235,6 @@ def test_initial_solutions_are_used_and_checked() -> None:
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
         ({"max_population_size": 5}, "at least base_population"),
         ({"linkage": "nmi"}, "linkage must be one of"),
-        ({"incremental": "yes"}, "incremental must be True or False, got 'yes'"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:

@@ -18,15 +18,12 @@ from gomea_bn.linkage.real import (
 )
 from gomea_bn.operators.mixing import improves
 from gomea_bn.operators.real_estimation import (
-    Distributions,
     RealPopulation,
     SelectionWork,
-    carry_moments,
     carry_multipliers,
     cholesky,
     covariance_of_rows,
     gather,
-    new_distributions,
     select,
     solve_lower,
 )
@@ -82,7 +79,6 @@ def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
         accept_worse=0.0,
         stall_limit=25,
         target=-np.inf,
-        incremental=False,
     )
     return rules._replace(**changes)
 
@@ -90,7 +86,6 @@ def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
 def model_of(n_variables: int) -> RealModel:
     return RealModel(
         mean=np.zeros(n_variables),
-        newest_shift=np.zeros(n_variables),
         shift=np.zeros(n_variables),
         covariance=np.zeros((n_variables, n_variables)),
         counts=np.zeros(2, np.int64),
@@ -253,17 +248,17 @@ def test_the_mean_shift_halves_until_it_is_inside() -> None:
     for upper, moved in ((3.1, 3.0), (2.9, 1.5)):
         rules.upper[1] = upper
         values[:] = 0.0
-        assert _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
+        assert _shift(np.array([1, 0]), values, shift, 2.0, rules)
         assert values.tolist() == [moved, moved / 3]
     rules.upper[1] = 1.6
     values[:] = 0.0
-    _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
+    _shift(np.array([1, 0]), values, shift, 2.0, rules)
     assert values.tolist() == [1.5, 0.5]
     values[:] = [1.6, 0.0]
-    _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
+    _shift(np.array([1, 0]), values, shift, 2.0, rules)
     assert values[0] == pytest.approx(1.6, abs=1e-8)
     values[:] = [1.7, 0.0]
-    assert not _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
+    assert not _shift(np.array([1, 0]), values, shift, 2.0, rules)
     assert values.tolist() == [1.7, 0.0]
 
 
@@ -311,74 +306,23 @@ def test_multipliers_survive_a_relearned_tree() -> None:
     assert carried.tolist() == [0.3, 0.2, 0.4, 0.5, 1.0, 1.0, 0.5]
 
 
-def moments_of(distributions: Distributions, subset: int) -> tuple[list[float], Matrix]:
-    """The shift of a subset and the lower triangle of its covariances."""
-    size, start = int(distributions.linkage.sizes[subset]), int(distributions.offsets[subset])
-    covariances = np.zeros((size, size))
-    end = start + size + len(np.tril_indices(size)[0])
-    covariances[np.tril_indices(size)] = distributions.moments[start + size : end]
-    return distributions.moments[start : start + size].tolist(), covariances
-
-
-def test_moments_survive_a_relearned_tree() -> None:
-    rng = np.random.default_rng(5)
-    former = new_distributions(linkage_of([1], [3, 1], [1, 0, 3], [4, 1, 3, 0, 2]))
-    former.moments[:] = rng.random(len(former.moments))
-    new = new_distributions(linkage_of([1, 3], [2, 4], [0, 1], [1], [4, 3, 5]))
-    shift, covariance = rng.random(6), rng.random((6, 6))
-    covariance += covariance.T
-    carry_moments(former, new, shift, covariance, np.zeros(6, np.int64))
-    # a former subset for each new one; none has variable 5
-    for subset, source in enumerate([1, 3, 2, 0, None]):
-        members = new.linkage.lists()[subset]
-        if source is None:
-            expected_shift, expected = shift[members], covariance[np.ix_(members, members)]
-        else:
-            places = [former.linkage.lists()[source].index(member) for member in members]
-            of_source, lower = moments_of(former, source)
-            expected_shift = np.array(of_source)[places]
-            expected = (lower + np.tril(lower, -1).T)[np.ix_(places, places)]
-        found_shift, found = moments_of(new, subset)
-        assert found_shift == expected_shift.tolist()
-        np.testing.assert_array_equal(found, np.tril(expected))
-
-
-@pytest.mark.parametrize("incremental", [False, True])
-def test_moments_are_averages_over_generations(incremental: bool) -> None:
+def test_moments_are_those_of_the_newest_selection() -> None:
     problem, rng, n = soreb_chain(3, initial_range=(0.0, 1.0)), np.random.default_rng(6), 12
-    rules = rules_of(3, n, incremental=incremental)
+    rules = rules_of(3, n)
     model, work = model_of(3), work_of(3, n, rules.n_selected, problem.n_terms)
     population = population_of(problem.sample(rng, n), np.zeros(n))._replace(
         terms=np.zeros((n, problem.n_terms))
     )
     data = problem.kernel_data(1)[0]
     initialise(data, population, rules, work, rng)
-    distributions = new_distributions(linkage_of([2, 0]))
-    means: list[Matrix] = []
-    s = rules.n_selected
-    for generation in range(4):
+    former = np.zeros(3)
+    for _ in range(4):
         estimate(population, rules, model, work, rng, True)
-        means.append(work.selected.mean(axis=0))
-        newest = np.cov(work.selected.T, bias=True)
-        step = means[-1] - means[-2] if generation else means[0]
-
-        def averaged(former: Matrix, latest: Matrix, rate: float, first: int, g: int = generation) -> Matrix:
-            weight = 1 - np.exp(-rate) if incremental and g > first else 1.0
-            return (1 - weight) * former + weight * latest
-
-        if generation == 0:
-            covariance = part = newest
-            shift = part_shift = step
-        covariance = averaged(covariance, newest, 1.1 * s**1.2 / 3**1.6, 0)
-        shift = averaged(shift, step, 1.2 * s**0.31 / 3**0.5, 1)
-        np.testing.assert_allclose(model.covariance, covariance)
-        np.testing.assert_allclose(model.shift, shift)
-        vary(data, population, distributions, rules, model, work, rng)
-        part = averaged(part, newest, 1.1 * s**1.2 / 2**1.6, 0)
-        part_shift = averaged(part_shift, step, 1.2 * s**0.31 / 2**0.5, 1)
-        found_shift, found = moments_of(distributions, 0)
-        np.testing.assert_allclose(found_shift, part_shift[[2, 0]])
-        np.testing.assert_allclose(found, np.tril(part[np.ix_([2, 0], [2, 0])]))
+        mean = work.selected.mean(axis=0)
+        np.testing.assert_allclose(model.covariance, np.cov(work.selected.T, bias=True))
+        np.testing.assert_allclose(model.shift, mean - former)
+        former = mean
+        vary(data, population, linkage_of([2, 0]), np.ones(1), rules, model, work, rng)
 
 
 def test_similarity_is_gaussian_information_with_guards() -> None:
@@ -442,20 +386,15 @@ def test_a_generation_never_loses_the_best_and_keeps_its_books(linkage: str, acc
         work.tallies[[EVALUATIONS, TOUCHED]] = 0
         estimate(population, rules, model, work, rng, True)
         subsets = real_linkage_model(linkage).learn(model.covariance, rng)
-        assert vary(data, population, new_distributions(subsets), rules, model, work, rng) == ONGOING
+        assert (
+            vary(data, population, subsets, np.ones(len(subsets.starts)), rules, model, work, rng) == ONGOING
+        )
         assert population.objectives.min() <= former_best
         if accept_worse == 0:
             assert (population.objectives[:, 0] <= former * (1 + 1e-9)).all()
         shifted = rules.n_shifted if model.counts[GENERATIONS] > 1 else 0
         assert work.tallies[EVALUATIONS] == n * len(subsets.starts) + shifted
         np.testing.assert_array_equal(population.objectives[:, 0], population.terms.sum(axis=1))
-
-
-def narrow(subsets: Linkage) -> Distributions:
-    """Distributions of no width."""
-    distributions = new_distributions(subsets)
-    distributions.multipliers[:] = 1e-300
-    return distributions
 
 
 def narrow_generation(
@@ -474,7 +413,7 @@ def narrow_generation(
     former = population.genotypes.copy()
     subsets = linkage.learn(np.eye(3), rng)
     estimate(population, rules, model, work, rng, False)
-    vary(data, population, narrow(subsets), rules, model, work, rng)
+    vary(data, population, subsets, np.full(len(subsets.starts), 1e-300), rules, model, work, rng)
     return population, former, work
 
 
@@ -508,6 +447,6 @@ def test_stalled_solutions_are_pulled_to_the_best() -> None:
     best = int(former.argmin())
     subsets = real_linkage_model(Univariate()).learn(np.eye(3), rng)
     estimate(population, rules, model, work, rng, False)
-    vary(data, population, narrow(subsets), rules, model, work, rng)
+    vary(data, population, subsets, np.full(len(subsets.starts), 1e-300), rules, model, work, rng)
     improved = population.objectives[:, 0] < former
     assert improved[np.arange(n) != best].all()

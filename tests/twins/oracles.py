@@ -287,18 +287,15 @@ class SlowMixing(Draws):
         order = self.shuffled(range(len(self.subsets)))
         for k in order:
             subset = self.subsets[k]
-            if self.search_donors:
-                donors = self.shuffled(range(len(self.parents)))
-                donors = [
-                    d for d in donors if d != i and (self.parents[d][subset] != genotype[subset]).any()
-                ][:1]
-            else:
-                donors = [self.below(len(self.parents) - 1)]
-                donors = [d + (d >= i) for d in donors]
-            for d in donors:
+            for _ in range(4 if self.search_donors else 1):
+                d = self.below(len(self.parents) - 1)
+                d += d >= i
+                if (self.parents[d][subset] == genotype[subset]).all():
+                    continue
                 new, new_value = self.exchange(genotype, value, self.parents[d], subset, strict=strict)
                 changed |= bool((new != genotype).any())
                 genotype, value = new, new_value
+                break
         if forced and (stalled or not changed):
             genotype, value = self.force(order, genotype, value)
         return self.climb(genotype, value) if climb else (genotype, value)

@@ -65,6 +65,17 @@ class RefinementResult:
         or "interrupt".
     seconds : float
         Duration of the search; compiling is not counted.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from gomea_bn import DiscretizedBayesNet, refine_boundaries
+    >>> x, noise = np.random.default_rng(0).normal(size=(2, 200))
+    >>> frame = pd.DataFrame({"x": x, "y": x + noise})
+    >>> network = DiscretizedBayesNet.from_table(frame, [("x", "y")], {"x": [0.0], "y": [0.0]})
+    >>> result = refine_boundaries(network, frame)
+    >>> bool(result.score_after > result.score_before), result.network.edges
+    (True, [('x', 'y')])
     """
 
     network: DiscretizedBayesNet

@@ -4,8 +4,10 @@ Every program has the same limit of evaluations of the same Python function, and
 installed is left out, and so is one that has no search for a kind of variables.
 
 evaluations  Discrete and real problems have a target, and the number of evaluations to it counts.
-objective    Mixed problems have too few evaluations for an optimum, so the best objective counts.
+objective    Problems with few evaluations, as if they took long, have no target, so the best objective counts.
 hypervolume  Of several objectives the hypervolume of all evaluated solutions counts, as a share of the reference box.
+
+The time of optuna grows with the square of evaluations, so it has the problems with few evaluations alone.
 
 Cells are medians over seeds, of evaluations geometric means.
 """
@@ -175,6 +177,9 @@ CASES = {
     "Rosenbrock l=20": Case("real", _rosenbrock, 20, 60_000, TARGET),
     "Rastrigin l=20": Case("real", partial(_rastrigin, 20), 20, 60_000, TARGET),
     "settings of a model": Case("mixed", _settings, 5, 200),
+    "trap-5 l=20 in 300": Case("discrete", _traps, 20, 300),
+    "Rosenbrock l=5 in 300": Case("real", _rosenbrock, 5, 300),
+    "ZDT1 l=6 in 300": Case("front of reals", partial(_zdt, 1), 6, 300, reference=(1.1, 1.1)),
     "LOTZ l=25": Case("front of bits", _leading, 25, 20_000, reference=(0.0, 0.0)),
     "ZDT1 l=30": Case("front of reals", partial(_zdt, 1), 30, 10_000, reference=(1.1, 1.1)),
     "ZDT2 l=30": Case("front of reals", partial(_zdt, 2), 30, 10_000, reference=(1.1, 1.1)),
@@ -266,7 +271,7 @@ def _by_cma(case: Case, function: Counted, seed: int) -> None:
         "seed": seed + 1,
         "verbose": -9,
         "maxfevals": case.limit,
-        "ftarget": case.target,
+        "ftarget": -np.inf if case.target is None else case.target,
     }
     cma.fmin(function, start, 2.0, options, restarts=9, bipop=True)
 
@@ -275,11 +280,12 @@ def _by_optuna(case: Case, function: Counted, seed: int) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    directions: list[Any] = ["minimize"] * case.n_objectives
+    study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
 
-    def value(trial: Any) -> float:
-        return float(
-            function(
+    def value(trial: Any) -> Any:
+        if case.kind == "mixed":
+            return function(
                 {
                     "rate": trial.suggest_float("rate", 1e-5, 1.0, log=True),
                     "depth": trial.suggest_int("depth", 1, 12),
@@ -288,7 +294,11 @@ def _by_optuna(case: Case, function: Counted, seed: int) -> None:
                     "leaves": trial.suggest_int("leaves", 2, 500),
                 }
             )
-        )
+        names = map(str, range(case.n_variables))
+        if case.kind in ("discrete", "front of bits"):
+            return function([trial.suggest_categorical(name, (0, 1)) for name in names])
+        lower, upper = (0.0, 1.0) if case.n_objectives > 1 else (-5.0, 5.0)
+        return function([trial.suggest_float(name, lower, upper) for name in names])
 
     study.optimize(value, n_trials=case.limit)
 
@@ -301,7 +311,9 @@ def _by_gomea(case: Case, function: Counted, seed: int) -> None:
     class Fitness(fitness.BBOFitnessFunctionDiscrete):  # type: ignore[misc]
         def __new__(cls) -> Any:
             return super().__new__(
-                cls, number_of_variables=case.n_variables, value_to_reach=-float(case.target or 0)
+                cls,
+                number_of_variables=case.n_variables,
+                value_to_reach=np.inf if case.target is None else -case.target,
             )
 
         def objective_function(self, _objective: int, variables: Any) -> float:
@@ -326,8 +338,10 @@ _SEARCHES: dict[str, tuple[Callable[[Case, Counted, int], None], tuple[str, ...]
     "gomea": (_by_gomea, ("discrete",)),
     "pymoo": (_by_pymoo, _KINDS),
     "cma": (_by_cma, ("real",)),
-    "optuna": (_by_optuna, ("mixed",)),
+    "optuna": (_by_optuna, _KINDS),
 }
+# evaluations above which a study of optuna takes minutes
+_MOST_OF_OPTUNA = 1_000
 
 
 def hypervolume(
@@ -363,7 +377,9 @@ def optimisers(options: Options) -> Sheet:
         case = CASES[name]
         cells = []
         for program in PROGRAMS:
-            if case.kind not in _SEARCHES[program][1]:
+            if case.kind not in _SEARCHES[program][1] or (
+                program == "optuna" and case.limit > _MOST_OF_OPTUNA
+            ):
                 cells.append("-")
             elif program != "gomea-bn" and find_spec(program) is None:
                 cells.append("not installed")
