@@ -30,6 +30,8 @@ _MOST_WIDTHS = 30.0
 _INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
 _LEAST_EIGENVALUE = 1e-6
+# numbers of a block of rows of one column that are kept, and blocks of a column
+_MOST_KEPT, _MOST_PARTS_KEPT = 1 << 20, 3
 
 
 class LevelFunctions:
@@ -175,13 +177,23 @@ class UnitFunction:
 class NumberFunctions:
     """Functions of the normal scores of a continuous column, and last of all the column in its own units.
 
-    The last one is left out where the others say the same, as of a column of few values.
+    The last one is left out where the others say the same, as of a column of few values. `widths` are those of
+    `normal_scores`; functions of columns that are followed have them.
     """
 
     def __init__(
-        self, values: NDArray[np.float64], scores: NDArray[np.float64], n_functions: int, *, has_units: bool
+        self,
+        values: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        n_functions: int,
+        *,
+        has_units: bool,
+        widths: NDArray[np.float64] | None = None,
     ) -> None:
         self._values = values
+        self.scores, self.widths = scores, widths
+        # by first and last row: every family with the column asks for the same ones
+        self._known: dict[tuple[int, int], NDArray[np.float64]] = {}
         self.smooth = SmoothFunctions(scores, n_functions)
         # curves are any function of so few values
         adds = has_units and len(np.unique(values)) > len(self.smooth.roughness) + 1
@@ -192,7 +204,13 @@ class NumberFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        return self._with_units(self.smooth.of_rows(first, last), self._values[first:last])
+        some = first, min(last, len(self._values))
+        found = self._known.get(some)
+        if found is None:
+            found = self._with_units(self.smooth.of_rows(*some), self._values[slice(*some)])
+            if found.size <= _MOST_KEPT and len(self._known) < _MOST_PARTS_KEPT:
+                self._known[some] = found
+        return found
 
     def of_values(self, values: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the functions of some values with the normal scores `scores`, float64 (n, n_functions)."""
@@ -255,10 +273,14 @@ def column_functions(
             np.asarray(variable.values, np.int32), variable.n_levels, is_ordered=variable.is_ordered
         )
         if variable.n_levels
-        else NumberFunctions(values, normal_scores(values)[0], per_column, has_units=has_units)
+        else _number_functions(np.asarray(variable.values, np.float64), per_column, has_units)
         for variable in variables
-        for values in (np.asarray(variable.values, np.float64),)
     ]
+
+
+def _number_functions(values: NDArray[np.float64], n_functions: int, has_units: bool) -> NumberFunctions:
+    scores, widths = normal_scores(values)
+    return NumberFunctions(values, scores, n_functions, has_units=has_units, widths=widths)
 
 
 def prior_precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:

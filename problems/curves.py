@@ -19,7 +19,6 @@ from gomea_bn.problems.column_functions import (
     LevelFunctions,
     NumberFunctions,
     column_functions,
-    normal_scores,
     prior_precisions,
 )
 from gomea_bn.problems.kernels.cells import ITEMS_OF_BLOCK
@@ -183,9 +182,10 @@ def _of_rows(
     n_rows, n, per_column = len(variables[0].values), len(variables), sizes.per_column
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
-    for v, variable in enumerate(variables):
-        if not variable.n_levels:
-            scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
+    for v, column in enumerate(functions):
+        if isinstance(column, NumberFunctions):
+            assert column.widths is not None
+            scores[v], widths[v] = column.scores, column.widths
     first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
     kinds_of_pairs = _pairs(functions, sizes.factors)
     pairs = [pair for kind in kinds_of_pairs for pair in kind]

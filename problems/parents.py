@@ -655,13 +655,18 @@ class ParentLibraries:
         )
 
     def climbed(
-        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
+        self,
+        order: NDArray[np.int64],
+        generator: np.random.Generator,
+        stop: NDArray[np.uint8],
+        *,
+        explores: bool = True,
     ) -> list[Parents]:
         """Return the parents of every variable in the graph at which a local search from an order ends.
 
         Every variable has a set in its library without later variables. The last pass over the variables moved none
-        with a gain, and all neighbours of the parent sets have been scored. A search that gains nothing lets the
-        libraries grow by the neighbours of further sets, and begins again.
+        with a gain, and all neighbours of the parent sets have been scored. If it `explores`, a search that gains
+        nothing lets the libraries grow by the neighbours of further sets, and begins again.
         """
         work = self._new_work(order, stop)
         gained = explored = is_over = False
@@ -681,7 +686,7 @@ class ParentLibraries:
                 continue
             if grew:
                 continue
-            if gained or explored:
+            if gained or explored or not explores:
                 break
             self._expand_all([self._unexpanded(v) for v in range(len(sets))], stop)
             explored = True
@@ -713,11 +718,14 @@ class ParentLibraries:
         *,
         is_thorough: bool = True,
     ) -> list[Parents]:
-        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`."""
+        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
+
+        Families by curves take long, and kicks are many: there libraries grow by the neighbours of the graphs alone.
+        """
         search = self.chain_search(depths, stop)
         work = search.kicked(self._new_work(order, stop), generator, most_idle, is_thorough=is_thorough)
         self.n_scans += int(work.n_scans[0])
-        return self.climbed(work.order, generator, stop)
+        return self.climbed(work.order, generator, stop, explores=not self.scorer.has_curves)
 
     def chain_search(self, depths: Sequence[int], stop: NDArray[np.uint8]) -> ChainSearch:
         """Return the search by moves of chains for the present libraries; parameters as of `improved`."""

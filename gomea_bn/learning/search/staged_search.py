@@ -39,6 +39,8 @@ _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
 # local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
+# numbers of these after which the next one tries pairs of parents: with either kind of cuts
+_IDLE_WITH_PAIRS = (1, 2)
 # most prices of an edge that follow the first one, and least share by which one differs from the last
 _MOST_PRICES, _LEAST_CHANGE = 4, 0.01
 # columns up to which all graphs are compared, the best ones whose cuts are improved, and dynamic programmes per column
@@ -226,10 +228,11 @@ class StagedSearch:
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
         the latest graph, the others have the finer ones of `_stage_cuts`. They begin at the given network, the best one
-        so far, and each goes on from the latest one, whether that is the best one or not. After one without a gain, the
-        next one tries all pairs of parents and begins at other orders too: a graph with edges that run the wrong way
-        can be hard to leave. A local search that a limit ends counts only if it is the first one, so that a number of
-        evaluations gives the same network again. Progress is reported after every local search.
+        so far, and each goes on from the latest one, whether that is the best one or not. After one or
+        two without a gain the next one tries all pairs of parents. After one it begins at other orders too: a graph
+        with edges that run the wrong way can be hard to leave. A local search that a limit ends counts only if it is
+        the first one, so that a number of evaluations gives the same network again. Progress is reported after every
+        local search.
         """
         turn = n_idle = 0
         is_late = False
@@ -421,8 +424,8 @@ class StagedSearch:
     def _climbed(self, network: _Network, cuts: Cuts, n_idle: int) -> _Network:
         """Return the graph at which a local search from the edges of a network ends, with given cuts.
 
-        After local searches without a gain, `n_idle` of them, parents join that count only together. After the first
-        one, searches begin at other orders too.
+        After one or two local searches without a gain, of which there were `n_idle`, parents join that count only
+        together. After one, searches begin at other orders too.
         """
         graphs = self.problem.with_cuts(cuts)
         # families alone count: searches in libraries are added too late to end a repeated run at the same place
@@ -438,7 +441,7 @@ class StagedSearch:
         improved = [genotype]
 
         def climb(_thread: int, _block: int) -> None:
-            if n_idle:
+            if n_idle in _IDLE_WITH_PAIRS:
                 libraries.enter_pairs(halt)
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
             if n_idle == 1:

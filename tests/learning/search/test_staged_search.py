@@ -16,6 +16,7 @@ from gomea_bn.learning import Scoring
 from gomea_bn.learning.search import SearchSettings, staged_search
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.parents import ParentLibraries
 from gomea_bn.problems.scores import relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
@@ -103,6 +104,28 @@ def test_searches_leave_graphs_whose_edges_run_the_wrong_way() -> None:
     frame = pd.DataFrame(values, columns=[f"v{i}" for i in range(n)])
     learner = BayesNetLearner(max_evaluations=15_000, max_seconds=None, random_state=1).fit(frame)
     assert {frozenset(int(name[1:]) for name in edge) for edge in learner.network_.edges} == edges
+
+
+def test_pairs_of_parents_are_tried_after_one_and_two_searches_without_a_gain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    climbed, enter_pairs = StagedSearch._climbed, ParentLibraries.enter_pairs
+    n_idle: list[int] = []
+    with_pairs: list[int] = []
+
+    def counted(search: StagedSearch, network: Any, cuts: Any, n: int) -> Any:
+        n_idle.append(n)
+        return climbed(search, network, cuts, n)
+
+    def noted(libraries: ParentLibraries, stop: Any) -> None:
+        with_pairs.append(n_idle[-1])
+        enter_pairs(libraries, stop)
+
+    monkeypatch.setattr(StagedSearch, "_climbed", counted)
+    monkeypatch.setattr(ParentLibraries, "enter_pairs", noted)
+    staged(random_network(6, random_state=4).sample(200, 4), Limits(max_evaluations=20_000))
+    assert set(n_idle) == set(range(6))
+    assert with_pairs == [n for n in n_idle if n in (1, 2)]
 
 
 def test_climbs_keep_to_required_edges_and_limits() -> None:

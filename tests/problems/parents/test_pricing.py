@@ -10,6 +10,7 @@ from certainty_examples import discrete_frame, scored_graphs
 from option_examples import table_problem
 from oracles import broken_rules, make_problem
 from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem_of, score_of
+from pricing_examples import curved_column, curves_scorer
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
@@ -23,6 +24,7 @@ from gomea_bn.problems.parents import (
     Parents,
     arcs_of,
     pairs_of_climbs,
+    random_order,
     widened_pairs,
 )
 from gomea_bn.problems.scored_variables import ScoredVariable
@@ -78,6 +80,27 @@ def test_pairs_of_parents_that_count_only_together_enter():
     stopped = ParentLibraries(problem.scorer, problem.edge_rules, None)
     stopped.enter_pairs(np.ones(1, np.uint8))
     assert stopped.n_scored == 4
+
+
+def test_kicks_with_curves_score_the_neighbours_of_graphs_alone():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(6, 120))
+    for child in range(1, 6):
+        values[child] += values[:child].sum(axis=0) / np.sqrt(child)
+    scorer = curves_scorer([curved_column(f"v{v}", column) for v, column in enumerate(values)])
+    rules = problem_of(discrete_frame(3, 6, 120)).edge_rules
+    libraries = ParentLibraries(scorer, rules, None)
+    sets = libraries.climbed(np.arange(6), np.random.default_rng(0), NEVER)
+    n_scored = []
+    for _ in range(4):
+        order = random_order(sets, np.random.default_rng(1))
+        sets = libraries.kicked(order, np.random.default_rng(0), NEVER, (0,), 0)
+        n_scored.append(libraries.n_scored)
+    # the graph stays the same
+    assert n_scored[-1] == n_scored[-2]
+    order = random_order(sets, np.random.default_rng(1))
+    libraries.climbed(order, np.random.default_rng(0), NEVER)
+    assert libraries.n_scored > n_scored[-1]
 
 
 def test_deadline_within_a_round_ends_it():

@@ -13,7 +13,7 @@ from pricing_examples import curved_column, curves_scorer, functions_of_rows
 from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
-from gomea_bn.problems import curves
+from gomea_bn.problems import column_functions, curves
 from gomea_bn.problems.column_functions import (
     LevelFunctions,
     NumberFunctions,
@@ -22,12 +22,13 @@ from gomea_bn.problems.column_functions import (
     normal_scores,
 )
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
-from gomea_bn.problems.curves import CurveSizes, curve_data, sizes_and_functions
+from gomea_bn.problems.curves import CurveSizes, curve_data, family_curve_data, sizes_and_functions
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.logits_and_counts import cell_data
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.splines import spline_design
 from gomea_bn.problems.transforms_and_tails import no_tails
 from gomea_bn.runtime.threads import spare_threads
 
@@ -300,6 +301,30 @@ def test_cells_of_many_values_are_as_wide_as_each_other() -> None:
     assert cells.n_fine[0] <= 100
     assert cells.n_coarse[0] <= 64
     assert np.abs(functions_of_rows(cells, [0]) - line).max() <= np.ptp(line) / 100
+
+
+def test_families_with_known_functions_do_not_make_splines_of_all_rows_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    variables = some_variables()
+    sizes, functions = sizes_and_functions(variables)
+    assert sizes is not None
+    first = family_curve_data(variables[:2], sizes, functions[:2])
+    n_places: list[int] = []
+
+    def counted_design(knots: Values, degree: int, places: Values) -> Values:
+        n_places.append(len(places))
+        return spline_design(knots, degree, places)
+
+    monkeypatch.setattr(column_functions, "spline_design", counted_design)
+    again = family_curve_data(variables[:2], sizes, functions[:2])
+    # the parts of a transformation alone
+    assert max(n_places) < len(variables[0].values)
+    np.testing.assert_array_equal(again.products, first.products)
+    anew = family_curve_data(variables[:2], sizes)
+    assert max(n_places) == len(variables[0].values)
+    np.testing.assert_array_equal(anew.products, first.products)
+    np.testing.assert_array_equal(anew.tails.of_cells, first.tails.of_cells)
 
 
 def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -> None:
