@@ -80,9 +80,9 @@ class DiscretizedBayesNet(NetworkParts):
     density. Unknown continuous variables are summed over cells, up to some 200 per variable, in each of which the
     middle stands for all values as a parent. A line that is narrower than a cell is averaged over it. Every pattern of
     unknown columns has the finest cells that its time allows: .1 milliseconds for a row of a frame, and up to about a
-    second for a single question. A network whose tables would become too large even for the shown bins is refused, with
-    their size. With `method="sampling"` answers are estimates from `n_draws` weighted draws of exact values per row, of
-    which intervals and weights count by cells.
+    second for a single question. Where tables would become too large even for the shown bins weighted draws answer:
+    16,384 for a row, and 131,072 for a question. With `method="sampling"` answers are estimates from `n_draws` weighted
+    draws of exact values per row, of which intervals and weights count by cells.
 
     Values outside the support, the range of the training rows:
 

@@ -25,7 +25,7 @@ from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
-from gomea_bn.problems.column_functions import LevelFunctions, SmoothFunctions
+from gomea_bn.problems.column_functions import SmoothFunctions
 from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 
 # functions of a continuous parent: a line and curves
@@ -93,9 +93,14 @@ def _terms_of(
     """Return the functions of a column; None if it has one known value."""
     if name in n_levels:
         codes = np.asarray(columns[name], np.int32)
-        levels = LevelFunctions(codes[known], n_levels[name])
+        shares = np.bincount(codes[known], minlength=n_levels[name]) / known.sum()
+        used = np.flatnonzero((shares > 0) & (shares < 1))
+        if not len(used):
+            return None
+        # all levels have one prior, so that few rows move the amount of theirs little
+        scale = 1.0 / np.sqrt((shares * (1 - shares))[used].mean())
         # two levels mirror each other
-        matrix = levels.matrix[:, : levels.n_factors]
+        matrix = scale * np.eye(n_levels[name])[:, used[:1] if len(used) == 2 else used]
         functions = indicators([name], [n_levels[name]]).combined(matrix)
         kind = _LINE if matrix.shape[1] == 1 else _AMOUNT
         kinds, roughness = np.full(matrix.shape[1], kind), np.ones(matrix.shape[1])

@@ -16,6 +16,7 @@ from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.elimination import (
+    MOST_CELLS,
     Part,
     RowPlan,
     answer_cells,
@@ -28,6 +29,7 @@ from gomea_bn.network.inference.elimination import (
     model_of_families,
     packed_weights,
     plans_fit,
+    refuse_slow,
     rows_of_batch,
     with_observed,
 )
@@ -47,7 +49,7 @@ from gomea_bn.network.inference.kernels import (
 from gomea_bn.network.inference.question import Evidence, Joint, Resolution
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
 from gomea_bn.network.inference.row_grids import FixedEnds, RowGrid, columns_of_grids, shares_of_cells
-from gomea_bn.network.inference.sampler import NOTED_ERROR, SEED, contradicts, drawn_joint
+from gomea_bn.network.inference.sampler import NOTED_ERROR, SEED, Sampler, contradicts, drawn_joint
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.fit_clock import never
 
@@ -87,6 +89,9 @@ _DRAWS_OF_ROW = 2**12, 2**14
 _LEAST_DRAWS = 625.0
 
 _MOST_ROUNDS = 8
+
+# draws of a row whose tables would be too large
+_DRAWS_OF_LARGE = 2**14
 
 # numbers inside the cells of a draw, of which it takes one
 _CANDIDATES = 8
@@ -200,6 +205,10 @@ class CellEngine:
         }
         self._first_ends = {v: ends.first() for v, ends in self._ends.items()}
         self._families, self._order = families_and_order(network)
+        fewest = self._grids.level(self._levels[-1]).cards.astype(np.float64)
+        self._in_large_tables = np.zeros(len(names), np.bool_)
+        for family in self._families:
+            self._in_large_tables[family] |= fewest[family].prod() > MOST_CELLS
         fixed = ((v, network.families[name].stack.fixed_value) for v, name in enumerate(names))
         self._set_values = {v: value for v, value in fixed if value is not None}
 
@@ -229,8 +238,17 @@ class CellEngine:
             answered.append(rows)
         rest = np.setdiff1d(rest, np.concatenate([rest[:0], *answered]), assume_unique=True)
         row_errors[rest[self.are_hard(evidence.take(rest), targets)]] = 1.0
-        for part in self._parts(evidence.take(rest), targets, HIDDEN, keeps_tables=False):
+        is_drawn = np.ones(len(evidence), np.bool_)
+        is_drawn[np.setdiff1d(np.arange(len(evidence)), rest, assume_unique=True)] = False
+        for part in self._parts(
+            evidence.take(rest),
+            targets,
+            HIDDEN,
+            keeps_tables=False,
+            leaves_large=bool(targets) and len(self._levels) > 1,
+        ):
             rows = rest[part.numbers]
+            is_drawn[rows] = False
             of_level = [int(part.level.cards[target]) for target in targets]
             logs, answers = part.joint(prod(of_level) if len(targets) else 0)
             log_evidence[rows] = logs + part.log_scales
@@ -241,9 +259,19 @@ class CellEngine:
                 tables[rows] = answers.reshape(len(rows), -1)
             n_used = max(n_used, int(part.level.cards[part.summed].max(initial=0)))
             coarsest, summed = max(coarsest, part.index), summed | part.summed
+        errors: NDArray[np.float64] | None = None
+        if is_drawn.any():
+            rows = np.flatnonzero(is_drawn)
+            sampler = Sampler(self._network, _DRAWS_OF_LARGE, np.random.default_rng(SEED), in_tables=False)
+            drawn = sampler.joint(evidence.take(rows), targets, in_bins)
+            assert drawn.errors is not None
+            errors = np.zeros(tables.shape)
+            log_evidence[rows], tables[rows], errors[rows] = drawn.log_evidence, drawn.tables, drawn.errors
+            row_errors[rows] = 3.0 * drawn.errors.max(axis=1)
         return Joint(
             log_evidence,
             tables,
+            errors=errors,
             resolution=Resolution(n_used, coarsest, summed, row_errors),
         )
 
@@ -253,10 +281,17 @@ class CellEngine:
         That is the largest difference of its probabilities to the answer over half the cells, or three standard errors
         of draws. Columns that almost determine each other need finer cells than any budget allows, and the difference
         does not always show it. So some draws check the answer. Many draws answer if these contradict it, or if the
-        difference is above .01 and they are surer; a hard question has finer cells otherwise. The error is NaN for an
-        answer over the shown bins alone. A given number of cells is kept to.
+        difference is above .01 and they are surer; a hard question has finer cells otherwise. They also answer where
+        the tables of the coarsest cells would be too large. The error is NaN for an answer over the shown bins alone. A
+        given number of cells is kept to.
         """
         joint, error = self._with_error(evidence, targets)
+        if joint.errors is not None:
+            drawn, of_draws = drawn_joint(self._network, evidence, targets, 2**17)
+            if np.isfinite(of_draws):
+                return drawn, of_draws
+            # too few draws have the evidence
+            next(self._parts(evidence, targets, HIDDEN, keeps_tables=False))
         used = joint.resolution
         assert used is not None
         if len(self._levels) == 1 or joint.log_evidence[0] == -np.inf or not used.summed.any():
@@ -519,14 +554,25 @@ class CellEngine:
         return Evidence(codes, evidence.weights, values)
 
     def _parts(
-        self, evidence: Evidence, targets: Sequence[int], hidden_as: int, *, keeps_tables: bool
+        self,
+        evidence: Evidence,
+        targets: Sequence[int],
+        hidden_as: int,
+        *,
+        keeps_tables: bool,
+        leaves_large: bool = False,
     ) -> Iterator[_CellPart]:
-        """Yield the rows in parts of one level, with plans and tables."""
+        """Yield the rows in parts of one level, with plans and tables; no large ones with `leaves_large`."""
         evidence = self._with_set_values(evidence, targets)
         batch, relevant = self._batch(evidence, targets, hidden_as)
         level_of, sizes, costs = self._levels_of(batch, relevant, keeps_tables)
-        check_plans(batch, costs)
-        for index in np.unique(level_of).tolist():
+        if leaves_large:
+            fits = plans_fit(costs)
+            level_of, costs = np.where(fits, level_of, -1), np.where(fits[:, None], costs, 0.0)
+            refuse_slow(batch, costs)
+        else:
+            check_plans(batch, costs)
+        for index in np.unique(level_of[level_of >= 0]).tolist():
             level = self._grids.level(index)
             some = np.flatnonzero(level_of == index)
             new_number = np.full(len(level_of), -1, np.int64)
@@ -550,7 +596,8 @@ class CellEngine:
         states = np.full(evidence.codes.shape, hidden_as, np.int8)
         is_known = evidence.codes >= 0
         states[is_known] = OBSERVED
-        states[is_known & self._continuous] = EXACT
+        # those whose parents have too many combinations for a table have one per row, at what is known
+        states[is_known & (self._continuous | self._in_large_tables)] = EXACT
         for v in evidence.weights:
             states[~is_known[:, v], v] = WEIGHED
         states[:, list(targets)] = KEPT
@@ -1027,7 +1074,7 @@ class CellEngine:
         for index in self._levels:
             level, is_last = self._grids.level(index), index == self._levels[-1]
             patterns = batch.patterns[rest]
-            own, shared = self._evaluations(patterns, relevant[rest], level)
+            own, shared, largest = self._evaluations(patterns, relevant[rest], level)
             # a row with one unknown column has at least that many cells
             is_fine = (own > self._budget.own) & ~((n_unknown[rest] <= 1) & (SIZES[index] <= 64))
             fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
@@ -1035,6 +1082,10 @@ class CellEngine:
             tried = batch._replace(patterns=marked_single(patterns[fits], level.cards))
             model, plan = self._model_of(level.cards, {}), empty_plan(len(self._families))
             kernels.plan_costs(model, tried, keeps_tables, plan, of_fits)
+            # tables of families take memory, too
+            of_families = np.maximum(own, largest)[fits]
+            is_large = of_families > MOST_CELLS
+            of_fits[is_large, 1] = np.maximum(of_fits[is_large, 1], of_families[is_large])
             is_cheap = plans_fit(of_fits) & (of_fits[:, 2] <= self._budget.multiplications) | is_last
             fits, of_fits = fits[is_cheap], of_fits[is_cheap]
             level_of[rest[fits]], sizes[rest[fits]], costs[rest[fits]] = index, own[fits], of_fits
@@ -1043,9 +1094,12 @@ class CellEngine:
 
     def _evaluations(
         self, patterns: NDArray[np.int8], relevant: NDArray[np.bool_], level: CellLevel
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many densities a row needs alone, and how many rows share, both int64 (n_patterns,)."""
-        own, shared = np.zeros((2, len(patterns)))
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many densities a row needs alone, and how many rows share, and the size of the largest table.
+
+        All are int64 (n_patterns,); the table is one that rows share.
+        """
+        own, shared, largest = np.zeros((3, len(patterns)))
         for v, family in enumerate(self._families):
             of_members = patterns[:, family]
             is_unknown = of_members >= HIDDEN
@@ -1054,9 +1108,11 @@ class CellEngine:
             own += np.where(is_own & relevant[:, v], cells, 0.0)
             has_cells = (is_unknown & self._continuous[family]).any(axis=1)
             size = float(level.cards[family].astype(np.float64).prod())
-            shared += np.where(~is_own & has_cells & relevant[:, v], size, 0.0)
-        most = float(2**62)
-        return np.minimum(own, most).astype(np.int64), np.minimum(shared, most).astype(np.int64)
+            of_all = np.where(~is_own & relevant[:, v], size, 0.0)
+            shared += np.where(has_cells, of_all, 0.0)
+            largest = np.maximum(largest, of_all)
+        own, shared, largest = np.minimum((own, shared, largest), float(2**62)).astype(np.int64)
+        return own, shared, largest
 
     def _model_of(self, cards: NDArray[np.int64], tables: Mapping[int, NDArray[np.float64]]) -> Model:
         """Return the network over cells, given their numbers, with some tables."""

@@ -98,6 +98,15 @@ class ExactEngine:
 
     def __init__(self, network: NetworkLike, most_numbers: int | None = None) -> None:
         self.network = network
+        for name in network.names:
+            # tables of conditionals are computed, which takes all the memory that they need
+            size = prod(network.cardinality(member) for member in (name, *network.parents(name)))
+            if size > MOST_CELLS:
+                raise GomeaBnError(
+                    f"Exact inference needs tables of about {float(size):.2g} numbers for '{name}' given its parents; "
+                    f"the limit is {MOST_CELLS:,}.",
+                    [Setting("method", "sampling")],
+                )
         self._model, self._most_numbers = model_of(network), most_numbers
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
@@ -209,6 +218,11 @@ def check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = Non
             ],
             ["give more evidence", Setting("method", "sampling")],
         )
+    refuse_slow(batch, costs)
+
+
+def refuse_slow(batch: Batch, costs: NDArray[np.float64]) -> None:
+    """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that take too long for all rows."""
     n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
     if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
         raise GomeaBnError(

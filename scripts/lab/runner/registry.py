@@ -10,8 +10,9 @@ from lab.runner.experiment import Experiment
 
 _MODULES = {
     "published": "random_networks moved_cuts fronts chen topdown search_engine monti mgcd confidence",
-    "peers": "learning held_out skeletons large_tables missing_values discretizers fronts search optimisers certainty "
-    "graph_tests generated_rows answers intervals truth scores kept pairs inference prediction clinical causal_effects",
+    "peers": "learning held_out skeletons large_tables missing_values discretizers fronts search search_parts "
+    "optimisers certainty graph_tests generated_rows answers intervals truth scores kept pairs inference "
+    "prediction clinical causal_effects",
     "scaling": "rows scale",
 }
 

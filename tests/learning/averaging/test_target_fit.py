@@ -260,3 +260,17 @@ def test_a_parent_may_tell_by_products_alone() -> None:
     assert "g" not in {name for of in member.fitted.terms.functions for name in of.of}
     assert (member.fitted.parents, member.fitted.groups) == (("a",), ("g",))
     assert log_probabilities(member, table, scales_of(table)).mean() > -0.62
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_a_single_row_of_a_level_hardly_moves_the_odds(n_levels: int) -> None:
+    frame = weak_rows(3_000, n_levels)
+    frame.loc[0, ["g", "y"]] = ["rare", "k0"]
+    table = read_table(frame)
+    scales = scales_of(table)
+    logs = log_probabilities(fitted(table, scales), table, scales)
+    as_before = frame.assign(g=frame["g"].replace("rare", "p").mask(frame["g"] == "q", "q"))
+    before = read_table(as_before)
+    others = log_probabilities(fitted(before, scales), before, scales)
+    # as far as one of three thousand rows tells, the level is like the most of the others
+    assert abs(np.exp(logs[0]) - np.exp(others[0])) < 0.25

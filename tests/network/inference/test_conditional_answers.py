@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from averaged_examples import LEVELS, SUPPORT, averaged_example, copy_with, grid_of, tables_of
 from inference_examples import slow_joint
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.scales import Columns
@@ -554,3 +555,54 @@ def test_finer_cells_explain_before_draws_of_rare_findings_do() -> None:
     rows = drawn["p"].between(8.0, 8.5) & drawn["x"].between(-0.1, 0.1)
     why = network.explain("k", {"p": (8.0, 8.5), "x": (-0.1, 0.1)})
     assert why.answer == pytest.approx(drawn["k"][rows].mean(), abs=0.2)
+
+
+@pytest.fixture(scope="module")
+def network_of_many_parents() -> DiscretizedBayesNet:
+    """Return a network whose outcome follows eleven columns of six levels each."""
+    r = np.random.default_rng(3)
+    names = [f"c{number}" for number in range(11)]
+    frame = pd.DataFrame({name: r.choice(list("abcdef"), 3_000) for name in names})
+    odds = sum(0.8 * frame[name].isin(["a", "b", "c"]) - 0.4 for name in names)
+    frame["y"] = np.where(odds + r.logistic(size=3_000) > 0, "yes", "no")
+    learner = BayesNetLearner(target="y", max_evaluations=200, random_state=1, n_jobs=1)
+    return learner.fit(frame).network_
+
+
+def test_draws_answer_where_tables_would_be_too_large(network_of_many_parents):
+    network = network_of_many_parents
+    assert len(network.parents("y")) == 11
+    drawn = network.sample(100_000, random_state=2)
+    questions = {"c0": ["a", "f"], "c3": ["b", None]}
+    answers = []
+    for c0, c3 in zip(*questions.values(), strict=True):
+        answer = network.query("y", {"c0": c0, "c3": c3})
+        same = (drawn["c0"] == c0) & ((drawn["c3"] == c3) if c3 else True)
+        share = float((drawn["y"][same] == "yes").mean())
+        # two findings leave few enough combinations
+        error = answer.attrs.get("standard_error", 0.0)
+        assert error < 0.01
+        assert (error > 0) == (c3 is None)
+        assert abs(answer["yes"] - share) < 4 * np.hypot(error, np.sqrt(share * (1 - share) / same.sum()))
+        answers.append(answer["yes"])
+    of_rows = network.query("y", pd.DataFrame(questions))
+    assert_allclose(of_rows["yes"], answers, atol=0.02)
+    assert 0 < of_rows.attrs["standard_error"][1] < 0.01
+
+
+def test_tables_that_are_too_large_are_refused_where_cells_are_given(network_of_many_parents):
+    with pytest.raises(GomeaBnError, match="needs tables of about"):
+        network_of_many_parents.query("y", {"c0": "a"}, cells=64)
+    with pytest.raises(GomeaBnError, match="needs tables of about"):
+        network_of_many_parents.query("y", {"c0": "a"}, cells="bins")
+
+
+def test_rows_with_all_parents_need_no_table_of_them(network_of_many_parents):
+    network = network_of_many_parents
+    rows = network.sample(5, random_state=4)
+    answer = network.predict_proba(rows, "y")
+    logs = [
+        network.log_density(rows.assign(y=level), of=["y"], given=network.parents("y")) for level in answer
+    ]
+    assert_allclose(answer.to_numpy(), np.exp(np.transpose(logs)), rtol=1e-9)
+    assert "standard_error" not in answer.attrs
