@@ -30,8 +30,8 @@ _MOST_WIDTHS = 30.0
 _INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
 _LEAST_EIGENVALUE = 1e-6
-# numbers of a block of rows of one column that are kept, and blocks of a column
-_MOST_KEPT, _MOST_PARTS_KEPT = 1 << 20, 3
+# numbers of all columns that are kept, for as long as the table is
+_MOST_KEPT = 1 << 24
 
 
 class LevelFunctions:
@@ -178,7 +178,8 @@ class NumberFunctions:
     """Functions of the normal scores of a continuous column, and last of all the column in its own units.
 
     The last one is left out where the others say the same, as of a column of few values. `widths` are those of
-    `normal_scores`; functions of columns that are followed have them.
+    `normal_scores`; functions of columns that are followed have them. At most `most_kept` numbers of blocks of rows are
+    kept.
     """
 
     def __init__(
@@ -189,8 +190,9 @@ class NumberFunctions:
         *,
         has_units: bool,
         widths: NDArray[np.float64] | None = None,
+        most_kept: int = 0,
     ) -> None:
-        self._values = values
+        self._values, self._n_left = values, most_kept
         self.scores, self.widths = scores, widths
         # by first and last row: every family with the column asks for the same ones
         self._known: dict[tuple[int, int], NDArray[np.float64]] = {}
@@ -208,8 +210,9 @@ class NumberFunctions:
         found = self._known.get(some)
         if found is None:
             found = self._with_units(self.smooth.of_rows(*some), self._values[slice(*some)])
-            if found.size <= _MOST_KEPT and len(self._known) < _MOST_PARTS_KEPT:
+            if found.size <= self._n_left:
                 self._known[some] = found
+                self._n_left -= found.size
         return found
 
     def of_values(self, values: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,14 +276,20 @@ def column_functions(
             np.asarray(variable.values, np.int32), variable.n_levels, is_ordered=variable.is_ordered
         )
         if variable.n_levels
-        else _number_functions(np.asarray(variable.values, np.float64), per_column, has_units)
+        else _number_functions(
+            np.asarray(variable.values, np.float64), per_column, has_units, _MOST_KEPT // len(variables)
+        )
         for variable in variables
     ]
 
 
-def _number_functions(values: NDArray[np.float64], n_functions: int, has_units: bool) -> NumberFunctions:
+def _number_functions(
+    values: NDArray[np.float64], n_functions: int, has_units: bool, most_kept: int
+) -> NumberFunctions:
     scores, widths = normal_scores(values)
-    return NumberFunctions(values, scores, n_functions, has_units=has_units, widths=widths)
+    return NumberFunctions(
+        values, scores, n_functions, has_units=has_units, widths=widths, most_kept=most_kept
+    )
 
 
 def prior_precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:

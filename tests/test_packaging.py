@@ -173,7 +173,6 @@ def test_every_public_name_exists_and_is_listed():
         _ = package.NoSuchName
 
 
-@pytest.mark.long
 def test_every_public_class_has_an_example():
     package = importlib.import_module("gomea_bn")
     classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
@@ -181,6 +180,7 @@ def test_every_public_class_has_an_example():
     assert [c.__name__ for c in classes if ">>>" not in (c.__doc__ or "")] == []
 
 
+@pytest.mark.long
 def test_no_submodule_takes_the_place_of_a_public_name():
     # a submodule becomes an attribute of its package once it is imported, and then hides a lazy name
     check = """

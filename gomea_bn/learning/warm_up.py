@@ -50,15 +50,15 @@ _done: set[str] = set()
 SUM, LOGIT, COUNT = "sum", "logit", "count"
 """What a column may be that follows curves of its parents: each kind has kernels of its own."""
 
-# of the kernels of each kind, one of the last that are compiled
+# of the kernels of each kind, one of the last that are compiled; two processes begin at either end of those of curves
 _LAST = {
-    "learner": "_add_likelihoods",
-    "learner-wide": "sparse_average_linkage",
-    "front": "evaluate_front_partial",
-    "front-wide": "sparse_average_linkage",
-    SUM: "sum_score",
-    LOGIT: "logit_gain",
-    COUNT: "count_gain",
+    "learner": ["_add_likelihoods"],
+    "learner-wide": ["sparse_average_linkage"],
+    "front": ["evaluate_front_partial"],
+    "front-wide": ["sparse_average_linkage"],
+    SUM: ["sum_score", "curve_score", "transform_gain"],
+    LOGIT: ["logit_gain", "curve_score", "several_indices_gain"],
+    COUNT: ["count_gain", "curve_score"],
 }
 
 
@@ -125,7 +125,7 @@ def _compile(
     wanted = {run_kind, *followers, *([f"{run_kind}-wide"] if is_wide else [])}
     if wanted <= _done:
         return 0.0
-    if kernels_are_cached(*map(_LAST.__getitem__, wanted)):
+    if kernels_are_cached(*(name for kind in wanted for name in _LAST[kind])):
         # each is loaded when it is called
         _done.update(wanted)
         return 0.0

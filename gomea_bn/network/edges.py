@@ -180,7 +180,14 @@ def why(
     parents = network.parents(child)
     positions = [network.names.index(name) for name in parents]
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
-    of_parents = ExactEngine(network).joint(unknown, positions).tables[0]
+    try:
+        of_parents = ExactEngine(network).joint(unknown, positions).tables[0]
+    except GomeaBnError as error:
+        # its advice is for questions
+        raise GomeaBnError(
+            f"What the edge {parent} → {child} is worth needs tables over the {len(parents)} parents of '{child}' that "
+            "are too large."
+        ) from error
     family = (
         of_parents.reshape([network.cardinality(name) for name in parents])[..., None] * network.tables[child]
     )

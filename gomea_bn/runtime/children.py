@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import subprocess
@@ -9,8 +10,6 @@ import sys
 import threading
 
 _FIRST = "from gomea_bn.runtime.children import end_with_parent; end_with_parent(); "
-# an object that is collected closes its pipe
-_running: list[subprocess.Popen[bytes]] = []
 
 
 def run_beside(code: str) -> None:
@@ -22,7 +21,13 @@ def run_beside(code: str) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    _running.append(process)
+    # the reference keeps the pipe open
+    atexit.register(_end, process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()
 
 
 def end_with_parent() -> None:

@@ -75,7 +75,9 @@ def test_kernels_on_disk_are_not_called_before_they_are_needed(monkeypatch):
     monkeypatch.setattr(warm_up, "_learn_once", lambda *arguments: called.append(arguments))
     for _ in range(2):
         assert warm_up.compile_kernels(n_columns=5, has_gaps=False, followers=[SUM]) == 0
-    assert [set(names) for names in asked] == [{"_add_likelihoods", "sum_score"}]
+    assert [set(names) for names in asked] == [
+        {"_add_likelihoods", "sum_score", "curve_score", "transform_gain"}
+    ]
     assert not called
 
 

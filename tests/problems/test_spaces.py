@@ -172,7 +172,7 @@ def test_several_objectives_and_batches_take_names_too() -> None:
             "active by 'b', which must be a variable before",
         ),
         (lambda: optimise(untyped(3), space=SPACE, max_evaluations=1), "space is for a function"),
-        (lambda: optimise(len, SPACE, max_evaluations=1), "got a mapping; write space="),
+        (lambda: optimise(len, untyped(SPACE), max_evaluations=1), "got a mapping; write space="),
     ],
 )
 def test_a_space_that_cannot_be_used_is_named(make: Any, message: str) -> None:

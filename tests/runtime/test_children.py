@@ -75,10 +75,13 @@ def test_a_process_ends_with_the_one_that_started_it(pipe, tmp_path, parent, num
 
 def test_a_process_ends_with_one_that_has_done_its_work(pipe):
     process = subprocess.Popen(
-        [sys.executable, "-c", _ENDING, _SPEAKING.format(path=str(pipe))], stdin=subprocess.PIPE
+        [sys.executable, "-X", "dev", "-c", _ENDING, _SPEAKING.format(path=str(pipe))],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     with open(pipe) as said:
         assert said.readline() == "started\n"
-        process.communicate(b"\n")
+        _, warned = process.communicate(b"\n")
         assert said.read() == ""
     assert process.returncode == 0
+    assert warned == b""

@@ -262,6 +262,11 @@ def test_all_commands_and_pages_give_the_same_verdicts(seed, tmp_path):
     assert _verdict_words(of_a) == said
     assert _verdict_words(of_b) == _verdict_words(ok("test-graph", model, data).stdout)
 
+    first = edges[0]
+    shown = ok("show", expert, "--why", *first, "--data", data, "--test-graph").stdout
+    note = shown.partition(f"{' and '.join(first)}: ")[2]
+    assert _verdict_words(f"  {' → '.join(first)}: {note}") == {first: said[first]}
+
     # the page of a front has the expert's network completed by its table
     table = read_table(data, missing="keep")
     completed = ExpertNetwork.from_file(expert).fitted(table.complete_rows())

@@ -10,6 +10,7 @@ from gomea_bn.cli.named_networks import (
     files_of,
     named_column,
     named_network,
+    tested_network,
 )
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import TestGraph, reads_table
@@ -116,7 +117,7 @@ def show(
         if why is not None and not (test_graph and why not in saved.edges):
             answers.append(str(saved.why(why, rows)))
         if why is not None and test_graph:
-            tested = tested_graph(saved, rows)
+            tested = tested_graph(tested_network(network, saved), rows)
             answers.append(f"{' and '.join(map(shown_name, why))}: {tested.note(*why)}.\n{tested.sentence}")
         if reversible:
             answers.append(str(saved.cpdag()) or "The network has no edges.")

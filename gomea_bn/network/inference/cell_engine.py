@@ -49,7 +49,14 @@ from gomea_bn.network.inference.kernels import (
 from gomea_bn.network.inference.question import Evidence, Joint, Resolution
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
 from gomea_bn.network.inference.row_grids import FixedEnds, RowGrid, columns_of_grids, shares_of_cells
-from gomea_bn.network.inference.sampler import NOTED_ERROR, SEED, Sampler, contradicts, drawn_joint
+from gomea_bn.network.inference.sampler import (
+    MOST_LOG_ERROR,
+    NOTED_ERROR,
+    SEED,
+    Sampler,
+    contradicts,
+    drawn_joint,
+)
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.fit_clock import never
 
@@ -261,13 +268,18 @@ class CellEngine:
             coarsest, summed = max(coarsest, part.index), summed | part.summed
         errors: NDArray[np.float64] | None = None
         if is_drawn.any():
-            rows = np.flatnonzero(is_drawn)
-            sampler = Sampler(self._network, _DRAWS_OF_LARGE, np.random.default_rng(SEED), in_tables=False)
-            drawn = sampler.joint(evidence.take(rows), targets, in_bins)
-            assert drawn.errors is not None
             errors = np.zeros(tables.shape)
-            log_evidence[rows], tables[rows], errors[rows] = drawn.log_evidence, drawn.tables, drawn.errors
-            row_errors[rows] = 3.0 * drawn.errors.max(axis=1)
+            # an answer does not depend on the other rows
+            for row in np.flatnonzero(is_drawn)[:, None]:
+                generator = np.random.default_rng(SEED)
+                sampler = Sampler(self._network, _DRAWS_OF_LARGE, generator, in_tables=False)
+                drawn = sampler.joint(evidence.take(row), targets, in_bins)
+                assert drawn.errors is not None
+                assert drawn.log_evidence_errors is not None
+                log_evidence[row], tables[row] = drawn.log_evidence, drawn.tables
+                # the errors of few draws are unsure themselves
+                errors[row] = drawn.errors if drawn.log_evidence_errors[0] < MOST_LOG_ERROR else 1.0
+                row_errors[row] = 3.0 * errors[row].max()
         return Joint(
             log_evidence,
             tables,

@@ -23,6 +23,9 @@ NOTED_ERROR = 0.01
 
 SEED = 0
 
+MOST_LOG_ERROR = 0.16
+"""Standard error of the log of the probability of what is known from which on too few draws decide, about 40."""
+
 Drawn: TypeAlias = tuple[NDArray[np.int64], Columns, NDArray[np.float64]]
 """Rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
 
@@ -180,8 +183,7 @@ def drawn_joint(
     joint = sampler.joint(evidence, targets, in_bins=True)
     assert joint.errors is not None
     assert joint.log_evidence_errors is not None
-    # beyond this standard error of the log of the probability of what is known, draws are too few for one of their own
-    is_sure = joint.log_evidence_errors[0] < 0.16
+    is_sure = joint.log_evidence_errors[0] < MOST_LOG_ERROR
     return joint, 3.0 * float(joint.errors.max()) if is_sure else np.inf
 
 

@@ -32,7 +32,7 @@ _LOCAL, _BEST_OF_THREE, _WHOLE = "local searches", "best of three", "whole searc
 _CHANGED = {
     "linkage of single genes": GOMEA("univariate"),
     "no forced improvement": GOMEA(forced_improvement=False),
-    "donors until one differs": GOMEA(search_donors=True),
+    "up to four donors": GOMEA(search_donors=True),
     "one population of 64": GOMEA(base_population=64, max_population_size=64),
 }
 _N_NEW = 5000

@@ -590,11 +590,27 @@ def test_draws_answer_where_tables_would_be_too_large(network_of_many_parents):
     assert 0 < of_rows.attrs["standard_error"][1] < 0.01
 
 
+def test_answers_by_draws_do_not_depend_on_other_rows(network_of_many_parents, monkeypatch):
+    network = network_of_many_parents
+    rows = pd.DataFrame({"y": ["yes", "no", "no"], "c1": ["a", "b", "b"]})
+    answers = network.query("c0", rows)
+    assert_allclose(answers.iloc[1], answers.iloc[2], rtol=1e-12)
+    assert_allclose(network.query("c0", rows.iloc[2:]).iloc[0], answers.iloc[2], rtol=1e-12)
+    # the errors of few draws say nothing
+    monkeypatch.setattr("gomea_bn.network.inference.cell_engine._DRAWS_OF_LARGE", 4)
+    with pytest.warns(GomeaBnWarning, match="in 3 rows"):
+        assert network.query("c0", rows).attrs["standard_error"] == [1.0, 1.0, 1.0]
+
+
 def test_tables_that_are_too_large_are_refused_where_cells_are_given(network_of_many_parents):
     with pytest.raises(GomeaBnError, match="needs tables of about"):
         network_of_many_parents.query("y", {"c0": "a"}, cells=64)
     with pytest.raises(GomeaBnError, match="needs tables of about"):
         network_of_many_parents.query("y", {"c0": "a"}, cells="bins")
+    with pytest.raises(
+        GomeaBnError, match="What the edge c0 → y is worth needs tables over the 11 parents of 'y'"
+    ):
+        network_of_many_parents.why(("c0", "y"))
 
 
 def test_rows_with_all_parents_need_no_table_of_them(network_of_many_parents):

@@ -327,6 +327,17 @@ def test_families_with_known_functions_do_not_make_splines_of_all_rows_again(
     np.testing.assert_array_equal(anew.tails.of_cells, first.tails.of_cells)
 
 
+def test_functions_keep_as_many_numbers_as_they_may() -> None:
+    values = np.random.default_rng(1).normal(size=200)
+    scores = normal_scores(values)[0]
+    functions = NumberFunctions(values, scores, 9, has_units=False, most_kept=2000)
+    whole = functions.of_rows(0, 300)
+    assert functions.of_rows(0, 200) is whole
+    # a second one would be too much
+    assert functions.of_rows(50, 150) is not functions.of_rows(50, 150)
+    np.testing.assert_array_equal(functions.of_rows(50, 150), whole[50:150])
+
+
 def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -> None:
     scores = normal_scores(np.random.default_rng(1).normal(size=200))[0]
     functions = SmoothFunctions(scores, 9)
