@@ -103,10 +103,7 @@ def causal_effect(
         raise GomeaBnError(f"of and on must be two variables, got '{of}' twice.")
     parents: dict[str, Sequence[str]] = {name: network.parents(name) for name in network.names}
     if on in reachable(parents, [of]):
-        raise GomeaBnError(
-            f"'{on}' is a cause of '{of}' in this graph, by itself or through other columns, so that '{of}' has no "
-            f"effect on it; ask for the effect of '{on}' on '{of}'."
-        )
+        raise _of_effect(network, parents, of, on)
     if len(network.levels.get(of, (0, 1))) < 2:
         raise GomeaBnError(f"'{of}' has one level, {network.levels[of][0]!r}; an effect needs two values.")
     has_effect = bool(on_paths(parents, of, on))
@@ -418,6 +415,24 @@ def _no_path(of: str, on: str) -> str:
     """Return the sentence on columns that no directed path joins."""
     cause, outcome = (shown_name(name_in_words(name)) for name in (of, on))
     return f"No path of arrows leads from {cause} to {outcome}: by the graph, the effect is zero."
+
+
+def _of_effect(network: NetworkLike, parents: Parents, of: str, on: str) -> GomeaBnError:
+    """Return the error of a column that is an effect of the other one by the graph."""
+    path = on_paths(parents, on, of)
+    doubtful = [
+        f"'{parent}' → '{child}'"
+        for parent, child in equivalence_class(network).reversible
+        if {parent, child} <= path
+    ]
+    hints = [f"ask for the effect of '{on}' on '{of}'"]
+    if doubtful:
+        hints.append("learn again and forbid an edge that is known to point the other way")
+    return GomeaBnError(
+        f"'{on}' is a cause of '{of}' in this graph, by itself or through other columns, so that '{of}' has no "
+        f"effect on it." + (f" Rows cannot tell the direction of {listed(doubtful, 5)}." if doubtful else ""),
+        hints,
+    )
 
 
 def _of_graph(

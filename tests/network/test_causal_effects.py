@@ -259,6 +259,16 @@ def test_questions_without_an_answer_are_refused(arguments, message):
         of_rows(frame).causal_effect(first, second, frame, *values)
 
 
+def test_a_refused_effect_names_edges_that_may_point_the_other_way():
+    frame = confounded(300, 1)
+    with pytest.raises(GomeaBnError, match=r"cannot tell the direction of 't' → 'y'.*forbid an edge"):
+        of_rows(frame, [("t", "y")]).causal_effect("y", "t", frame)
+    # the two causes of y are not related: rows tell the direction
+    with pytest.raises(GomeaBnError, match="is a cause of") as refused:
+        of_rows(frame, [("t", "y"), ("z", "y")]).causal_effect("y", "t", frame)
+    assert "direction" not in str(refused.value)
+
+
 def test_rows_without_a_comparison_are_refused():
     frame = confounded(300, 1)
     network = of_rows(frame)

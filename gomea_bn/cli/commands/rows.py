@@ -10,7 +10,17 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of, read_kinds
-from gomea_bn.cli.options import AsJson, Data, Group, Kind, MaxSeconds, Unknown, reads_table
+from gomea_bn.cli.options import (
+    MAX_LEVELS,
+    AsJson,
+    Data,
+    Group,
+    Kind,
+    MaxLevels,
+    MaxSeconds,
+    Unknown,
+    reads_table,
+)
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
@@ -99,6 +109,7 @@ def cross_validate(
     ] = None,
     out: Annotated[Path | None, opt("CSV file to write.", "--out", "-o")] = None,
     kind: Kind = None,
+    max_levels: MaxLevels = MAX_LEVELS,
     group: Group = None,
     max_seconds: MaxSeconds = 10.0,
     seed: Annotated[int | None, opt("Seed that repeats a run; by default random and printed.", min=0)] = None,
@@ -111,6 +122,7 @@ def cross_validate(
     Example: gomea-bn cross-validate data.csv --target cough --compare learner,knee,equal-frequency,histogram. Exit
     codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted.
     """
+    from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.prediction.cross_validation import cross_validate as table_of
 
     check_output("--out", out, {"DATA": [data]}, [".csv"])
@@ -124,6 +136,7 @@ def cross_validate(
                 folds=folds,
                 compare=methods,
                 max_seconds=limit(max_seconds),
+                learner=BayesNetLearner(max_levels=max_levels),
                 kinds=read_kinds(kind or ()),
                 random_state=seed,
                 groups=group,

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 from gomea_bn.cli.option_texts import read_cells, read_kinds, value_of_column
-from gomea_bn.cli.options import Data, Group, Kind, Lags, Quiet, TimeOfRows, reads_table
+from gomea_bn.cli.options import (
+    MAX_LEVELS,
+    Data,
+    Group,
+    Kind,
+    Lags,
+    MaxLevels,
+    Quiet,
+    TimeOfRows,
+    reads_table,
+)
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_output, failing, say, silent, writing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import compile_first, limit, read_data, with_lags, with_tiers
@@ -60,6 +70,7 @@ def study(
     time: TimeOfRows = None,
     lags: Lags = None,
     kind: Kind = None,
+    max_levels: MaxLevels = MAX_LEVELS,
     title: Annotated[str | None, opt("Headline of the page.")] = None,
     quiet: Quiet = False,
     *,
@@ -90,7 +101,7 @@ def study(
             data,
             kinds=kinds,
             missing="available",
-            max_levels=50,
+            max_levels=max_levels,
             reading=reading,
             groups=group,
             duration=duration,
@@ -102,6 +113,7 @@ def study(
         learner = BayesNetLearner(
             max_seconds=limit(max_seconds),
             max_evaluations=EVALUATIONS,
+            max_levels=max_levels,
             n_jobs=-1,
             knowledge=with_tiers(ExpertKnowledge(), table) if table.tiers else None,
         )

@@ -159,7 +159,7 @@ class LevelOdds:
         self.positions = np.array([[-0.5, 0.5]]) if n_levels == 2 else np.eye(n_levels)
         shares = self.targets.mean(axis=0)
         # what a row says of log odds, at the frequencies; of two levels the prior is that of both
-        self._unit = float((shares * (1 - shares)).mean()) * (0.5 if n_levels == 2 else 1.0)
+        self.prior_unit = float((shares * (1 - shares)).mean()) * (0.5 if n_levels == 2 else 1.0)
 
     @property
     def centred(self) -> NDArray[np.float64]:
@@ -196,7 +196,7 @@ class LevelOdds:
         prior = np.concatenate(
             [
                 np.full(n_levels, _CONSTANT_PRECISION * n_rows),
-                np.tile(self._unit * precisions, len(self.positions)),
+                np.tile(self.prior_unit * precisions, len(self.positions)),
             ]
         )
         parameters = np.zeros(len(prior))
@@ -237,7 +237,7 @@ class LevelOdds:
         """Yield about how many nats further terms would gain: half their score statistic, less their number."""
         full = np.column_stack([np.ones(len(design)), design])
         p = np.exp(logs)
-        prior = np.concatenate([[_CONSTANT_PRECISION * len(design)], self._unit * precisions])
+        prior = np.concatenate([[_CONSTANT_PRECISION * len(design)], self.prior_unit * precisions])
         # two levels mirror each other
         levels = range(1, 2) if len(self.positions) == 1 else range(self.targets.shape[1])
         for key, terms in further.items():

@@ -37,3 +37,19 @@ def test_wrong_use_is_refused(data):
     assert "--compare must name methods among learner" in refused(2, *start, "--compare", "learner,other")
     assert "--target must be a column of the table, got 'z'" in refused(2, *start, "--target", "z")
     assert "cannot write 'rows.csv'" in refused(2, *start, "-o", "rows.csv")
+
+
+@pytest.mark.parametrize("command", ["cross-validate", "study"])
+def test_a_column_of_many_levels_is_read_as_the_error_says(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"ward": [f"w{row % 55}" for row in range(220)], "ill": ["no", "no", "yes", "no"] * 55}
+    )
+    frame.to_csv("wards.csv", index=False)
+    options = {
+        "cross-validate": ("--compare", "histogram", "--folds", 2, "--out", "out.csv"),
+        "study": ("--target", "ill", "--folds", 0, "--out", "out.html"),
+    }
+    asked = (command, "wards.csv", "--max-seconds", 1, "--seed", 1, *options[command])
+    assert "raise --max-levels" in refused(3, *asked)
+    ok(*asked, "--max-levels", 60)

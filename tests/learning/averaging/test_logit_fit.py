@@ -156,3 +156,25 @@ def test_steps_stay_tables_and_slopes_become_logits() -> None:
     assert of_slope.words == "a logistic regression on lines"
     assert not of_slope.in_units
     assert not stack_of(x, rows, line="none").smooth
+
+
+@pytest.mark.parametrize("n_rare", [1, 3])
+def test_a_level_of_few_rows_moves_little_and_others_follow_their_rows(n_rare: int) -> None:
+    generator = np.random.default_rng(5)
+    g = generator.integers(0, 12, 1_500)
+    chances = np.tile([0.05, 0.1, 0.3], 4)
+    levels = (generator.random(len(g)) < chances[g]).astype(np.int64)
+    g[:n_rare], levels[:n_rare] = 12, 1
+    terms = Terms((indicators(["g"], [13]),))
+    shares = np.bincount(g) / len(g)
+    scaled = Terms((terms.functions[0].combined(np.diag(1 / np.sqrt(shares * (1 - shares)))),))
+    design = design_of_terms(scaled, np.ones(13), Columns({"g": g}), {}, {"g": 13})
+    member = fitted_logit(LogitRows(levels, 2, design), (), ("g",), {})
+    assert member is not None
+    logit: Any = member.fitted
+    sums = SumOfTerms(logit.terms, logit.coefficients[0], {}, {"g": 13}).of(Columns({"g": np.arange(13)}))
+    answers = np.exp(log_levels(sums[None], logit.constants, logit.positions))[:, 1]
+    # the base rate is .15
+    assert 0.15 < answers[12] < 0.65
+    of_rows = np.array([levels[g == level].mean() for level in range(12)])
+    np.testing.assert_allclose(answers[:12], of_rows, atol=0.02)
