@@ -240,12 +240,14 @@ def accept(
     say(f"{which}{note}\n", to_error=False)
     say(f"{to_short_text(chosen)}\n\nNext: gomea-bn show {out}", to_error=False)
     # a decision may keep a network that its own rules call wrong
-    against = [edge for edge in made.forbidden_edges if edge in chosen.edges]
-    if against:
-        said = listed([f"'{parent}' -> '{child}'" for parent, child in against], 5)
+    edges = set(chosen.edges)
+    said = [(edge, "rules out", "has") for edge in made.forbidden_edges if edge in edges]
+    said += [(edge, "demands", "lacks") for edge in made.required_edges if edge not in edges]
+    for (parent, child), wanted, got in said:
+        say(f"The decision {wanted} '{parent}' -> '{child}', and the network {got} it.")
+    if said:
         say(
-            f"The decision rules out {said}, and the network has {'it' if len(against) == 1 else 'them'}. To search "
-            f"without: gomea-bn {'learn' if front is None else 'front'} DATA --rules {decision}"
+            f"To search by its rules: gomea-bn {'learn' if front is None else 'front'} DATA --rules {decision}"
         )
 
 

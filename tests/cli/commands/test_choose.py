@@ -312,15 +312,20 @@ def test_the_graph_of_a_run_is_tested_on_its_table_with_gaps(tmp_path):
     assert sentence in page_data((tmp_path / "page.html").read_text())["tested"]["graph"]
 
 
-def test_accept_says_which_edges_of_the_network_the_decision_rules_out(front, folder, tmp_path):
+def test_accept_says_which_rules_about_edges_the_network_breaks(front, folder, tmp_path):
     candidate = max(front, key=lambda one: len(one.network.edges))
-    edge = candidate.network.edges[0]
+    edge, there = candidate.network.edges[:2]
     turned = tuple(reversed(edge))
-    made = Decision(front.run_hash, candidate.index, "2026-11-05T14:30:00Z", forbidden_edges=(edge, turned))
+    names = candidate.network.names
+    absent = next((a, b) for a in names for b in names if a != b and (a, b) not in candidate.network.edges)
+    rules = {"forbidden_edges": (edge, turned), "required_edges": (there, absent)}
+    made = Decision(front.run_hash, candidate.index, "2026-11-05T14:30:00Z", **rules)
     path = tmp_path / "decision.json"
     path.write_text(made.to_json())
     result = ok("accept", folder, path, "-o", tmp_path / "model.json")
     assert f"rules out '{edge[0]}' -> '{edge[1]}', and the network has it." in result.stderr
+    assert f"demands '{absent[0]}' -> '{absent[1]}', and the network lacks it." in result.stderr
+    assert result.stderr.count("The decision ") == 2
     assert f"gomea-bn front DATA --rules {path}" in result.stderr
 
 
