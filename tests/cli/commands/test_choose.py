@@ -84,6 +84,24 @@ def test_export_gives_the_table(front, folder, tmp_path):
     assert pd.read_parquet(tmp_path / "table.parquet")["misfit"].tolist() == front.values[:, 0].tolist()
 
 
+def test_the_exported_table_has_the_marks_of_the_table_that_was_read(tmp_path):
+    small_frame().to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",")
+    options = ["--max-evaluations", 300, "--max-seconds", 0, "--seed", 1, "--max-levels", 7, "--quiet"]
+    ok("front", tmp_path / "rows.csv", "--out", tmp_path / "front", *options)
+    text = ok("export", tmp_path / "front", "--to", "csv").stdout
+    misfits = pd.read_csv(io.StringIO(text), sep=";", decimal=",")["misfit"]
+    assert np.allclose(misfits, read_front(tmp_path / "front").values[:, 0], rtol=5e-6, atol=0)
+    moved = tmp_path / "moved.csv"
+    (tmp_path / "rows.csv").rename(moved)
+    # without the table nothing says how a reader writes numbers
+    assert ok("export", tmp_path / "front", "--to", "csv").stdout.startswith("id,misfit")
+    assert ok("export", tmp_path / "front", "--to", "csv", "--data", moved).stdout == text
+    moved.write_text("a;b\n1,5;2\n")
+    assert "is not the file that was learned from" in refused(
+        3, "export", tmp_path / "front", "--to", "csv", "--data", moved
+    )
+
+
 def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "must be one of json, bif, dot, xdsl, net, csv, parquet" in refused(
         2, "export", folder, "--to", "pickle"
