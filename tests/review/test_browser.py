@@ -830,12 +830,17 @@ def test_a_phone_shades_the_edge_beyond_which_a_table_goes_on(browser, page_file
 
 
 @pytest.mark.parametrize("view", ["answers", "target"])
-def test_paper_is_not_exceeded(browser, page_file, view):
-    with opened(browser, page_file, viewport={"width": 703, "height": 1032}) as page:
+def test_a_printed_table_stays_on_its_sheets(shown, view):
+    front = example_front(n_networks=2, n_variables=16)
+    with shown(front, viewport={"width": 703, "height": 1032}) as page:
         page.click(f"#show-{view}")
-        page.wait_for_selector("#target-parts table" if view == "target" else ".card")
+        done = {"answers": "answered", "target": "described"}[view]
+        page.wait_for_selector(f"body[data-{done}]:not([data-{done}=''])")
         page.emulate_media(media="print")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # parts of flexes that go on to a second sheet overlap there
+        for part in ("body", "main", ".look", ".cards-scroll:visible"):
+            assert page.locator(part).evaluate("one => getComputedStyle(one).display") == "block"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
