@@ -814,8 +814,10 @@ def test_a_phone_shades_the_edge_beyond_which_a_table_goes_on(browser, page_file
         """Return the least brightness of the last column of the table's part of the screen, from 0 to 1."""
         box = page.locator("#target-parts").bounding_box()
         assert box is not None
-        strip = {"x": box["x"] + box["width"] - 3, "y": box["y"] + 1, "width": 2, "height": 4}
-        image = matplotlib.image.imread(io.BytesIO(page.screenshot(clip=strip)))
+        shot = page.screenshot(
+            clip={"x": box["x"] + box["width"] - 3, "y": box["y"] + 1, "width": 2, "height": 4}
+        )
+        image = matplotlib.image.imread(io.BytesIO(shot))
         return float(image[..., :3].mean(axis=2).min())
 
     with opened(browser, page_file, "#shows=target", viewport={"width": 390, "height": 844}) as page:

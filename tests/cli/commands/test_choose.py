@@ -336,8 +336,13 @@ def test_accept_says_which_rules_about_edges_the_network_breaks(front, folder, t
     turned = tuple(reversed(edge))
     names = candidate.network.names
     absent = next((a, b) for a in names for b in names if a != b and (a, b) not in candidate.network.edges)
-    rules = {"forbidden_edges": (edge, turned), "required_edges": (there, absent)}
-    made = Decision(front.run_hash, candidate.index, "2026-11-05T14:30:00Z", **rules)
+    made = Decision(
+        front.run_hash,
+        candidate.index,
+        "2026-11-05T14:30:00Z",
+        forbidden_edges=(edge, turned),
+        required_edges=(there, absent),
+    )
     path = tmp_path / "decision.json"
     path.write_text(made.to_json())
     result = ok("accept", folder, path, "-o", tmp_path / "model.json")
