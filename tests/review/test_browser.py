@@ -1,14 +1,16 @@
 """The review page in a browser: choosing, what it shows, and how it looks. Needs the system's Chromium."""
 
+import io
 import json
 import os
 import re
 
+import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
 from network_examples import simple_network
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from review_browser import (
     CHROMIUM,
     handle,
@@ -679,7 +681,7 @@ def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
         assert name_size(page) >= 11
         page.click("#whole")
         assert hidden_nodes(page) == 0
-        expect(page.locator("#part-note")).to_be_hidden()
+        expect(page.locator("#part-note")).to_have_text("All of the drawing, in small letters.")
 
 
 @pytest.mark.long
@@ -793,6 +795,54 @@ def test_a_phone_shows_what_a_network_is_and_names_of_outcomes_whole(browser, pa
         expect(page.locator("#network-tags")).to_contain_text("recommended")
         for part in ("#network-tags", "#ask button >> nth=0"):
             assert page.locator(part).evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_a_finger_meets_the_ends_of_a_range(browser, page_file):
+    with opened(browser, page_file, viewport={"width": 390, "height": 844}) as page:
+        for end in page.locator(".handle").all():
+            end.scroll_into_view_if_needed()
+            box = end.bounding_box()
+            assert box is not None
+            middle = box["y"] + box["height"] / 2
+            for y in (middle - 19.5, middle + 19.5):
+                touched = "([x, y]) => document.elementFromPoint(x, y).classList.contains('handle')"
+                assert page.evaluate(touched, [box["x"] + box["width"] / 2, y])
+
+
+def test_a_phone_shades_the_edge_beyond_which_a_table_goes_on(browser, page_file):
+    def darkest(page: Page) -> float:
+        """Return the least brightness of the last column of the table's part of the screen, from 0 to 1."""
+        box = page.locator("#target-parts").bounding_box()
+        assert box is not None
+        shot = page.screenshot(
+            clip={"x": box["x"] + box["width"] - 3, "y": box["y"] + 1, "width": 2, "height": 4}
+        )
+        image = matplotlib.image.imread(io.BytesIO(shot))
+        return float(image[..., :3].mean(axis=2).min())
+
+    with opened(browser, page_file, "#shows=target", viewport={"width": 390, "height": 844}) as page:
+        page.wait_for_selector("body[data-described]:not([data-described=''])")
+        page.locator("#target-parts").evaluate(
+            "one => { one.style.minWidth = '0'; one.style.width = '260px'; }"
+        )
+        assert page.locator("#target-parts").evaluate("one => one.scrollWidth > one.clientWidth")
+        assert darkest(page) < 0.85
+        page.locator("#target-parts").evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+        assert darkest(page) > 0.95
+
+
+@pytest.mark.parametrize("view", ["answers", "target"])
+def test_a_printed_table_stays_on_its_sheets(shown, view):
+    front = example_front(n_networks=2, n_variables=16)
+    with shown(front, viewport={"width": 703, "height": 1032}) as page:
+        page.click(f"#show-{view}")
+        done = {"answers": "answered", "target": "described"}[view]
+        page.wait_for_selector(f"body[data-{done}]:not([data-{done}=''])")
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # parts of flexes that go on to a second sheet overlap there
+        for part in ("body", "main", ".look", ".cards-scroll:visible"):
+            assert page.locator(part).evaluate("one => getComputedStyle(one).display") == "block"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])

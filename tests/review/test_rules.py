@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import left, opened, saved, selected
+from review_browser import handle, left, opened, saved, selected
 
 from gomea_bn import read_decision
 from gomea_bn.front import accept
@@ -144,6 +144,65 @@ def test_a_network_that_breaks_the_readers_rules_is_not_saved(page, front):
     decision = read_decision(json.dumps(saved(page)))
     assert edge in decision.forbidden_edges
     assert not {edge, edge[::-1]} & edges[decision.network]
+
+
+@pytest.mark.long
+def test_a_network_beyond_the_readers_limits_is_not_saved(page, front):
+    lowest = front.best("complexity").index
+    page.click("button[data-key=complexity]")
+    assert selected(page) == lowest
+    handle(page, 1, 0).press("ArrowRight")
+    page.click("#save")
+    expect(page.locator("#saved [role=alert]")).to_contain_text("breaks your own rule: Complexity from")
+    page.click("#saved button")
+    decision = read_decision(json.dumps(saved(page)))
+    low, high = decision.filters["complexity"]
+    assert low <= front.values[decision.network, 1] <= high
+    expect(page.locator("#saved")).not_to_contain_text("breaks")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "demands",
+    [
+        [("has", 0, 1), ("lacks", 1, 0)],
+        [("has", 0, 1), ("not", 0, 1)],
+        [("either", 0, 1), ("lacks", 0, 1)],
+        [("has", 0, 1), ("has", 1, 2), ("has", 2, 0)],
+    ],
+    ids=lambda demands: "_".join(kind for kind, _, _ in demands),
+)
+@pytest.mark.parametrize("is_front", [True, False], ids=["front", "network"])
+def test_rules_that_contradict_each_other_are_not_saved(shown, front, demands, is_front):
+    if not is_front and demands[0][0] == "either":
+        pytest.skip("a page of one network has no rules of either direction")
+    # a rule that has nothing to do with it stays
+    codes = ["3-4-lacks", *(f"{from_}-{to}-{kind}" for kind, from_, to in demands)]
+    fragment = "#" + "&".join(f"edge={code}" for code in codes)
+    with shown(front if is_front else front[0].network, fragment) as page:
+        page.click("#save")
+        expect(page.locator("#saved [role=alert]")).to_contain_text("no network can follow all of your rules")
+        assert page.locator("#saved button").count() == len(demands)
+        page.locator("#saved button").last.click()
+        assert len(rules(page)) == len(demands)
+        if page.locator("#passing").is_visible():
+            page.click("#passing")
+        decision = read_decision(json.dumps(saved(page)))
+    names = front[0].network.names
+    assert (names[3], names[4]) in decision.forbidden_edges
+    assert not set(decision.required_edges) & set(decision.forbidden_edges)
+
+
+def test_rules_that_no_network_follows_are_saved_with_a_word(page, front):
+    edges = [set(candidate.network.edges) for candidate in front]
+    names = front[0].network.names
+    pairs = [(a, b) for a in names for b in names if a != b]
+    nowhere = next(pair for pair in pairs if not any({pair, pair[::-1]} & of for of in edges))
+    submit(page, "has", **{"from": names.index(nowhere[0]), "to": names.index(nowhere[1])})
+    assert left(page) == 0
+    assert read_decision(json.dumps(saved(page))).required_edges == (nowhere,)
+    words = f"No network follows all of your rules. This one breaks: has {nowhere[0]} → {nowhere[1]}."
+    expect(page.locator("#saved")).to_contain_text(words)
 
 
 @pytest.mark.long

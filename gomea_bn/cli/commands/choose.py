@@ -22,6 +22,7 @@ from gomea_bn.cli.named_networks import (
     network_and_rows,
     network_text,
     of_run_folder,
+    reading_of,
     recorded_file,
     run_record_of,
     table_of_record,
@@ -46,6 +47,7 @@ from gomea_bn.network.formats.registry import WRITTEN, format_of
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
+    from gomea_bn.data.files.reading import TextForm
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -169,12 +171,18 @@ def export(
     ] = None,
     out: Annotated[Path | None, opt("File to write. Default: standard output.", "--out", "-o")] = None,
     cpdag: Annotated[bool, opt("With dot: no arrowheads at edges whose direction no rows can tell.")] = False,
-    data: Annotated[Path | None, opt("The table that completes an expert's edges.")] = None,
+    data: Annotated[
+        Path | None,
+        opt(
+            "The table that completes an expert's edges, or of a front, where it is not in its place any more."
+        ),
+    ] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
     """Write a network in another format, one network of a front or a run, or the table of a front.
 
+    CSV has the separator and the decimal mark of the table that the front was learned from, if it is there.
     Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or folder unusable.
     """
     from gomea_bn.front.folder import is_front_folder
@@ -189,7 +197,7 @@ def export(
     with failing(UNUSABLE_DATA):
         finish_folder(source)
     if is_front_folder(source):
-        _export_front(Path(source), network, ending, out, cpdag=cpdag)
+        _export_front(Path(source), network, ending, out, data, cpdag=cpdag)
         return
     if network is not None or ending not in WRITTEN:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITTEN)}"
@@ -240,12 +248,14 @@ def accept(
     say(f"{which}{note}\n", to_error=False)
     say(f"{to_short_text(chosen)}\n\nNext: gomea-bn show {out}", to_error=False)
     # a decision may keep a network that its own rules call wrong
-    against = [edge for edge in made.forbidden_edges if edge in chosen.edges]
-    if against:
-        said = listed([f"'{parent}' -> '{child}'" for parent, child in against], 5)
+    edges = set(chosen.edges)
+    said = [(edge, "rules out", "has") for edge in made.forbidden_edges if edge in edges]
+    said += [(edge, "demands", "lacks") for edge in made.required_edges if edge not in edges]
+    for (parent, child), wanted, got in said:
+        say(f"The decision {wanted} '{parent}' -> '{child}', and the network {got} it.")
+    if said:
         say(
-            f"The decision rules out {said}, and the network has {'it' if len(against) == 1 else 'them'}. To search "
-            f"without: gomea-bn {'learn' if front is None else 'front'} DATA --rules {decision}"
+            f"To search by its rules: gomea-bn {'learn' if front is None else 'front'} DATA --rules {decision}"
         )
 
 
@@ -299,7 +309,17 @@ def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None) ->
     return table_of_record(path, record)
 
 
-def _export_front(folder: Path, network: str | None, ending: str, out: Path | None, *, cpdag: bool) -> None:
+def _form_of_record(record: Mapping[str, Any], data: Path | None) -> TextForm | None:
+    """Return how the text file that a front was learned from writes a table, None without such a file."""
+    from gomea_bn.data.files.table_files import is_text_file, read_file
+
+    path, options = recorded_file(record.get("source"), data), ReadingOptions.of(**reading_of(record))
+    return read_file(path, options).form if path is not None and is_text_file(path, options.sep) else None
+
+
+def _export_front(
+    folder: Path, network: str | None, ending: str, out: Path | None, data: Path | None, *, cpdag: bool
+) -> None:
     """Print or write one network of a front, or its table."""
     from gomea_bn.front.folder import read_front
 
@@ -317,7 +337,10 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
 
         if ending == "parquet" and out is None:
             fail("Parquet is not text: name a file with --out.", WRONG_USE)
-        deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)
+        is_parquet = ending == "parquet"
+        with failing(UNUSABLE_DATA):
+            form = None if is_parquet else _form_of_record(front.record, data)
+        deliver_frame(front_table(front), out, as_parquet=is_parquet, index=True, form=form)
         return
     with failing(WRONG_USE):
         chosen = candidate(front, network)

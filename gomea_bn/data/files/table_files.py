@@ -198,6 +198,11 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
     return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
 
 
+def is_text_file(path: str | os.PathLike[str], sep: str | None = None) -> bool:
+    """Return whether `read_file` reads a file as text; see `applicable_options`."""
+    return applicable_options(path, sep) == _OF_TEXT
+
+
 def _endings(path: str | os.PathLike[str]) -> tuple[list[str], str]:
     """Return the endings of a file name, and the one that decides the format, or an empty text."""
     endings = [ending.lower() for ending in Path(path).suffixes]

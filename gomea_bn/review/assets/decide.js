@@ -157,36 +157,52 @@ function renamed() {
 /** A decision as a text without its time. */
 const contentOf = (value) => JSON.stringify({ ...value, made: null });
 
-/** The rules that the chosen network breaks although others follow all of them. */
+/** The reader's rules and limits that the chosen network breaks, in words. */
 function brokenRules() {
-  if (model.data.kind !== "front" || !view.left.length) return [];
-  return view.rules.filter((rule) => !follows(view.selected, rule));
+  const { filters } = view;
+  const limits = [...filters.keys()].filter(
+    (axis) => !passes(view.selected, { filters: new Map([[axis, filters.get(axis)]]), rules: [] }),
+  );
+  const limitText = (axis) => {
+    const [low, high] = filters.get(axis).map((end) => withUnit(model.axes[axis], end));
+    return `${model.axes[axis].label} from ${low} to ${high}`;
+  };
+  return [
+    ...view.rules.filter((rule) => !follows(view.selected, rule)).map(ruleText),
+    ...limits.map(limitText),
+  ];
 }
 
-/** Says that the decision is not saved, since the network breaks the reader's own rules, and what to do. */
-function refuseDecision(broken) {
+/** Says why the decision is not saved, and offers ways out: texts of buttons, and what they do. */
+function refuseDecision(reason, ways) {
   byId("saved").dataset.content = contentOf(decision());
   byId("saved").replaceChildren(
-    make(
-      "p",
-      { role: "alert" },
-      make("b", {}, "Not saved"),
-      `: network ${idOf(view.selected)} breaks your own rule: ${broken.map(ruleText).join("; ")}. Choose a network that follows it, or remove the rule.`,
-    ),
-    make(
-      "button",
-      { type: "button", onclick: () => byId("passing").click() },
-      "Show the nearest network that follows my rules",
-    ),
+    make("p", { role: "alert" }, make("b", {}, "Not saved"), `: ${reason}`),
+    ...ways.map(([text, onclick]) => make("button", { type: "button", onclick }, named(text))),
   );
+}
+
+/** Refuses a decision that contradicts its own rules although there is a way out; returns whether it did. */
+function isRefused(broken) {
+  const clash = contradiction(view.rules);
+  if (clash) {
+    const without = (rule) => () => change({ rules: view.rules.filter((other) => other !== rule) });
+    refuseDecision(
+      `no network can follow all of your rules: ${clash.map(ruleText).join("; ")}. Remove one of them.`,
+      clash.map((rule) => [`Remove “${ruleText(rule)}”`, without(rule)]),
+    );
+  } else if (model.data.kind === "front" && broken.length && view.left.length) {
+    refuseDecision(
+      `network ${idOf(view.selected)} breaks your own ${broken.length === 1 ? "rule" : "rules"}: ${broken.join("; ")}. Choose a network that follows your rules, or remove what it breaks.`,
+      [["Show the nearest network that follows my rules", () => byId("passing").click()]],
+    );
+  } else return false;
+  return true;
 }
 
 function saveDecision() {
   const broken = brokenRules();
-  if (broken.length) {
-    refuseDecision(broken);
-    return;
-  }
+  if (isRefused(broken)) return;
   const content = decision();
   const file = new Blob([`${JSON.stringify(content, null, 2)}\n`], { type: "application/json" });
   download(file, "decision.json");
@@ -199,7 +215,9 @@ function saveDecision() {
   ].join(", ");
   const hasEdges = content.required_edges || content.forbidden_edges;
   const command = (text) => make("code", {}, text);
+  const whose = isFront ? "No network follows all of your rules. This one" : "The network";
   const steps = [
+    ...(broken.length ? [make("p", {}, `${whose} breaks: ${broken.join("; ")}.`)] : []),
     make(
       "p",
       {},

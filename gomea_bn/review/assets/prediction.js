@@ -174,10 +174,6 @@ function rocChart(series) {
   );
 }
 
-/** The shown level, shortened for an axis. */
-const levelText = () =>
-  fitted(model.data.variables[question().target].levels[shownLevel()], 70, "11px sans-serif");
-
 function calibrationChart(series) {
   return chart(
     "How often it happens ↑",

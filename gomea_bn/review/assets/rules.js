@@ -96,6 +96,31 @@ function follows(position, { kind, from, to, column, low, high }) {
   return cuts.some((cut) => cut >= low && cut <= high) === (kind === "cut");
 }
 
+/** Rules of edges that no graph without cycles follows together; null if there are none. */
+function contradiction(rules) {
+  const same = (one, other) => one.from === other.from && one.to === other.to;
+  const turned = (one, other) => one.from === other.to && one.to === other.from;
+  const clash = (one, other) => {
+    if (one.kind === "has" && other.kind === "not") return same(one, other);
+    if (other.kind !== "lacks" || !["has", "either"].includes(one.kind)) return false;
+    return same(one, other) || turned(one, other);
+  };
+  for (const one of rules)
+    for (const other of rules) {
+      if (clash(one, other)) return [one, other];
+    }
+  const demanded = rules.filter(({ kind }) => kind === "has");
+  return demanded.map((rule) => cycleFrom([rule], demanded)).find(Boolean) ?? null;
+}
+
+/** The rules from a path of edges onwards that lead back to its first column; null if none do. */
+function cycleFrom(path, demanded) {
+  const { to } = path.at(-1);
+  if (to === path[0].from) return path;
+  const onwards = demanded.filter((rule) => rule.from === to && !path.includes(rule));
+  return onwards.map((rule) => cycleFrom([...path, rule], demanded)).find(Boolean) ?? null;
+}
+
 /** A rule in words, for example "has a cut of age in 30 to 40". */
 function ruleText({ kind, from, to, column, low, high }) {
   const nameOf = (index) => model.data.variables[index].name;

@@ -84,6 +84,24 @@ def test_export_gives_the_table(front, folder, tmp_path):
     assert pd.read_parquet(tmp_path / "table.parquet")["misfit"].tolist() == front.values[:, 0].tolist()
 
 
+def test_the_exported_table_has_the_marks_of_the_table_that_was_read(tmp_path):
+    small_frame().to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",")
+    options = ["--max-evaluations", 300, "--max-seconds", 0, "--seed", 1, "--max-levels", 7, "--quiet"]
+    ok("front", tmp_path / "rows.csv", "--out", tmp_path / "front", *options)
+    text = ok("export", tmp_path / "front", "--to", "csv").stdout
+    misfits = pd.read_csv(io.StringIO(text), sep=";", decimal=",")["misfit"]
+    assert np.allclose(misfits, read_front(tmp_path / "front").values[:, 0], rtol=5e-6, atol=0)
+    moved = tmp_path / "moved.csv"
+    (tmp_path / "rows.csv").rename(moved)
+    # without the table nothing says how a reader writes numbers
+    assert ok("export", tmp_path / "front", "--to", "csv").stdout.startswith("id,misfit")
+    assert ok("export", tmp_path / "front", "--to", "csv", "--data", moved).stdout == text
+    moved.write_text("a;b\n1,5;2\n")
+    assert "is not the file that was learned from" in refused(
+        3, "export", tmp_path / "front", "--to", "csv", "--data", moved
+    )
+
+
 def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "must be one of json, bif, dot, xdsl, net, csv, parquet" in refused(
         2, "export", folder, "--to", "pickle"
@@ -312,15 +330,25 @@ def test_the_graph_of_a_run_is_tested_on_its_table_with_gaps(tmp_path):
     assert sentence in page_data((tmp_path / "page.html").read_text())["tested"]["graph"]
 
 
-def test_accept_says_which_edges_of_the_network_the_decision_rules_out(front, folder, tmp_path):
+def test_accept_says_which_rules_about_edges_the_network_breaks(front, folder, tmp_path):
     candidate = max(front, key=lambda one: len(one.network.edges))
-    edge = candidate.network.edges[0]
+    edge, there = candidate.network.edges[:2]
     turned = tuple(reversed(edge))
-    made = Decision(front.run_hash, candidate.index, "2026-11-05T14:30:00Z", forbidden_edges=(edge, turned))
+    names = candidate.network.names
+    absent = next((a, b) for a in names for b in names if a != b and (a, b) not in candidate.network.edges)
+    made = Decision(
+        front.run_hash,
+        candidate.index,
+        "2026-11-05T14:30:00Z",
+        forbidden_edges=(edge, turned),
+        required_edges=(there, absent),
+    )
     path = tmp_path / "decision.json"
     path.write_text(made.to_json())
     result = ok("accept", folder, path, "-o", tmp_path / "model.json")
     assert f"rules out '{edge[0]}' -> '{edge[1]}', and the network has it." in result.stderr
+    assert f"demands '{absent[0]}' -> '{absent[1]}', and the network lacks it." in result.stderr
+    assert result.stderr.count("The decision ") == 2
     assert f"gomea-bn front DATA --rules {path}" in result.stderr
 
 
