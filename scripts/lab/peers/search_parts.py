@@ -2,9 +2,9 @@
 
 A fit with default options first climbs by local searches over parent sets in turn with exact cuts. Populations with
 linkage trees follow, until a pair of stages gains nothing. "local searches" ends before the second generation of the
-first population. "best of three" is the best score of three such fits with seeds of their own, which takes about as
-long as a whole search. All other lines change one part of the whole search. Every network of a table is judged by its
-score, by the log density of new rows, and where the graph is known by the F1 of its undirected edges.
+first population. "best of three" is the best score of three such fits with seeds of their own. All other lines change
+one part of the whole search. Every network of a table is judged by its score, by the log density of new rows, and where
+the graph is known by the F1 of its undirected edges.
 """
 
 import warnings
