@@ -217,11 +217,9 @@ def test_the_real_valued_search_calls_python_as_often_as_it_counts(linkage):
             return super().evaluate(x)
 
     problem = Counting()
-    assert (
-        optimise(problem, RVGOMEA(linkage=linkage), random_state=1, max_evaluations=2_000).n_eval
-        == problem.calls
-        == 2_000
-    )
+    # calls that take long on a busy machine would be looked up
+    result = optimise(problem, RVGOMEA(linkage=linkage), random_state=1, max_evaluations=2_000, cache=False)
+    assert result.n_eval == problem.calls == 2_000
 
 
 class Mixed:
