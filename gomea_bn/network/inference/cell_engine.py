@@ -302,7 +302,7 @@ class CellEngine:
             drawn, of_draws = drawn_joint(self._network, evidence, targets, 2**17)
             if np.isfinite(of_draws):
                 return drawn, of_draws
-            # too few draws have the evidence
+            # too few draws have the evidence: this refuses the question with the size of its tables
             next(self._parts(evidence, targets, HIDDEN, keeps_tables=False))
         used = joint.resolution
         assert used is not None
