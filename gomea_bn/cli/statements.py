@@ -24,6 +24,7 @@ _FORMS = "NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
 _DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")
 # digits after a comma that may be thousands
 _THOUSANDS = 3
+_LIMIT = re.compile(r"[<>]=?\s*[^<>=\s]")
 _HOLDS = {">=": ge, "<=": le, ">": gt, "<": lt}
 # longer ones first
 _COMPARISONS = (">=", "<=", ">", "<")
@@ -40,6 +41,9 @@ def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayes
     stated: dict[str, Any] = {}
     for text in texts:
         name, operator, value = _parts(option, text, network)
+        if operator == "=" and name in network.cut_points and _LIMIT.match(value):
+            # "crp=<0.5" states what a laboratory writes for a value below its limit
+            name, operator, value = _parts(option, f"{name}{value}", network)
         former = stated.pop(name, None)
         if former is not None and (operator == "=" or not isinstance(former, (tuple, set, _interval_type()))):
             raise GomeaBnError(

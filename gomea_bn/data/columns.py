@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
 from gomea_bn.data.frames import distinct_values, has_floats, plain, plain_frame
+from gomea_bn.data.kernels import MISSING as MOST_LEVELS
 from gomea_bn.data.number_texts import number_texts
 from gomea_bn.errors import GomeaBnError, RowPositions, Setting, give_warning, nearest
 from gomea_bn.runtime.threads import in_threads
@@ -695,7 +696,9 @@ def _check_levels(
 ) -> None:
     if len(levels) <= max_levels:
         return
-    advice: list[str | Setting] = ["merge or drop levels", Setting("max_levels")]
+    # no search takes more levels than codes of a byte, so that more cannot be allowed
+    way_out = Setting("max_levels") if len(levels) <= MOST_LEVELS else Setting("drop", name)
+    advice: list[str | Setting] = ["merge or drop levels", way_out]
     if isinstance(levels[0], (int, float)) or "every value reads as a number" in reason:
         advice.append(Setting("kinds", "continuous", name))
     raise GomeaBnError(

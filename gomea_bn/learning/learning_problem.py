@@ -318,7 +318,7 @@ def scored_variables(
                 raise GomeaBnError(
                     f"Column {column.name!r} must have at most {MAX_CARDINALITY} levels to be searched, got "
                     f"{len(column.levels)}.",
-                    ["merge rare levels"],
+                    ["merge rare levels", Setting("drop", column.name)],
                 )
             variables.append(
                 ScoredVariable(column.name, column.values, len(column.levels), is_ordered=column.has_order)

@@ -70,6 +70,8 @@ def test_what_is_ambiguous_or_no_number_is_named(network, text, words):
         (["litres in 1..5", "litres in 3.."], (3.0, 5.0)),
         (["litres>2", "litres<=3"], pd.Interval(2, 3, closed="right")),
         (["litres>=2", "litres<3"], pd.Interval(2, 3, closed="left")),
+        (["litres=<3"], pd.Interval(-np.inf, 3, closed="neither")),
+        (["litres = >= 2", "litres=<3"], pd.Interval(2, 3, closed="left")),
         (["litres>2", "litres>=2"], pd.Interval(2, np.inf, closed="right")),
         (["litres<3", "litres<=3", "litres>2"], pd.Interval(2, 3, closed="neither")),
     ],

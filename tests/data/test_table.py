@@ -501,3 +501,10 @@ def test_a_short_description_names_the_other_columns_by_their_kinds():
     whole, short = read_table(frame).describe(), read_table(frame).describe(most_columns=2)
     assert short.splitlines()[:-2] == whole.splitlines()[:-3]
     assert short.splitlines()[-2:] == ["  Also continuous: c, d.", "  Also discrete: e."]
+
+
+@pytest.mark.parametrize(("n_levels", "advice"), [(200, "raise max_levels"), (300, 'pass drop="city"')])
+def test_advice_on_too_many_levels_can_be_followed(n_levels, advice):
+    frame = pd.DataFrame({"city": [f"c{k}" for k in range(n_levels)] * 20, "x": np.arange(20.0 * n_levels)})
+    with pytest.raises(GomeaBnError, match=f"or {advice}"):
+        read_table(frame)
