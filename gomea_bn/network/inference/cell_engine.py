@@ -488,10 +488,7 @@ class CellEngine:
         cards = np.array([self._network.cardinality(name) for name in self._network.names], np.int64)
         patterns = np.where(batch.patterns == EXACT, np.int8(OBSERVED), batch.patterns)
         batch = batch._replace(patterns=marked_single(patterns, cards))
-        costs = np.zeros((len(batch.patterns), 3))
-        model = model_of_families(cards, self._families, self._order, {})
-        kernels.plan_costs(model, batch, False, empty_plan(len(cards)), costs)
-        return bool(plans_fit(costs).all())
+        return bool(plans_fit(self._costs(cards, batch, False)).all())
 
     def _at_cells(
         self,
@@ -846,10 +843,9 @@ class CellEngine:
         for size in sizes:
             # first cells are the most
             cards = self._cards_of_rows(size, self._first_ends)
-            costs = np.zeros((len(rest), 3))
             of_rest = marked_single(states[rest], cards)
             tried = Batch(of_rest, pattern_of, pattern_of, np.empty(0, np.int64))
-            kernels.plan_costs(self._model_of(cards, {}), tried, True, empty_plan(len(cards)), costs)
+            costs = self._costs(cards, tried, True)
             densities = self._densities_of_rows(states[rest], relevant[rest], cards)
             fits = plans_fit(costs) & (densities <= most) & (costs[:, 2] <= 8 * most)
             some, costs, densities, of_rest = rest[fits], costs[fits], densities[fits], of_rest[fits]
@@ -862,7 +858,7 @@ class CellEngine:
                 of_block = number[pattern_of[block]]
                 batch = Batch(of_rest, of_block, np.argsort(of_block, kind="stable"), np.empty(0, np.int64))
                 for done in self._rounds_of(
-                    size, evidence.take(block), batch, relevant[some], costs, of_evidence=of_evidence
+                    size, evidence.take(block), batch, relevant[some], of_evidence=of_evidence
                 ):
                     yield done._replace(rows=block[done.rows])
 
@@ -893,7 +889,6 @@ class CellEngine:
         evidence: Evidence,
         batch: Batch,
         relevant: NDArray[np.bool_],
-        costs: NDArray[np.float64],
         *,
         of_evidence: bool,
     ) -> Iterator[RowRound]:
@@ -918,6 +913,8 @@ class CellEngine:
         for round_ in range(_MOST_ROUNDS):
             cards = self._cards_of_rows(size, self._ends if round_ else self._first_ends)
             model = self._model_of(cards, tables)
+            # other numbers of cells can have another plan, which may need more room
+            costs = self._costs(cards, batch, True)
             part, log_scales = self._part_of_rows(model, grids, evidence, batch, relevant, costs)
             logs, tables_of_all = part.marginals()
             starts = np.cumsum([0, *cards.tolist()])
@@ -1090,10 +1087,8 @@ class CellEngine:
             # a row with one unknown column has at least that many cells
             is_fine = (own > self._budget.own) & ~((n_unknown[rest] <= 1) & (SIZES[index] <= 64))
             fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
-            of_fits = np.zeros((len(fits), 3))
             tried = batch._replace(patterns=marked_single(patterns[fits], level.cards))
-            model, plan = self._model_of(level.cards, {}), empty_plan(len(self._families))
-            kernels.plan_costs(model, tried, keeps_tables, plan, of_fits)
+            of_fits = self._costs(level.cards, tried, keeps_tables)
             # tables of families take memory, too
             of_families = np.maximum(own, largest)[fits]
             is_large = of_families > MOST_CELLS
@@ -1125,6 +1120,12 @@ class CellEngine:
             largest = np.maximum(largest, of_all)
         own, shared, largest = np.minimum((own, shared, largest), float(2**62)).astype(np.int64)
         return own, shared, largest
+
+    def _costs(self, cards: NDArray[np.int64], batch: Batch, keeps_tables: bool) -> NDArray[np.float64]:
+        """Return the costs of the plans of all patterns with some numbers of cells, float64 (n_patterns, 3)."""
+        costs = np.zeros((len(batch.patterns), 3))
+        kernels.plan_costs(self._model_of(cards, {}), batch, keeps_tables, empty_plan(len(cards)), costs)
+        return costs
 
     def _model_of(self, cards: NDArray[np.int64], tables: Mapping[int, NDArray[np.float64]]) -> Model:
         """Return the network over cells, given their numbers, with some tables."""

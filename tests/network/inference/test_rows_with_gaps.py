@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.datasets import load_wine
 
-from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.inference import cell_engine
+from gomea_bn.network.inference import cell_engine, elimination
 from gomea_bn.network.inference.completion import impute
 from gomea_bn.network.inference.engine import engine_for
 
@@ -157,3 +158,24 @@ def test_answers_that_fall_short_say_so(network, frame, monkeypatch):
         assert len(caught) == 1
         assert attrs["coarse_rows"] == [0, 1, 3]
         assert attrs["resolution_error"] > 0.05
+
+
+@pytest.mark.long
+def test_every_round_has_room_for_its_plan(monkeypatch):
+    frame = load_wine(as_frame=True).frame
+    network = BayesNetLearner(max_evaluations=20_000, random_state=1).fit(frame).network_
+    answered = elimination.Part.marginals
+    rooms = []
+
+    def checked(part: elimination.Part) -> Any:
+        costs = np.zeros((len(part.batch.patterns), 3))
+        plan = elimination.empty_plan(len(part.model.cards))
+        elimination.kernels.plan_costs(part.model, part.batch, True, plan, costs)
+        rooms.append(len(part.plan.work))
+        assert costs[np.unique(part.batch.pattern_of), 1].max() <= rooms[-1]
+        return answered(part)
+
+    monkeypatch.setattr(elimination.Part, "marginals", checked)
+    network.predict(frame.mask(np.random.default_rng(0).random(frame.shape) < 0.2), "target")
+    # rounds with other numbers of cells have other plans
+    assert len(set(rooms)) > 1
