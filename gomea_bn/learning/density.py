@@ -73,14 +73,12 @@ class DensityEstimator(ABC):
         from gomea_bn.data.sources import source_frame
 
         judge, missing = self._judge()
-        frame = source_frame(X)
+        frame = plain_frame(source_frame(X))
         if missing != "drop":
             return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
         # the names of variables that are dates end in a unit
         names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
-        used = plain_frame(
-            frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
-        )
+        used = frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
         # a column without values may be one of the network, with a level for missing values
         used = used.iloc[:, np.flatnonzero(used.notna().any())]
         complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)

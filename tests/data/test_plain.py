@@ -350,3 +350,30 @@ def test_networks_with_conditionals_take_arrow_columns_and_numbered_ones():
         )
         pd.testing.assert_frame_equal(answer, wanted)
     np.testing.assert_array_equal(averaged.log_density(rows), averaged.log_density(named))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_labels_of_rows_do_not_move_their_answers(name):
+    rows, _ = frames(name, GAPS["many"])
+    network = network_of(in_numpy(name, []).to_frame("x").assign(other=other()))
+    filled, answers = network.impute(rows, random_state=1)["x"], network.predict(rows, "x")
+    labels = np.random.default_rng(3).permutation(len(rows))
+    relabelled = rows.set_axis(labels)
+    assert network.impute(relabelled, random_state=1)["x"].tolist() == filled.tolist()
+    assert network.predict(relabelled, "x").tolist() == answers.tolist()
+    assert network.predict(relabelled, "x").index.tolist() == labels.tolist()
+
+
+def test_rows_of_nullable_integers_with_gaps_are_learned_as_those_of_floats():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 40, 400)
+    frame = pd.DataFrame({"x": pd.array(x, dtype="Int64"), "y": np.where(x < 20, "low", "high")})
+    frame.loc[::9, "x"] = pd.NA
+    learned = [
+        BayesNetLearner(max_evaluations=50, random_state=1).fit([rows]).network_
+        for rows in (frame, frame.astype({"x": float}))
+    ]
+    for value in (5.0, 30.0):
+        answers = [network.query("y", {"x": value}) for network in learned]
+        assert answers[0].to_dict() == pytest.approx(answers[1].to_dict())
+        assert answers[0].max() > 0.9

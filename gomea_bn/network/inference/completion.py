@@ -115,7 +115,8 @@ def impute(
             is_integer = bool(recorded) and dtype == np.float64 and pd.api.types.is_integer_dtype(recorded)
             if is_integer or _has_own_storage(dtype):
                 filled_column = as_stored(filled_column, recorded if is_integer else dtype)
-            result.isetitem(places[name], filled_column)
+            # a column with an index would be set by the labels of rows
+            result.isetitem(places[name], getattr(filled_column, "array", filled_column))
         if name in given.unknown:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
