@@ -297,13 +297,14 @@ def _recorded(
     """Return the options that decide the result as texts, for checkpoints."""
     return option_texts(
         {
-            "network": network,
+            # what was found about a network stands in its metadata, in the end also these probabilities
+            "network": network.changed(metadata={}),
             "method": options.method,
             **options.scores,
             "n_sweeps": options.n_sweeps,
             "n_chains": options.n_chains,
             "tolerance": options.tolerance,
-            "bins": bins if isinstance(bins, str) else list(bins),
+            "bins": bins if isinstance(bins, str) else [of_bins.changed(metadata={}) for of_bins in bins],
             "n_completions": n_completions,
             "max_seconds": max_seconds,
             "random_state": options.seed,
