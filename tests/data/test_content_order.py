@@ -357,4 +357,4 @@ def test_the_distribution_of_every_column_is_that_of_all_rows(seed):
     for name in ("x", "y"):
         assert drawn[name].mean() == pytest.approx(frame[name].mean(), abs=0.1 * frame[name].std())
         for value in frame[name].quantile(np.linspace(0.1, 0.9, 9)):
-            assert (drawn[name] <= value).mean() == pytest.approx((frame[name] <= value).mean(), abs=0.07)
+            assert (drawn[name] <= value).mean() == pytest.approx((frame[name] <= value).mean(), abs=0.09)

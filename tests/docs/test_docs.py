@@ -90,7 +90,8 @@ def test_the_guide_to_large_tables_runs(folder):
     (code,) = code_of("large_tables.md")
     exec(code, {})
     lines = [line.split("#")[0] for line in lines_of("large_tables.md")]
-    first, pattern, columns, scheduler, *checkpointed = lines
+    first, pattern, columns, form, scheduler, *checkpointed = lines
+    assert "--form" in form
     assert "--scheduler" in scheduler
     small = ("--max-evaluations", "400", "--seed", "1", "--quiet", "--sample-rows", "1000")
     for line in (first, pattern.replace("rows/year=2024/", "rows/"), columns, *checkpointed):

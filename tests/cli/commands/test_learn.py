@@ -321,9 +321,14 @@ def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     assert f"per row of DATA, in its units: {network.score(rows):.4f} nats." in shown
     printed = json.loads(learn(*arguments, "--json").stdout)["network"]
     assert DiscretizedBayesNet.from_json(json.dumps(printed)) == network
-    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)["network"]["conditionals"]
-    assert without["lines"] == {}
-    assert without["copies"] == printed["conditionals"]["copies"]
+    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)["network"]
+    assert kinds_of_members(printed) > {"table"}
+    assert kinds_of_members(without) == {"table"}
+
+
+def kinds_of_members(network: dict) -> set[str]:
+    """Return the kinds of all members of the conditionals in a network's JSON."""
+    return {member["kind"] for members in network["conditionals"]["stacks"].values() for member in members}
 
 
 def test_the_averaged_network_of_an_earlier_version_is_removed(table, tmp_path):
@@ -393,8 +398,10 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
         "learn", path, *QUICK, "--out", tmp_path / "out", "--cut-points", "x=1,y=0", "--require", quoted,
         "--forbid", '"a->b",é',
     )  # fmt: skip
-    for text in (result.stdout, result.stderr):
+    shown = ok("show", tmp_path / "out")
+    for text in (result.stdout, result.stderr, shown.stdout, shown.stderr):
         assert "\x1b" not in text
+    for text in (result.stderr, shown.stdout):
         assert "\\x1b[31mred" in text
     network = DiscretizedBayesNet.from_json(tmp_path / "out" / "network.json")
     assert list(network.names) == names

@@ -30,11 +30,11 @@ def test_commands_answer_for_rows_with_missing_cells(rows, tmp_path):
     gaps = tmp_path / "gaps.csv"
     rows.assign(b=rows["b"].where(rows["c"].index % 3 > 0)).to_csv(gaps, index=False)
     out = tmp_path / "run"
-    learned = ok("learn", gaps, "--max-evaluations", 500, "--seed", 1, "--out", out)
-    assert "nats gained by" in learned.stdout
+    ok("learn", gaps, "--max-evaluations", 500, "--seed", 1, "--out", out)
     network = DiscretizedBayesNet.from_json(out / "network.json")
-    assert network.summary(cut_gains(network, gaps)) in learned.stdout
-    assert ok("show", out, "--data", gaps).stdout.startswith(network.summary(cut_gains(network, gaps)))
+    shown = ok("show", out, "--data", gaps).stdout
+    assert "nats gained by" in shown
+    assert shown.startswith(network.summary(cut_gains(network, gaps)))
     assert "missing values" in (ok("review", out), (out / "review.html").read_text())[1]
     parent, child = next(edge for edge in network.edges if "b" in edge)
     assert "each left out in turn" in ok("show", out, "--data", gaps, "--why", parent, child).stdout
