@@ -231,7 +231,8 @@ def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
         for cut, share in probabilities[["cut", "probability"]].itertuples(index=False)
     ]
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["data", "average of 3 sets of cuts, 40 % a line", "90 % intervals of the cuts"]
+    average = "average of 3 sets of cuts, 40 % effects that depend on each other"
+    assert texts == ["data", average, "90 % intervals of the cuts"]
     # the probabilities of the bins are those of the curve
     bins = density_bins(averaged, "b", table=rows)
     of_network = bins[bins["source"] == "network"]

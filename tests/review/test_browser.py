@@ -637,6 +637,7 @@ def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
     assert n_parents == 3
     size = {"width": 390, "height": 844}
     with shown(network, f"#variable={position}&tab=variable", viewport=size) as page:
+        page.click("#panel details.as-table > summary")
         page.click("#enlarge")
         table = page.locator("#large-probabilities")
         probabilities = network.tables[network.names[position]].reshape(

@@ -86,8 +86,8 @@ def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
         )
         assert len(points.split()) == len(curve.values)
         texts = page.locator("#panel .inside").all_inner_texts()
-        expected = "Dashed: the density averaged over 3 sets of cuts, 40\u00a0% of it a line of the parents."
-        assert expected in texts
+        dashed = "Dashed: the density averaged over 3 sets of cuts, 40\u00a0% of it by the parents, as "
+        assert f"{dashed}effects that depend on each other." in texts
 
 
 def test_the_data_of_a_page_hold_the_marginal_densities():

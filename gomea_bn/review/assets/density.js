@@ -40,7 +40,7 @@ function averagedDensity(variable) {
 /** What the line of an averaged density is, in words. */
 function averageText(variable) {
   const { copies, line, words } = model.data.averaged[variable];
-  const share = line === null ? "" : `, ${percent(line)} of it ${words} of the parents`;
+  const share = line === null ? "" : `, ${percent(line)} of it by the parents, as ${words}`;
   const sets = copies === 0 ? "" : ` averaged over ${copies} ${copies === 1 ? "set" : "sets"} of cuts`;
   return `Dashed: the density${sets}${share}.`;
 }
