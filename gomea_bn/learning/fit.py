@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.files.reading import number_form
-from gomea_bn.data.pieces import is_in_pieces
+from gomea_bn.data.sources import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_verbose, give_warning
 from gomea_bn.learning.averaging.families import (

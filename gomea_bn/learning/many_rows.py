@@ -51,7 +51,8 @@ from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.counting import completes_pieces, network_of_counts
+from gomea_bn.network.counting import network_of_counts
+from gomea_bn.network.counting_pieces import completes_pieces
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_counts
 from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents

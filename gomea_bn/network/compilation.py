@@ -23,8 +23,6 @@ from gomea_bn.errors import (
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.inference.engine import engine_for
-from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.parts import check_cut_points
 from gomea_bn.network.rows import draws_by_name
 from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
@@ -157,6 +155,9 @@ def _difference(network: NetworkLike, tables: NetworkLike, pair: tuple[str, str]
 
     Of the network it is the mean over drawn rows of the probability given the parents, which separate both.
     """
+    from gomea_bn.network.inference.engine import engine_for
+    from gomea_bn.network.inference.question import Evidence
+
     first, second = pair
     cuts = tables.cut_points
     unknown = Evidence(np.full((1, len(tables.names)), -1, np.int32), {})

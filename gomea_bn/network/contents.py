@@ -33,7 +33,6 @@ from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
-from gomea_bn.network.inference.engine import Seed
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.matched_rows import RowSource, TableRows, kept_counts
 from gomea_bn.network.parts import (
@@ -59,6 +58,7 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.effects import ColumnEffects, EffectsOfNetwork
+    from gomea_bn.network.inference.engine import Seed
     from gomea_bn.network.shown_tables import ShownTables
     from gomea_bn.problems.cuts.shape import Shape
 

@@ -22,7 +22,6 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import OF_ROWS, counted_parents
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -125,6 +124,8 @@ def with_copies(
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
     if known is None or not smooth:
         return counted
+    from gomea_bn.network.inference.completion import completed_table
+
     # every row about as often
     rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
     complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(FIXED_SEED))
@@ -194,6 +195,8 @@ class _Update:
     def __init__(
         self, network: DiscretizedBayesNet, rows: Table, weights: NDArray[np.float64], forget: float | None
     ) -> None:
+        from gomea_bn.network.inference.completion import completed_table
+
         self._network = network
         self._complete = completed_table(network, rows, np.random.default_rng(FIXED_SEED))
         self._values = {column.name: column.values for column in self._complete.columns}

@@ -13,7 +13,7 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.network import counting
+from gomea_bn.network import counting_pieces as counting
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
