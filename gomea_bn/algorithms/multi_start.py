@@ -35,7 +35,15 @@ from gomea_bn.runtime.checkpoints import (
     seeds_of,
     seeds_state,
 )
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.limits import (
+    ROUNDING,
+    STOPPED_BY_USER,
+    Callback,
+    HistoryEntry,
+    Limits,
+    Progress,
+    Result,
+)
 from gomea_bn.runtime.threads import StopFlag, Workers
 
 if TYPE_CHECKING:
@@ -46,6 +54,8 @@ _RESULT = "result"
 _WITHIN_GENERATION = ("max_evaluations", "max_seconds", "repeated", "target")
 _NOTHING: Mapping[str, Any] = {}
 
+UNLIMITED = 2**62
+"""A budget of evaluations without limit."""
 INLINE_SECONDS = 2e-3
 """Expected seconds below which a generation runs in the calling thread."""
 
@@ -515,8 +525,6 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
     )
 
 
-# an improvement by less than this share of the objective is rounding
-_MEANINGFUL = 1e-10
 # evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
 _LEAST_PER_GENE = 320
 
@@ -581,7 +589,7 @@ class EliteRun(MultiStartRun):
         objective = float(self.elite.objectives[0])
         former = self.history[-1].objective if self.history else inf
         if not self.history or objective != former:
-            if not 0 <= former - objective < _MEANINGFUL * abs(former):
+            if not 0 <= former - objective < ROUNDING * abs(former):
                 self.n_eval_at_best = self.n_eval
             self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population.size))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import MANY_ROWS, has_gaps
+from gomea_bn.data.columns import MANY_ROWS, ROWS_IN_CACHE, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.errors import (
     GomeaBnError,
@@ -59,9 +59,6 @@ else:
     answers = Deferred("gomea_bn.network.inference.answers")
     engines = Deferred("gomea_bn.network.inference.engine")
     findings = Deferred("gomea_bn.network.inference.evidence")
-
-# rows whose densities are computed together in a tall table
-_ROWS_OF_PART = 1 << 16
 
 
 class DiscretizedBayesNet(NetworkParts):
@@ -374,10 +371,10 @@ class DiscretizedBayesNet(NetworkParts):
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
         if n_rows > MANY_ROWS:
-            parts = range(0, n_rows, _ROWS_OF_PART)
+            parts = range(0, n_rows, ROWS_IN_CACHE)
             # the message of an error names rows of the whole frame
             with suppress(GomeaBnError):
-                sums = in_threads(lambda k: log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
+                sums = in_threads(lambda k: log_density(frame.iloc[k : k + ROWS_IN_CACHE]).sum(), parts)
                 return float(np.sum(sums) / n_rows)
         return float(log_density(frame).mean())
 

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.cells import CountPlan, View
+from gomea_bn.data.columns import ROWS_IN_CACHE
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
 from gomea_bn.network.counting import N_DRAWS, N_STEPS, CompletesRows, completed_codes
 from gomea_bn.network.recorded import NetworkLike
 
-# rows whose bins take four bytes a column at once; blocks of cells take one
-_ROWS_OF_CODES = 65_536
 # incomplete rows that are completed together
 _ROWS_OF_DRAWS = 8_192
 
@@ -40,9 +39,9 @@ class CompletedCounts:
         plan = CountPlan(_family_views(self.network))
         complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
         parts = (
-            block[:, first : first + _ROWS_OF_CODES]
+            block[:, first : first + ROWS_IN_CACHE]
             for block in piece.blocks()
-            for first in range(0, block.shape[1], _ROWS_OF_CODES)
+            for first in range(0, block.shape[1], ROWS_IN_CACHE)
         )
         for cells in parts:
             codes = self._codes(cells)

@@ -18,8 +18,9 @@ from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
 from gomea_bn.lazy import offered
 from gomea_bn.network.bin_distributions import BinDistributions
+from gomea_bn.network.conditionals.conditionals import INTERVAL
 from gomea_bn.network.graph import are_separated
-from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
+from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.engine import Engine, draws_contradict, engine_for, engine_of_question
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated

@@ -22,11 +22,8 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
-from gomea_bn.network.tables import MOST_SHOWN_CELLS
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS, MOST_SHOWN_CELLS
 from gomea_bn.texts import listed
-
-MAX_CELLS = 2**22
-"""Largest work space of the exact computation, in float64 numbers: 32 MB."""
 
 N_ROWS = 100_000
 """Number of rows of the sample that replaces larger tables."""
@@ -141,7 +138,7 @@ class MarginalDensity:
     is_exact: bool
 
 
-def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> Marginal:
+def marginal(network: NetworkLike, name: str, *, max_cells: int = MOST_COMPUTED_CELLS) -> Marginal:
     """Return the distribution of one variable, summed over all others, as `query` computes it.
 
     If tables need a work space of more than `max_cells` numbers, the distribution of the parents is estimated from
@@ -193,7 +190,7 @@ def level_probabilities(network: NetworkLike, name: str) -> Marginal:
 
 
 def exact_marginal(
-    network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
+    network: NetworkLike, name: str, *, max_cells: int = MOST_COMPUTED_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})

@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import points_text, width_of_points
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
+from gomea_bn.network.conditionals.conditionals import INTERVAL, with_cut
 from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
@@ -355,7 +355,7 @@ def _drawn_certainty(
         lows, highs = np.transpose(ends)
         bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
         handles.append(bands)
-        labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")
+        labels.append(f"{percent(INTERVAL)} intervals of the cuts")
         n_lines += 1
     if variable in known.cut_probabilities:
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}

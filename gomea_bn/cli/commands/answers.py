@@ -256,7 +256,7 @@ def query(
     use, 3 network unusable, 130 interrupted.
     """
     from gomea_bn.cli.statements import read_statements, read_values
-    from gomea_bn.network.inference.answer_errors import INTERVAL
+    from gomea_bn.network.conditionals.conditionals import INTERVAL
 
     if most_probable is not None:
         others = {"--do": do, "--data": data, "--n-draws": n_draws != _N_DRAWS, "--seed": seed is not None}

@@ -38,7 +38,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import (
-    CUT_INTERVAL,
+    INTERVAL,
     Conditionals,
     around_cuts,
     table_over_rows,
@@ -960,7 +960,7 @@ def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
 def _intervals_of_cuts(
     posterior: CutPosterior, n_cuts: int, support: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return the central interval of probability `CUT_INTERVAL` of every cut, float64 (n_cuts, 2).
+    """Return the central interval of probability `INTERVAL` of every cut, float64 (n_cuts, 2).
 
     A candidate stands for the values that are nearer to it than to other candidates. Where the limits on bins allow no
     such number of cuts, nothing is known but the support.
@@ -970,7 +970,7 @@ def _intervals_of_cuts(
         return np.tile(np.array(support), (n_cuts, 1))
     lows, highs = around_cuts(posterior.candidates, support)
     cumulated = np.cumsum(places, axis=1) / places.sum(axis=1, keepdims=True)
-    tail = (1 - CUT_INTERVAL) / 2
+    tail = (1 - INTERVAL) / 2
     first = (cumulated >= tail).argmax(axis=1)
     last = (cumulated >= 1 - tail).argmax(axis=1)
     return np.column_stack([lows[first], highs[last]])

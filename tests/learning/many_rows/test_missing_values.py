@@ -100,7 +100,7 @@ def test_the_clock_ends_the_passes_that_complete_rows_with_a_warning(chain) -> N
 
 
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
-    monkeypatch.setattr(counting, "_ROWS_OF_CODES", 700)
+    monkeypatch.setattr(counting, "ROWS_IN_CACHE", 700)
     rows_at_once = []
     codes_of = counting.CompletedCounts._codes
 
