@@ -23,7 +23,7 @@ SECONDS_OF_COUNT = 2e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class RowEvidence:
     """The rows of a table that a search learns from, and those that its network counts in the end.
 
     Both are the same in most tables. A search leaves out copies of rows, rows of the same group, and repeats rows by

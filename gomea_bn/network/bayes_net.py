@@ -366,7 +366,7 @@ class DiscretizedBayesNet(NetworkParts):
     def score(self, frame: Rows, *, resolution: str = "points", unknown: str = "missing") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
         log_density = partial(self.log_density, resolution=resolution, unknown="error")
-        frame = known_rows(self, source_frame(frame), unknown).frame
+        frame = known_rows(self, source_frame(frame), unknown)
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
@@ -884,7 +884,7 @@ class DiscretizedBayesNet(NetworkParts):
             For missing columns, infinite values, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
-        frame = known_rows(self, source_frame(frame), unknown).frame
+        frame = known_rows(self, source_frame(frame), unknown)
         if of is None and not given and not has_gaps(frame, self.names):
             from gomea_bn.network.bin_distributions import log_widths_of_points
 

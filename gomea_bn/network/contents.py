@@ -496,7 +496,7 @@ class NetworkParts(Immutable):
 
     def discretize(self, frame: Rows) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
-        frame = known_rows(self, source_frame(frame), "error").frame
+        frame = known_rows(self, source_frame(frame), "error")
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
@@ -513,7 +513,7 @@ class NetworkParts(Immutable):
         members = None if of is None else {self._position(name) for name in names_in("of", of)}
         chosen = [v for v in range(len(self._names)) if members is None or v in members]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
-        columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
+        columns = Columns(row_values(self, known_rows(self, frame, "error", needed), needed))
         return {
             name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
             for name in (self._names[v] for v in chosen)

@@ -39,34 +39,29 @@ tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei a
 """
 
 
-class CompletedRows:
-    """Steps over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
+def completes_rows(
+    codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
+) -> CompletesRows:
+    """Return the step over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
+    observed = np.column_stack(codes)
+    is_complete = (observed >= 0).all(axis=1)
+    complete, incomplete = observed[is_complete], observed[~is_complete]
+    # draws of a row must not depend on where it stands
+    incomplete = incomplete[row_order(list(incomplete.T))]
+    weights = np.concatenate((np.ones(len(complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS)))
+    generator = np.random.default_rng(FIXED_SEED)
 
-    def __init__(
-        self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
-    ) -> None:
-        self._parents, self._cards = parents, cards
-        observed = np.column_stack(codes)
-        is_complete = (observed >= 0).all(axis=1)
-        incomplete = observed[~is_complete]
-        self._complete = observed[is_complete]
-        # draws of a row must not depend on where it stands
-        self._incomplete = incomplete[row_order(list(incomplete.T))]
-        self._weights = np.concatenate(
-            (np.ones(len(self._complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
-        )
-        self._generator = np.random.default_rng(FIXED_SEED)
-
-    def __call__(self, network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
-        """Return the expected counts; see `CompletesRows`."""
-        drawn = completed_codes(network, self._incomplete, N_DRAWS, self._generator)
-        completed = np.concatenate((self._complete, drawn.reshape(-1, len(self._cards))))
-        is_possible = completed[:, 0] >= 0
-        columns, weights = list(np.ascontiguousarray(completed[is_possible].T)), self._weights[is_possible]
+    def completed(network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
+        drawn = completed_codes(network, incomplete, N_DRAWS, generator)
+        rows = np.concatenate((complete, drawn.reshape(-1, len(cards))))
+        is_possible = rows[:, 0] >= 0
+        columns, of_rows = list(np.ascontiguousarray(rows[is_possible].T)), weights[is_possible]
         return [
-            family_counts(columns, self._parents[v], v, self._cards, name, weights)
+            family_counts(columns, parents[v], v, cards, name, of_rows)
             for v, name in enumerate(network.names)
         ]
+
+    return completed
 
 
 def completed_codes(
@@ -113,7 +108,7 @@ def counted_network(
     counts = in_threads(counts_of, range(len(names)), n_threads=n_threads)
     # the missing value of a column without children changes no expected count
     parents_have_gaps = any(table.columns[parent].n_missing for of_child in parents for parent in of_child)
-    completed = CompletedRows(codes, parents, cards) if parents_have_gaps else None
+    completed = completes_rows(codes, parents, cards) if parents_have_gaps else None
     return network_of_counts(kind, names, edges, counts, parts, completed, n_threads=n_threads)
 
 

@@ -139,7 +139,7 @@ def plot_density(
     if variable in network.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
         curves = {
-            source: marginal_density(owner, variable).curve
+            source: marginal_density(owner, variable)
             for source, owner in owners.items()
             if owner is not None and (owner.conditionals is not None or variable in owner.shapes)
         }
@@ -171,19 +171,19 @@ def plot_density(
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the density over the bins of a network."""
-    distribution = marginal(network, variable)
+    probabilities, is_exact = marginal(network, variable)
     cuts, support = network.cut_points[variable], network.support[variable]
     edges = np.concatenate(([support[0]], cuts, [support[1]]))
     # a bin may be narrower than any range of a column, and its density beyond float64
-    density = distribution.probabilities / np.maximum(bin_widths(cuts, support), LEAST_RANGE)
-    return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
+    density = probabilities / np.maximum(bin_widths(cuts, support), LEAST_RANGE)
+    return _steps(source, "exact" if is_exact else "sampled", edges, density)
 
 
 def _discrete_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the probabilities of the levels in a network."""
-    distribution = level_probabilities(network, variable)
-    how = "exact" if distribution.is_exact else "sampled"
-    return _levels(source, how, network.levels[variable], distribution.probabilities)
+    probabilities, is_exact = level_probabilities(network, variable)
+    how = "exact" if is_exact else "sampled"
+    return _levels(source, how, network.levels[variable], probabilities)
 
 
 def _expert_parts(

@@ -456,8 +456,8 @@ def _counted_rows(
     duration = options["duration"]
     searched = with_outcome(table, options["target"], duration, options["horizon"])
     if duration is not None and searched is not table:
-        known = known_outcomes(table, options["target"], duration, options["horizon"])
-        return _CountedRows(searched, known.table, known.weights, known.rows)
+        known, rows, of_rows = known_outcomes(table, options["target"], duration, options["horizon"])
+        return _CountedRows(searched, known, of_rows, rows)
     if weights is not None:
         searched = weighted_table(table, weights)
     if searched.all_rows is not None:
