@@ -30,6 +30,14 @@ from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_gr
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import amount, counted, percent, shown_name
 
+PARTS = {
+    "drivers": "Drivers",
+    "pushes": "Findings",
+    "measure_next": "Measure next",
+    "parameters": "Sensitivity",
+}
+"""Tables of an explanation, and their titles in its text."""
+
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
 _MOST_PARAMETERS = 20
@@ -192,14 +200,8 @@ class Explanation:
         return str(offered("explanation_html")(self))
 
     def __str__(self) -> str:
-        titles = {
-            "drivers": "Drivers",
-            "pushes": "Findings",
-            "measure_next": "Measure next",
-            "parameters": "Sensitivity",
-        }
         blocks = ["\n".join(self.sentences)]
-        for part, title in titles.items():
+        for part, title in PARTS.items():
             frame: pd.DataFrame = getattr(self, part)
             repeated = part == "measure_next" and not self.findings
             if len(frame) and not repeated:

@@ -524,9 +524,6 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-_TABLES = ("drivers", "pushes", "measure_next", "parameters")
-
-
 @reads_table("network")
 def explain(
     network: Network,
@@ -590,8 +587,10 @@ def explain(
 
 def _explanation_record(explanation: Explanation) -> dict[str, Any]:
     """Return what `--json` prints; numbers that are not known are null."""
+    from gomea_bn.network.explanations import PARTS
+
     tables = {}
-    for part in _TABLES:
+    for part in PARTS:
         frame = getattr(explanation, part)
         frame = frame if part == "parameters" else frame.rename_axis("column").reset_index()
         tables[part] = json.loads(frame.to_json(orient="records"))
