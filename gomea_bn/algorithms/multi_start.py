@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
+from gomea_bn.problems.base import ProblemDefaults
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
@@ -172,9 +173,12 @@ def is_real_problem(problem: Any) -> bool:
 def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
     # learners load without problems in plain Python
-    from gomea_bn.problems.python_problem import as_compiled
+    if isinstance(problem, ProblemDefaults) and getattr(problem, "space", None) is None:
+        compiled: Any = problem
+    else:
+        from gomea_bn.problems.python_problem import as_compiled
 
-    compiled = as_compiled(problem)
+        compiled = as_compiled(problem)
     if compiled.is_real != is_real:
         wanted, given, other = "discrete variables", "real or mixed ones", "RVGOMEA"
         if is_real:
@@ -186,6 +190,8 @@ def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
 
 def in_numbers(problem: Any, initial: Any) -> Any:
     """Return initial solutions of a problem; those by name in the numbers of its space."""
+    if getattr(problem, "user", None) is None:
+        return initial
     from gomea_bn.problems.spaces import named_user
 
     user = named_user(problem)

@@ -13,7 +13,6 @@ from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
 from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.updates import network_of_all_rows, with_copies
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.phases import COMPARISON, begin_phase
@@ -83,6 +82,8 @@ class RowEvidence:
             record["censoring"] = given.censoring._asdict()
         with delayed_interrupts():
             if self.has_copies:
+                from gomea_bn.network.updates import with_copies
+
                 n_evidence = self.searched.n_rows
                 begin_phase("Counting all rows", COMPARISON)
                 before_checks = clock.before(seconds_of_checks(n_evidence, len(given.names), clock))
@@ -93,5 +94,7 @@ class RowEvidence:
                 if given.groups is None:
                     sizes = {"rows": final.table.n_rows, "searched": network.metadata["n_rows"]}
                     record["weights"] = {**sizes, "sum": float(final.weights.sum())}
+                from gomea_bn.network.updates import network_of_all_rows
+
                 network = network_of_all_rows(network, final.table, final.weights)
         return network.with_metadata(**record) if record else network

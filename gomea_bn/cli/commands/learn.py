@@ -168,12 +168,6 @@ def _read_source(
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
     from gomea_bn.data.files.database_names import source_digest
-    from gomea_bn.data.pieces import (
-        ChosenColumns,
-        files_digest,
-        pieces_in_words,
-        pieces_of,
-    )
     from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
@@ -181,6 +175,8 @@ def _read_source(
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
+        from gomea_bn.data.pieces import ChosenColumns, files_digest, pieces_in_words, pieces_of
+
         in_memory = f" needs the rows in memory, and those of {pieces_in_words(data)} are counted in pieces."
         for option, value, more in (
             ("--weight", weight, ["repeat every row as often as it was observed"]),

@@ -61,7 +61,6 @@ from gomea_bn.network.tables import (
     family_index,
     table_and_left_out_cells,
 )
-from gomea_bn.network.updates import counted_tables
 from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
@@ -272,6 +271,8 @@ def _averaged(
         n_some = clock.affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
     some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
     if some is not None and n_rows > MANY_ROWS:
+        from gomea_bn.network.updates import counted_tables
+
         counted = counted_tables(network, table)
         return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
