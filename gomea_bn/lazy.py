@@ -9,7 +9,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["declared_names", "lazy_names", "need", "offer", "offered", "pd", "public_names", "usable_names"]
+__all__ = [
+    "Deferred",
+    "declared_names",
+    "lazy_names",
+    "need",
+    "offer",
+    "offered",
+    "pd",
+    "public_names",
+    "usable_names",
+]
 
 # packages that may be absent, by the modules that need them
 _NEEDED: dict[str, str] = {}
@@ -17,7 +27,7 @@ _NEEDED: dict[str, str] = {}
 _OFFERED: dict[str, str] = {}
 
 
-class _Deferred:
+class Deferred:
     """A module that is imported when one of its names is used; it keeps the names that were."""
 
     def __init__(self, module: str) -> None:
@@ -32,7 +42,7 @@ class _Deferred:
 if TYPE_CHECKING:
     import pandas as pd
 else:
-    pd = _Deferred("pandas")
+    pd = Deferred("pandas")
 
 
 def declared_names(source: str) -> dict[str, str]:

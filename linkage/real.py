@@ -23,8 +23,8 @@ from gomea_bn.linkage.models import (
     single_genes,
 )
 
-# largest squared correlation, so that the similarity of two variables that determine each other stays finite
-_IDENTICAL = 1.0 - 1e-15
+MOST_EXPLAINED = 1.0 - 1e-15
+"""Largest share of a variance that another variable explains, so that what they have in common stays finite."""
 
 
 @runtime_checkable
@@ -50,7 +50,7 @@ def gaussian_similarities(covariance: NDArray[np.float64]) -> NDArray[np.float64
     scale[valid] = 1.0 / np.sqrt(variances[valid])
     correlation = covariance * scale[:, None] * scale[None, :]
     squared = np.nan_to_num(correlation * correlation, nan=0.0, posinf=0.0)
-    similarity = np.asarray(-0.5 * np.log1p(-np.minimum(squared, _IDENTICAL)), np.float64)
+    similarity = np.asarray(-0.5 * np.log1p(-np.minimum(squared, MOST_EXPLAINED)), np.float64)
     np.fill_diagonal(similarity, 0.0)
     return similarity
 

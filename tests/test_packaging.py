@@ -162,6 +162,30 @@ def test_the_learner_loads_its_options_alone():
     assert int(run.stdout) <= 15
 
 
+def test_a_command_loads_no_other_command():
+    check = (
+        "import sys\n"
+        "from gomea_bn.cli.app import main\n"
+        "main(['learn', '--help'], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.startswith('gomea_bn.cli.commands.')])"
+    )
+    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "['gomea_bn.cli.commands.learn']"
+
+
+def test_learning_loads_neither_answers_nor_problems_in_python():
+    check = (
+        "import sys, numpy as np, pandas as pd\n"
+        "from gomea_bn import BayesNetLearner\n"
+        "frame = pd.DataFrame({'a': np.arange(60.0), 'b': np.arange(60.0)[::-1] ** 2})\n"
+        "BayesNetLearner(max_evaluations=50, random_state=1).fit(frame).network_.to_json()\n"
+        "late = ('network.inference.', 'problems.python_problem', 'data.row_counters', 'cli.')\n"
+        "print([name for name in sys.modules if name.removeprefix('gomea_bn.').startswith(late)])"
+    )
+    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
 def test_every_public_name_exists_and_is_listed():
     package = importlib.import_module("gomea_bn")
     assert sorted(package._HOMES) == sorted(package.__all__)

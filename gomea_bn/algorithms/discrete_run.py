@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.multi_start import (
     INLINE_SECONDS,
+    UNLIMITED,
     MultiStartRun,
     Scheme,
     compiled_for,
@@ -38,9 +39,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, genera
 from gomea_bn.runtime.evaluations import ROUND
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import thread_count
-
-# a budget of evaluations without limit
-UNLIMITED = 2**62
 
 
 def checked_genotypes(problem: CompiledProblem, genotypes: ArrayLike, option: str) -> NDArray[np.int16]:

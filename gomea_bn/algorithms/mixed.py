@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage, LinkageTree, from_subsets
+from gomea_bn.linkage.real import MOST_EXPLAINED
 from gomea_bn.operators.mixing import MixingRules, MixingWork, PopulationData, vary_range
 from gomea_bn.operators.real_estimation import RealPopulation
 from gomea_bn.operators.real_mixing import BUDGET, RealWork
-
-# share of a variance that groups may explain, so that information stays finite
-_MOST_EXPLAINED = 1.0 - 1e-15
 
 
 class Groups(NamedTuple):
@@ -60,7 +58,7 @@ class MixedVariables:
             found.codes[:, k] = codes
             found.values.append(values)
             found.means.append(sums / counts[:, None])
-            found.information[k] = -0.5 * np.log1p(-np.minimum(explained, _MOST_EXPLAINED))
+            found.information[k] = -0.5 * np.log1p(-np.minimum(explained, MOST_EXPLAINED))
             found.information[k] -= max(len(values) - 2, 0) / (2 * n)
         return found
 

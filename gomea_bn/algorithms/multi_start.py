@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
+from gomea_bn.problems.base import ProblemDefaults
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
@@ -35,7 +36,15 @@ from gomea_bn.runtime.checkpoints import (
     seeds_of,
     seeds_state,
 )
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.limits import (
+    ROUNDING,
+    STOPPED_BY_USER,
+    Callback,
+    HistoryEntry,
+    Limits,
+    Progress,
+    Result,
+)
 from gomea_bn.runtime.threads import StopFlag, Workers
 
 if TYPE_CHECKING:
@@ -46,6 +55,8 @@ _RESULT = "result"
 _WITHIN_GENERATION = ("max_evaluations", "max_seconds", "repeated", "target")
 _NOTHING: Mapping[str, Any] = {}
 
+UNLIMITED = 2**62
+"""A budget of evaluations without limit."""
 INLINE_SECONDS = 2e-3
 """Expected seconds below which a generation runs in the calling thread."""
 
@@ -162,9 +173,12 @@ def is_real_problem(problem: Any) -> bool:
 def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
     # learners load without problems in plain Python
-    from gomea_bn.problems.python_problem import as_compiled
+    if isinstance(problem, ProblemDefaults) and getattr(problem, "space", None) is None:
+        compiled: Any = problem
+    else:
+        from gomea_bn.problems.python_problem import as_compiled
 
-    compiled = as_compiled(problem)
+        compiled = as_compiled(problem)
     if compiled.is_real != is_real:
         wanted, given, other = "discrete variables", "real or mixed ones", "RVGOMEA"
         if is_real:
@@ -176,6 +190,8 @@ def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
 
 def in_numbers(problem: Any, initial: Any) -> Any:
     """Return initial solutions of a problem; those by name in the numbers of its space."""
+    if getattr(problem, "user", None) is None:
+        return initial
     from gomea_bn.problems.spaces import named_user
 
     user = named_user(problem)
@@ -515,8 +531,6 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
     )
 
 
-# an improvement by less than this share of the objective is rounding
-_MEANINGFUL = 1e-10
 # evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
 _LEAST_PER_GENE = 320
 
@@ -581,7 +595,7 @@ class EliteRun(MultiStartRun):
         objective = float(self.elite.objectives[0])
         former = self.history[-1].objective if self.history else inf
         if not self.history or objective != former:
-            if not 0 <= former - objective < _MEANINGFUL * abs(former):
+            if not 0 <= former - objective < ROUNDING * abs(former):
                 self.n_eval_at_best = self.n_eval
             self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population.size))
 

@@ -22,6 +22,7 @@ from gomea_bn.algorithms.elite import take_best
 from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.algorithms.multi_start import (
     INLINE_SECONDS,
+    UNLIMITED,
     EliteRun,
     Scheme,
     check_scheme,
@@ -65,7 +66,6 @@ from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside,
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
-_UNLIMITED = 2**62
 # a distribution this narrow no longer moves anything
 _LEAST_MULTIPLIER = 1e-10
 # probability of keeping a step that does not improve, where every variable is in one subset only
@@ -510,7 +510,7 @@ class RealRun(EliteRun):
         """Run one generation's kernel, then count evaluations and update the best solution."""
         data, tallies = population.data, population.work.tallies
         tallies[:] = 0
-        tallies[BUDGET] = int(min(self.limits.evaluations - self.n_eval, _UNLIMITED))
+        tallies[BUDGET] = int(min(self.limits.evaluations - self.n_eval, UNLIMITED))
         statuses: list[int] = []
 
         def task(_thread: int, _block: int) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.sources import AVAILABLE, source_table
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import MAX_LEVELS, Table
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import pd
@@ -33,8 +33,6 @@ _OF_EDGES = 99
 _MOST_LISTED = 20
 # permutations with at least the observed gain from which on their share is the p-value
 _ENOUGH = 10
-# levels of columns of a table that an expert's network is completed from, as of `read_table`
-_MOST_LEVELS = 50
 # sums of the same counts in another order differ by rounding
 _DECIMALS = 8
 # what a weak relation has, as the square of w (Cohen, "Statistical power analysis", 1988)
@@ -295,7 +293,7 @@ def _tested_edges(
 
 def _as_read(table: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
     """Return the table that an expert's network is completed from."""
-    return source_table(table, kinds=None, missing=AVAILABLE, max_levels=_MOST_LEVELS)
+    return source_table(table, kinds=None, missing=AVAILABLE, max_levels=MAX_LEVELS)
 
 
 def _network_and_rows(

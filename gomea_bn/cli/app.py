@@ -6,28 +6,18 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from gomea_bn import __version__
-from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, predict, query
-from gomea_bn.cli.commands.bins import discretize, fit, refine
-from gomea_bn.cli.commands.certainty import confidence, test_graph
-from gomea_bn.cli.commands.check import check
-from gomea_bn.cli.commands.choose import accept, compare, export, review
-from gomea_bn.cli.commands.effect import effect
-from gomea_bn.cli.commands.front import front
-from gomea_bn.cli.commands.installation import info
-from gomea_bn.cli.commands.learn import learn
-from gomea_bn.cli.commands.rows import cross_validate, drift, update
-from gomea_bn.cli.commands.show import show
-from gomea_bn.cli.commands.study import study
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
@@ -43,8 +33,34 @@ _MAY_BE_EMPTY = ("--na-values",)
 _OUTPUT_ERRORS = {errno.ENOSPC: None, errno.EBADF: "standard output is closed"}
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands by name; the module of one is imported when the command is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(name, _MODULES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+@cache
+def _loaded(name: str, module: str) -> Any:
+    """Return a command made of the function of its name in a module of `gomea_bn.cli.commands`."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    function = getattr(import_module(f"gomea_bn.cli.commands.{module}"), name.replace("-", "_"))
+    alone.command(name, cls=PlainCommand)(with_names(function))
+    return get_command(alone)
+
+
 class _OneLineErrors(TyperGroup):
     """Group of commands that answers wrong use with one line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()  # type: ignore[assignment]
 
     def main(
         self,
@@ -64,11 +80,9 @@ class _OneLineErrors(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by what a user wants."""
-        for heading, summaries in _GROUPS.items():
+        for heading, commands in _GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(command.__name__.replace("_", "-"), text) for command, text in summaries.items()]
-                )
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
 def run_as_process(run: Callable[[], Any], arguments: Sequence[str], *, until_exit: bool = True) -> NoReturn:
@@ -198,43 +212,40 @@ def _before_commands(
         typer.echo(context.get_help())
 
 
-# by what a user wants; a line must fit into 80 columns next to the name
-_GROUPS: dict[str, dict[Callable[..., None], str]] = {
+# the module of every command, and a summary, by what a user wants; a line must fit into 80 columns next to the name
+_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Learn": {
-        check: "Say how a table would be read, and what is wrong with it.",
-        study: "Write one page: what drives an outcome, and how surely.",
-        learn: "Learn a network from a table.",
-        front: "Find networks that trade fit, simplicity and an expert.",
-        fit: "Learn the probabilities of a graph of your own.",
-        update: "Let a network take further rows.",
-        discretize: "Cut the continuous columns of a table into bins.",
-        refine: "Move the cuts of a network, and keep its graph.",
+        "check": ("check", "Say how a table would be read, and what is wrong with it."),
+        "study": ("study", "Write one page: what drives an outcome, and how surely."),
+        "learn": ("learn", "Learn a network from a table."),
+        "front": ("front", "Find networks that trade fit, simplicity and an expert."),
+        "fit": ("bins", "Learn the probabilities of a graph of your own."),
+        "update": ("rows", "Let a network take further rows."),
+        "discretize": ("bins", "Cut the continuous columns of a table into bins."),
+        "refine": ("bins", "Move the cuts of a network, and keep its graph."),
     },
     "Ask": {
-        show: "Print or draw a network, or what its graph says.",
-        query: "What is likely, given what is known?",
-        explain: "Say what an answer rests on, and what to measure next.",
-        effect: "Say what a change of one column does, if arrows are causes.",
-        predict: "Predict a column for every row of a table.",
-        impute: "Fill the missing cells of a table.",
+        "show": ("show", "Print or draw a network, or what its graph says."),
+        "query": ("answers", "What is likely, given what is known?"),
+        "explain": ("answers", "Say what an answer rests on, and what to measure next."),
+        "effect": ("effect", "Say what a change of one column does, if arrows are causes."),
+        "predict": ("answers", "Predict a column for every row of a table."),
+        "impute": ("answers", "Fill the missing cells of a table."),
     },
     "Judge": {
-        confidence: "Say how sure a network is of its edges, or prove its graph.",
-        test_graph: "Test whether a table rejects the graph of a network.",
-        drift: "Say whether further rows still follow a network.",
-        cross_validate: "Judge learners and baselines on held-out rows.",
+        "confidence": ("certainty", "Say how sure a network is of its edges, or prove its graph."),
+        "test-graph": ("certainty", "Test whether a table rejects the graph of a network."),
+        "drift": ("rows", "Say whether further rows still follow a network."),
+        "cross-validate": ("rows", "Judge learners and baselines on held-out rows."),
     },
     "Choose": {
-        review: "Write an offline page of a network or a front.",
-        compare: "Say in words how two networks differ.",
-        accept: "Write the network that somebody chose on the page.",
+        "review": ("choose", "Write an offline page of a network or a front."),
+        "compare": ("choose", "Say in words how two networks differ."),
+        "accept": ("choose", "Write the network that somebody chose on the page."),
     },
     "Move": {
-        export: "Write a network in another format, or a front's table.",
-        info: "Print versions and cores, or compile all kernels.",
+        "export": ("choose", "Write a network in another format, or a front's table."),
+        "info": ("installation", "Print versions and cores, or compile all kernels."),
     },
 }
-_CLASSES = {query: StatementCommand, explain: StatementCommand}
-for _commands in _GROUPS.values():
-    for _command, _summary in _commands.items():
-        main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_names(_command))
+_MODULES = {name: module for commands in _GROUPS.values() for name, (module, _) in commands.items()}

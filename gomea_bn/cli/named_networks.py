@@ -305,7 +305,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.data.files.databases import source_digest
+    from gomea_bn.data.files.database_names import source_digest
 
     source = source if isinstance(source, dict) else {}
     if data is not None and not os.path.isfile(data) and database_of(data) is None:

@@ -36,6 +36,8 @@ _PANELS = ("Common", "Options", "Knowledge", "Reading a table", "Search", "Bins"
 _ALL = "gomea_bn.all_options"
 _HELP_ALL = "--help-all"
 _READING = "reading"
+# options that several statements may follow
+_WITH_STATEMENTS = frozenset({"--given", "--do"})
 
 
 READING_FILE = "--reading"
@@ -82,6 +84,8 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; --help-all is --help with all options, where --help does not show them."""
+        if any(_WITH_STATEMENTS.intersection(parameter.opts) for parameter in self.params):
+            args = _spread(args)
         own = args[: args.index("--")] if "--" in args else args
         if self._has_more and _HELP_ALL in own:
             ctx.meta[_ALL] = True
@@ -113,6 +117,23 @@ class PlainCommand(TyperCommand):
             if sections.get(heading):
                 with formatter.section(heading):
                     formatter.write_dl(sections[heading])
+
+
+def _spread(args: list[str]) -> list[str]:
+    """Return the arguments of a command in which every further statement has its option."""
+    spread: list[str] = []
+    option = ""
+    for position, word in enumerate(args):
+        follows_option = position > 0 and args[position - 1] in _WITH_STATEMENTS
+        if word.startswith("-") and not follows_option:
+            option = word if word in _WITH_STATEMENTS else ""
+        elif option and not follows_option:
+            if "=" not in word and " in " not in word:
+                option = ""
+            else:
+                spread.append(option)
+        spread.append(word)
+    return spread
 
 
 def _once(option: Any) -> Callable[[Any, Any], None]:

@@ -16,7 +16,8 @@ ORDERS = (DAY_MONTH, MONTH_DAY)
 """Orders of day and month in dates that are digits."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_DAY = 86_400 * 10**6
+DAY = 86_400 * 10**6
+"""Microseconds of a day."""
 _ZONE = r"(?P<zone>Z|[+-]\d{2}:?\d{2})?"
 _TIME = rf"(?:(?:[ T:]|, ?)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?P<part>[.,]\d+)?)? ?(?P<half>[AaPp]\.?[Mm]\.?)? ?{_ZONE})?"  # noqa: E501
 # no codes such as 1001-01-01, but the first year, which programs write for no date
@@ -138,9 +139,7 @@ def iso_days(texts: Sequence[str]) -> NDArray[np.float64] | None:
         moments = pd.to_datetime(list(texts), format="ISO8601", utc=True)
     except ValueError:
         return None
-    return np.asarray(
-        moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) / _DAY, np.float64
-    )
+    return np.asarray(moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) / DAY, np.float64)
 
 
 def compact_days(numbers: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -189,7 +188,7 @@ def _days(matches: Sequence[re.Match[str]], order: str) -> CalendarTexts | None:
         moment = _microseconds(parts, order)
         if moment is None:
             return None
-        days[position] = moment / _DAY
+        days[position] = moment / DAY
         zones.add(parts.get("zone"))
     return CalendarTexts(days, _in_words(matches, order), order, frozenset(zones))
 
@@ -220,7 +219,7 @@ def _microseconds(parts: dict[str, str | None], order: str) -> int | None:
     except ValueError:
         return None
     time = _time_of(parts)
-    return None if time is None else ordinal * _DAY + time
+    return None if time is None else ordinal * DAY + time
 
 
 def _time_of(parts: dict[str, str | None]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,6 @@ from gomea_bn.texts import counted
 
 # share of rows that are observed beyond a horizon that nobody gave
 _LEAST_BEYOND = 0.1
-
-
-class KnownOutcomes(NamedTuple):
-    """Rows whose outcome is known, `rows` among the rows given, and their `weights`, 1 on average."""
-
-    table: Table
-    rows: NDArray[np.int64]
-    weights: NDArray[np.float64]
 
 
 def with_outcome(table: Table, event: str | None, duration: str | None, horizon: float | None) -> Table:
@@ -69,14 +61,19 @@ def with_outcome(table: Table, event: str | None, duration: str | None, horizon:
         )
     if table.censoring is not None and table.censoring.duration == duration:
         return table
-    known = known_outcomes(table, event, duration, horizon)
+    known, _, weights = known_outcomes(table, event, duration, horizon)
     # inverse probabilities are importances, also where all of them are whole
-    weighted = weighted_table(known.table, known.weights)
+    weighted = weighted_table(known, weights)
     return replace(weighted, dropped_rows=table.dropped_rows)
 
 
-def known_outcomes(table: Table, event: str, duration: str, horizon: float | None) -> KnownOutcomes:
-    """Return the rows of `with_outcome` with their weights, in the order of the table; the same errors are raised."""
+def known_outcomes(
+    table: Table, event: str, duration: str, horizon: float | None
+) -> tuple[Table, NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows of `with_outcome` in the order of the table; the same errors are raised.
+
+    With them come their positions among the rows given, and their weights, 1 on average.
+    """
     check_number("horizon", horizon, 0, above=True, optional=True)
     if table.groups is not None or table.weighted:
         other = "groups" if table.groups is not None else "sample_weight"
@@ -121,7 +118,7 @@ def known_outcomes(table: Table, event: str, duration: str, horizon: float | Non
         censoring=done,
     )
     rows = np.flatnonzero(is_known)
-    return KnownOutcomes(changed.take(rows), rows, weights[rows] / weights[rows].mean())
+    return changed.take(rows), rows, weights[rows] / weights[rows].mean()
 
 
 def uncensored(

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MANY_ROWS
+from gomea_bn.data.columns import MANY_ROWS, ROWS_IN_CACHE
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from gomea_bn.data.columns import Column
     from gomea_bn.data.table import Table
-
-# values that stay in the cache of a core
-_VALUES_IN_CACHE = 1 << 15
 
 
 def column_summary(table: Table) -> list[dict[str, Any]]:
@@ -51,8 +48,8 @@ def _counts(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[
     n_bins = len(edges) - 1
     width = (edges[-1] - edges[0]) / n_bins
     counts = np.zeros(n_bins, np.int64)
-    for start in range(0, len(values), _VALUES_IN_CACHE):
-        some = values[start : start + _VALUES_IN_CACHE]
+    for start in range(0, len(values), ROWS_IN_CACHE):
+        some = values[start : start + ROWS_IN_CACHE]
         # bins are equally wide but for rounding, so that a value is at most one bin away from its quotient
         bins = np.clip((some - edges[0]) / width, 0, n_bins - 1).astype(np.int64)
         bins -= (some <= edges[bins]) & (bins > 0)

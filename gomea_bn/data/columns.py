@@ -38,6 +38,9 @@ EMPTY_LEVEL = "(empty)"
 MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
 
+ROWS_IN_CACHE = 1 << 16
+"""Rows of a tall table that are dealt with at once: a column of float64 stays in the cache of a core."""
+
 MANY_ROWS = 50_000
 """Number of rows beyond which a column is worth threads, and ways of computing that pay for many values."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
+from gomea_bn.data.calendar_texts import DAY, calendar_texts, clock_texts, compact_days
 from gomea_bn.data.frames import distinct_values
 from gomea_bn.data.number_texts import typed
 from gomea_bn.errors import GomeaBnError, Setting
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UTC = "UTC"
-# microseconds
-_DAY = 86_400e6
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)
 """Units of dates, durations and times of day; the name of a column ends in one of them in brackets."""
@@ -179,9 +177,9 @@ def from_numbers(numbers: NDArray[np.float64], name: str, time_zone: str | None 
         microseconds = np.clip(np.rint(numbers * 3.6e9), 0, 86_400 * 10**6 - 1)
         times = pd.Timestamp("1970-01-01") + pd.to_timedelta(microseconds.astype(np.int64), unit="us")
         return np.array([time.time() for time in times], dtype=object)
-    scale = _DAY if name.endswith(f"[{DAYS}]") else 1e6
+    scale = DAY if name.endswith(f"[{DAYS}]") else 1e6
     durations = pd.to_timedelta(np.rint(numbers * scale).astype(np.int64), unit="us")
-    return in_time_zone(pd.Timestamp("1970-01-01") + durations, time_zone) if scale == _DAY else durations
+    return in_time_zone(pd.Timestamp("1970-01-01") + durations, time_zone) if scale == DAY else durations
 
 
 def date_texts(numbers: NDArray[np.float64], name: str, span: float) -> list[str] | None:

@@ -164,9 +164,10 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class FramePiece:
-    """Rows of a frame, the one at some position of a list; `forms` and `decimal` are as of `FilePiece`."""
+    """Rows of a frame, the one at some position of a list; `forms` and `decimal` are as of `FilePiece`.
 
-    noun: ClassVar[str] = "frame"
+    A partition of a Dask dataframe is a delayed frame, which is computed whenever its rows are needed.
+    """
 
     frame: Any
     position: int = 0
@@ -176,7 +177,7 @@ class FramePiece:
     @property
     def origin(self) -> str:
         """The frame in words."""
-        return f"{self.noun} {self.position}"
+        return f"{'partition' if self._is_delayed else 'frame'} {self.position}"
 
     def first_row(self) -> int:
         """Return 0, since the piece is the whole frame."""
@@ -197,19 +198,14 @@ class FramePiece:
         """Return a piece that reads these texts; see `Piece`."""
         return replace(self, forms=tuple(forms.items()), decimal=decimal)
 
+    @property
+    def _is_delayed(self) -> bool:
+        return hasattr(self.frame, "compute")
+
     def _in_memory(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.frame
-        return frame
-
-
-@dataclass(frozen=True)
-class PartitionPiece(FramePiece):
-    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
-
-    noun = "partition"
-
-    def _in_memory(self) -> pd.DataFrame:
-        frame: pd.DataFrame = self.frame.compute(scheduler="synchronous")
+        if self._is_delayed:
+            frame = self.frame.compute(scheduler="synchronous")
         return frame
 
 
@@ -276,20 +272,6 @@ def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:
     return f"{' and '.join(texts)}{more} (counted from 0)"
 
 
-def is_in_pieces(source: Any) -> bool:
-    """Return whether a source of rows is a folder, a pattern of file names, a Dask dataframe, or a list of frames."""
-    if isinstance(source, (list, tuple)):
-        return bool(source) and all(hasattr(frame, "iloc") for frame in source)
-    if isinstance(source, (str, os.PathLike)):
-        text = os.fspath(source)
-        if (database := database_of(source)) is not None:
-            from gomea_bn.data.files.databases import is_large
-
-            return is_large(database)
-        return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
-    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
-
-
 def pieces_in_words(source: Any) -> str:
     """Return words for a path that `is_in_pieces`: a folder of files, or a database of many rows."""
     if database_of(source) is None:
@@ -305,7 +287,7 @@ def files_digest(source: str | os.PathLike[str]) -> str:
     Their content is not read, since that would take as long as learning from it.
     """
     if database_of(source) is not None:
-        from gomea_bn.data.files.databases import source_digest
+        from gomea_bn.data.files.database_names import source_digest
 
         return source_digest(source)
     digest = hashlib.sha256()
@@ -348,7 +330,7 @@ def pieces_of(source: Any) -> list[Piece]:
             source if isinstance(source, ChosenColumns) else ChosenColumns(os.fspath(source))
         )
     if hasattr(source, "to_delayed"):
-        return [PartitionPiece(partition, position) for position, partition in enumerate(source.to_delayed())]
+        return [FramePiece(partition, position) for position, partition in enumerate(source.to_delayed())]
     if isinstance(source, Table):
         # a wide table has several pieces, of at most four million values, which threads share
         size = min(BATCH_ROWS, max(2**22 // len(source.columns), 1))

@@ -15,14 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
-from gomea_bn.data.survey import Sampled, survey
+from gomea_bn.data.survey import survey
 from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BLOCK_ROWS = 2**20
 """Largest number of rows of a block of cells."""
@@ -127,7 +130,7 @@ class FamilyCounter(ABC):
         """Return the number of rows of every piece."""
         return self._of_pieces(_size)
 
-    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
+    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[pd.DataFrame]:
         """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
         return self._of_pieces(survey, positions)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.files.table_files import load, read_frame
 from gomea_bn.data.frames import frame_of
@@ -34,6 +36,20 @@ MISSING_CHOICES = (AVAILABLE, "error", "drop")
 def treatment_in_reading(missing: str) -> str:
     """Return how `read_table` treats missing values if a learner treats them as `missing` says."""
     return "keep" if missing == AVAILABLE else missing
+
+
+def is_in_pieces(source: Any) -> bool:
+    """Return whether a source of rows is a folder, a pattern of file names, a Dask dataframe, or a list of frames."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(hasattr(frame, "iloc") for frame in source)
+    if isinstance(source, (str, os.PathLike)):
+        text = os.fspath(source)
+        if (database := database_of(source)) is not None:
+            from gomea_bn.data.files.databases import is_large
+
+            return is_large(database)
+        return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
+    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
 
 
 def source_frame(source: Any) -> pd.DataFrame:

@@ -18,17 +18,6 @@ FIRST_ROWS = 2000
 FEW_VALUES = 300
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Rows of one piece, whose index is their position in the piece: its part of the sample, and special rows.
-
-    These have the smallest and largest value of a column or the first of its few values.
-    """
-
-    rows: pd.DataFrame
-    n_rows: int  # number of all rows of the piece
-
-
 def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
     """Return the sorted positions in every piece of a random sample of `size` rows without replacement, or of all."""
     ends = np.cumsum(n_rows)
@@ -43,8 +32,12 @@ def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np
     return [part - (end - n) for part, end, n in zip(parts, ends, n_rows, strict=True)]
 
 
-def survey(piece: Piece, positions: NDArray[np.int64]) -> Sampled:
-    """Return the rows of one piece at some sorted positions, and those with extreme and rare values."""
+def survey(piece: Piece, positions: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the rows of one piece at some sorted positions, and those with extreme and rare values.
+
+    These have the smallest and largest value of a column or the first of its few values. The index is the position of a
+    row in the piece.
+    """
     parts = []
     first = 0
     for frame in piece.frames():
@@ -55,11 +48,11 @@ def survey(piece: Piece, positions: NDArray[np.int64]) -> Sampled:
         parts.append(part)
         first += len(frame)
     if not parts:
-        return Sampled(pd.DataFrame(), 0)
+        return pd.DataFrame()
     rows = pd.concat(parts)
     # the corners of all frames of the piece, of which most are none of the piece
     kept = np.union1d(np.flatnonzero(rows.index.isin(positions)), _corners(rows))
-    return Sampled(rows.iloc[kept], first)
+    return rows.iloc[kept]
 
 
 @dataclass(frozen=True)
@@ -82,14 +75,14 @@ class Sample:
 
 
 def sample_of(
-    pieces: Sequence[Piece], parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]
+    pieces: Sequence[Piece], parts: Sequence[pd.DataFrame], positions: Sequence[NDArray[np.int64]]
 ) -> Sample:
     """Return the sample of a table: the chosen rows, and those with extreme and rare values of the whole table."""
     is_chosen = np.concatenate(
-        [part.rows.index.isin(of_piece) for part, of_piece in zip(parts, positions, strict=True)]
+        [part.index.isin(of_piece) for part, of_piece in zip(parts, positions, strict=True)]
     )
-    rows = pd.concat([part.rows for part in parts if part.n_rows])
-    piece_of = np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts])
+    rows = pd.concat([part for part in parts if len(part)])
+    piece_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     position_in = rows.index.to_numpy(np.int64)
     rows = rows.reset_index(drop=True)
     kept = np.union1d(np.flatnonzero(is_chosen), _corners(rows))

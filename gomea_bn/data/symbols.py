@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import check_texts
+from gomea_bn.data.columns import FEW_ROWS, check_texts
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.data.number_texts import numbers_in
@@ -33,8 +33,6 @@ MARKS = frozenset(("*", "-", "--", ".", "..", "..."))
 USUAL = "usual"
 """Symbol that stands for `WORDS` and `MARKS` in a list of symbols of missing values."""
 
-# first rows that show how numbers are written
-_FEW_ROWS = 100
 _TRUTH = {"true": True, "false": False}
 
 
@@ -94,7 +92,7 @@ def _marked(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> list[s
         or types.is_bool_dtype(numbers.dtype)
     ):
         return []
-    for text, number in zip(texts.iloc[:_FEW_ROWS], numbers.iloc[:_FEW_ROWS], strict=True):
+    for text, number in zip(texts.iloc[:FEW_ROWS], numbers.iloc[:FEW_ROWS], strict=True):
         if isinstance(text, str) and not pd.isna(number):
             plain = text.strip().replace(",", ".", 1) if text.count(",") == 1 and "." not in text else text
             try:

@@ -83,6 +83,9 @@ class RowGroups(NamedTuple):
         return self._replace(codes=self.codes[rows])
 
 
+MAX_LEVELS = 50
+"""Most levels of a discrete column, unless a caller says otherwise."""
+
 # columns that a description names without their reasons
 _MOST_NAMED = 30
 
@@ -276,7 +279,7 @@ def read_table(
     *,
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
-    max_levels: int = 50,
+    max_levels: int = MAX_LEVELS,
     min_rows: int = 10,
     sep: str | None = None,
     decimal: str | None = None,
@@ -434,7 +437,7 @@ def table_of(
     *,
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
-    max_levels: int = 50,
+    max_levels: int = MAX_LEVELS,
     min_rows: int = 10,
     problems: list[GomeaBnError] | None = None,
 ) -> Table:

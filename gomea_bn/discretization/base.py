@@ -18,7 +18,7 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.sources import check_kinds, complete_table, source_frame
-from gomea_bn.data.table import Table, table_of
+from gomea_bn.data.table import MAX_LEVELS, Table, table_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
@@ -133,7 +133,7 @@ class Discretizer(Parameters, ABC):
 
     kinds: Mapping[str, str] | None = None
     missing: str = "error"
-    max_levels: int = 50
+    max_levels: int = MAX_LEVELS
     max_seconds: float | None = option(None, Number(0, above=True, none=""))
 
     @abstractmethod

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
 from gomea_bn.data.frames import plain_frame
 from gomea_bn.data.sources import source_frame
-from gomea_bn.data.table import Column, Table
+from gomea_bn.data.table import MAX_LEVELS, Column, Table
 from gomea_bn.discretization.base import check_each_once
 from gomea_bn.errors import GomeaBnError, check_integer, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -203,7 +203,7 @@ class K2(_StructureLearner):
     max_indegree: int = option(6, Integer(0))
     n_restarts: int = option(50, Integer(1))
     pseudo_count: float = 1.0
-    max_levels: int = 50
+    max_levels: int = MAX_LEVELS
     max_seconds: float | None = option(None, Number(0, above=True, none=""))
     random_state: int | None = option(None, Integer(0, none=""))
 
@@ -356,7 +356,7 @@ class Tabu(_StructureLearner):
     max_steps: int | None = option(None, Integer(1, none=""))
     equivalent_sample_size: float = 1.0
     pseudo_count: float = 1.0
-    max_levels: int = 50
+    max_levels: int = MAX_LEVELS
     max_seconds: float | None = option(None, Number(0, above=True, none=""))
 
     def fit(

@@ -15,7 +15,6 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, Setting, is_real, nearest, pairs_in
 from gomea_bn.expert import files
-from gomea_bn.expert.files import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.dot import read_dot_graph
 from gomea_bn.network.parts import (
@@ -240,7 +239,7 @@ class ExpertNetwork(Immutable):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the expert's network as JSON text, exact to the last bit; write it to `path` if given."""
-        return files.expert_to_json(ExpertParts(self.names, self.edges, self.cut_points, self.network), path)
+        return files.expert_to_json(self.names, self.edges, self.cut_points, self.network, path)
 
     @property
     def names(self) -> tuple[str, ...]:

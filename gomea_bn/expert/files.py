@@ -6,7 +6,7 @@ import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -35,16 +35,6 @@ _OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
 
 
-class ExpertParts(NamedTuple):
-    """Arguments of an `ExpertNetwork`; None for parts that are not stated."""
-
-    names: Sequence[str] | None
-    edges: list[tuple[str, str]]
-    # array-likes of shape (n_cuts,)
-    cut_points: Mapping[str, Any]
-    network: DiscretizedBayesNet | None
-
-
 def file_kind(path: str | os.PathLike[str]) -> str:
     """Return the format of a file, "edges", "dot" or one of networks, by its ending or otherwise by its first line."""
     if str(path).lower().endswith((".csv", ".tsv")):
@@ -67,7 +57,13 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     )
 
 
-def expert_to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> str:
+def expert_to_json(
+    names: Sequence[str],
+    edges: list[tuple[str, str]],
+    cut_points: Mapping[str, Any],
+    network: DiscretizedBayesNet | None,
+    path: str | os.PathLike[str] | None = None,
+) -> str:
     """Return an expert's network as JSON text, exact to the last bit, and write it to `path` if given.
 
     The fields are names, edges as [parent, child], cut_points by name, and network, in the format of networks, if the
@@ -76,16 +72,18 @@ def expert_to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = No
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "names": list(expert.names or ()),
-        "edges": expert.edges,
-        "cut_points": {name: cuts.tolist() for name, cuts in expert.cut_points.items()},
+        "names": list(names),
+        "edges": edges,
+        "cut_points": {name: cuts.tolist() for name, cuts in cut_points.items()},
     }
-    texts = {} if expert.network is None else {"network": expert.network.to_json()}
+    texts = {} if network is None else {"network": network.to_json()}
     return written(json_text(content, ["edges", "cut_points"], texts), path)
 
 
-def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
-    """Return the parts of an expert's network in JSON: a file, or text that begins with a brace.
+def read_expert_json(
+    source: str | os.PathLike[str],
+) -> tuple[Sequence[str] | None, list[tuple[str, str]], dict[str, Any], DiscretizedBayesNet | None]:
+    """Return the arguments of an `ExpertNetwork` in JSON: a file, or text that begins with a brace.
 
     JSON of a network (`DiscretizedBayesNet.to_json`) is read as well. Other files, versions and fields raise
     `GomeaBnError`.
@@ -94,7 +92,7 @@ def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
     content = load_json(text, where)
     if isinstance(content, dict) and content.get("format") == NETWORK_FORMAT:
         network = network_from_content(content, where, DiscretizedBayesNet)
-        return ExpertParts(network.names, network.edges, {}, network)
+        return network.names, network.edges, {}, network
     check_format(content, where, _WHAT, FORMAT, FORMAT_VERSION, advice=_NETWORKS_TOO)
     check_fields(content, where, ("format", "format_version"), _OPTIONAL_FIELDS)
     names, network, cut_points = content.get("names"), content.get("network"), content.get("cut_points", {})
@@ -108,7 +106,7 @@ def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
             raise GomeaBnError(f"edges must be a list of [parent, child], got {edges!r:.80}.")
         if not isinstance(cut_points, dict):
             raise GomeaBnError(f"cut_points must map names to lists of numbers, got {cut_points!r:.80}.")
-    return ExpertParts(names, [(parent, child) for parent, child in edges], cut_points, network)
+    return names, [(parent, child) for parent, child in edges], cut_points, network
 
 
 def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ from gomea_bn.front.objectives import (
     single_position,
     target_of,
 )
-from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
+from gomea_bn.front.store import PooledNetworks, StoredParts, parts_of
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
@@ -261,7 +261,7 @@ class Front:
             self._built[position] = network
         return self._built[position]
 
-    def network_parts(self, index: int) -> NetworkParts:
+    def network_parts(self, index: int) -> StoredParts:
         """Return the parts of the network at a position; a network whose parts are known is not built."""
         position = self._position(index)
         if position not in self._built and isinstance(self._networks, PooledNetworks):
@@ -630,7 +630,7 @@ class _Part(PooledNetworks):
     front: Front
     rows: tuple[int, ...]
 
-    def parts(self, row: int) -> NetworkParts:
+    def parts(self, row: int) -> StoredParts:
         return self.front.network_parts(self.rows[row])
 
     def __call__(self, row: int) -> DiscretizedBayesNet:

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import MAX_LEVELS, Table
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.front.choice import MOST_ROWS
@@ -33,8 +33,6 @@ FEWEST_ROWS = 30
 
 _MOST_GROUPS = 20
 _N_PARTS = 10
-# of a naive Bayes classifier
-_MOST_LEVELS = 50
 
 Floats = NDArray[np.float64]
 
@@ -214,7 +212,7 @@ class JudgedRows:
         """Return the mean loss of a naive Bayes classifier, or None where there is none; see `prediction_summary`."""
         [target] = [column for column in self.table.columns if column.name == self.target]
         table = self.table.take(np.sort(np.concatenate(self.parts)))
-        if target.levels is None or len(target.levels) > _MOST_LEVELS or table.n_missing:
+        if target.levels is None or len(target.levels) > MAX_LEVELS or table.n_missing:
             return None
         cuts = MDLP().fit(table, self.target).cut_points_
         edges = [(self.target, name) for name in table.names if name != self.target]

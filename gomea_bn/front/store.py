@@ -49,7 +49,7 @@ class StoredVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkParts:
+class StoredParts:
     """The parts of a network: the JSON file without its variables, and the variables in column order.
 
     `learns_conditionals` says whether the network learns conditionals when it is built, which its parts lack.
@@ -83,20 +83,20 @@ class NetworkParts:
         return json_format.network_from_content(content, "the network", DiscretizedBayesNet)
 
 
-def parts_of(network: DiscretizedBayesNet) -> NetworkParts:
+def parts_of(network: DiscretizedBayesNet) -> StoredParts:
     """Return the parts of a network."""
     tables = network.tables
     variables = [
         StoredVariable(entry, tables[entry["name"]]) for entry in json_format.variable_contents(network)
     ]
-    return NetworkParts(json_format.head_content(network), tuple(variables))
+    return StoredParts(json_format.head_content(network), tuple(variables))
 
 
 class PooledNetworks(ABC):
     """Networks by row, whose equal parts are the same objects; calling it with a row builds that network."""
 
     @abstractmethod
-    def parts(self, row: int) -> NetworkParts:
+    def parts(self, row: int) -> StoredParts:
         """Return the parts of the network of a row, counted from 0."""
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
@@ -104,7 +104,7 @@ class PooledNetworks(ABC):
         return self.parts(row).network()
 
 
-def packed_networks(networks: Iterable[NetworkParts]) -> bytes:
+def packed_networks(networks: Iterable[StoredParts]) -> bytes:
     """Return networks as the content of a file, in which every distinct part stands once.
 
     The file is compressed by gzip. Its first line is JSON: "heads" and "variables" have the distinct parts, and
@@ -161,12 +161,12 @@ class StoredNetworks(PooledNetworks):
         # positions of the head and of the variables of every network
         self._rows: list[list[int]] = []
 
-    def parts(self, row: int) -> NetworkParts:
+    def parts(self, row: int) -> StoredParts:
         """Return the parts of the network of a row; raises `GomeaBnError` if the file does not hold them."""
         if self._packed is not None:
             self._unpack(self._packed)
         head, *positions = self._rows[row]
-        return NetworkParts(self._heads[head], tuple(self._variables[position] for position in positions))
+        return StoredParts(self._heads[head], tuple(self._variables[position] for position in positions))
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
         """Return the network of a row, counted from 0."""

@@ -25,7 +25,7 @@ from gomea_bn.errors import (
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import N_COPIES, average_in_time, interrupted_averaging
 from gomea_bn.learning.density import DensityEstimator
-from gomea_bn.learning.evidence import Evidence
+from gomea_bn.learning.evidence import RowEvidence
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
@@ -214,7 +214,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         networks, seconds, stopped_by = self._learned(options, table, rows, seed, section, clock)
         section.close()
         warn_of_cut_short(clock.cut_short)
-        evidence = Evidence.of(table)
+        evidence = RowEvidence.of(table)
         self.networks_ = [evidence.network(network).in_order(table.names) for network in networks]
         self.n_networks_ = len(networks)
         self.table_ = table

@@ -13,7 +13,6 @@ from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
 from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.updates import network_of_all_rows, with_copies
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.phases import COMPARISON, begin_phase
@@ -23,7 +22,7 @@ SECONDS_OF_COUNT = 2e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class RowEvidence:
     """The rows of a table that a search learns from, and those that its network counts in the end.
 
     Both are the same in most tables. A search leaves out copies of rows, rows of the same group, and repeats rows by
@@ -83,6 +82,8 @@ class Evidence:
             record["censoring"] = given.censoring._asdict()
         with delayed_interrupts():
             if self.has_copies:
+                from gomea_bn.network.updates import with_copies
+
                 n_evidence = self.searched.n_rows
                 begin_phase("Counting all rows", COMPARISON)
                 before_checks = clock.before(seconds_of_checks(n_evidence, len(given.names), clock))
@@ -93,5 +94,7 @@ class Evidence:
                 if given.groups is None:
                     sizes = {"rows": final.table.n_rows, "searched": network.metadata["n_rows"]}
                     record["weights"] = {**sizes, "sum": float(final.weights.sum())}
+                from gomea_bn.network.updates import network_of_all_rows
+
                 network = network_of_all_rows(network, final.table, final.weights)
         return network.with_metadata(**record) if record else network

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.files.reading import number_form
-from gomea_bn.data.pieces import is_in_pieces
+from gomea_bn.data.sources import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_verbose, give_warning
 from gomea_bn.learning.averaging.families import (
@@ -27,7 +27,7 @@ from gomea_bn.learning.averaging.families import (
     with_target,
 )
 from gomea_bn.learning.checks import checked_network, seconds_of_checks
-from gomea_bn.learning.evidence import SECONDS_OF_COUNT, Evidence
+from gomea_bn.learning.evidence import SECONDS_OF_COUNT, RowEvidence
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearningOptions,
@@ -140,12 +140,12 @@ class _Fit:
         begin_phase("Reading the table", SEARCH)
         table = self.read(source, sample_weight)
         if table.n_rows > rows_to_search(learner, table):
-            evidence = Evidence.of(table)
+            evidence = RowEvidence.of(table)
             self.search_sample(table)
         else:
             # copies of rows are no further evidence where densities are smooth
             is_smooth = self.is_averaged and LearningOptions.of(learner).scores_shapes(table)
-            evidence = Evidence.of(table, without_copies=is_smooth)
+            evidence = RowEvidence.of(table, without_copies=is_smooth)
             self.search_table(evidence, may_simplify=is_smooth and not table.n_missing)
         learner.network_ = evidence.network(learner.network_, self.clock)
         self.compare(*evidence.final, clock=self.clock)
@@ -172,7 +172,7 @@ class _Fit:
             check_target_of(self.options, table, rows_to_search(learner, table))
         return table
 
-    def search_table(self, evidence: Evidence, *, may_simplify: bool) -> None:
+    def search_table(self, evidence: RowEvidence, *, may_simplify: bool) -> None:
         """Search for the network of rows in memory, and learn its conditionals from these.
 
         Edges that left-out rows do not need go, if they may.

@@ -422,30 +422,6 @@ def _inside_of_uniform_bins(bins: CutColumn, shape: ColumnShape | None) -> float
 
 
 @dataclass(frozen=True)
-class SearchRules:
-    """What the climb may change, and how families are scored over all rows.
-
-    `pairs`, bool (n_columns, n_columns), may be joined, and the cuts of the columns `recut` may change. Columns that
-    follow curves, which tables cannot judge, keep their parents.
-    """
-
-    edges: EdgeRules
-    pairs: NDArray[np.bool_]
-    score: ScoreRule
-    limits: CutLimits
-    recut: frozenset[int]
-    keeps_parents: frozenset[int] = frozenset()
-
-    def allows(self, parent: int, child: int) -> bool:
-        """Return whether an edge may be added."""
-        return bool(self.pairs[parent, child] and self.edges.may_lead[parent, child])
-
-    def requires(self, parent: int, child: int) -> bool:
-        """Return whether the pair of an edge must stay joined."""
-        return not self.edges.may_lack[parent, child]
-
-
-@dataclass(frozen=True)
 class Move:
     """A change of the network that raises its score over all rows by a gain in nats.
 
@@ -516,21 +492,37 @@ class Climb:
 
     Families of columns in which values are missing are scored on available cases. `cuts`, int64 (k,) for every
     continuous column and empty for discrete ones, are indices of boundaries.
+
+    `pairs`, bool (n_columns, n_columns), may be joined, and the cuts of the columns `recut` may change. Columns that
+    follow curves, which tables cannot judge, keep their parents.
     """
 
     rows: CodedTable
     parents: list[frozenset[int]]
     cuts: list[NDArray[np.int64]]
-    rules: SearchRules
+    edge_rules: EdgeRules
+    pairs: NDArray[np.bool_]
+    score_rule: ScoreRule
+    limits: CutLimits
+    recut: frozenset[int]
+    keeps_parents: frozenset[int] = frozenset()
     n_threads: int = 1
     moves: list[Move] = field(default_factory=list)
     promises: Promises = field(default_factory=Promises)
     _view_keys: dict[View, bytes] = field(default_factory=dict)
     _sample_scores: dict[bytes, float] = field(default_factory=dict)
 
+    def _allows(self, parent: int, child: int) -> bool:
+        """Return whether an edge may be added."""
+        return bool(self.pairs[parent, child] and self.edge_rules.may_lead[parent, child])
+
+    def _requires(self, parent: int, child: int) -> bool:
+        """Return whether the pair of an edge must stay joined."""
+        return not self.edge_rules.may_lack[parent, child]
+
     @cached_property
     def _interval_score(self) -> IntervalScore:
-        rule = self.rules.score
+        rule = self.score_rule
         return IntervalScore(scoring_method("density-bd" if rule.kind == DIRICHLET else "density-bic"), rule)
 
     def view(self, v: int) -> View:
@@ -547,7 +539,7 @@ class Climb:
 
     def refine(self) -> bool:
         """Find the best cuts for the graph to within a few rows; return whether they have changed."""
-        if not self.rules.recut:
+        if not self.recut:
             return False
         before = self.rows.cut_points(self.cuts)
         self.improve(edges=False)
@@ -623,7 +615,7 @@ class Climb:
         """Return the score of the network, whose families are counted, in nats."""
         total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
         return total + sum(
-            self.rows.inside_of_bins(v, cuts, self.rules.score)[0] for v, cuts in enumerate(self.cuts)
+            self.rows.inside_of_bins(v, cuts, self.score_rule)[0] for v, cuts in enumerate(self.cuts)
         )
 
     def table_parents(self, v: int) -> list[int]:
@@ -631,13 +623,13 @@ class Climb:
 
         Parents that the rules require stay, and all parents of a column that follows curves.
         """
-        if v in self.rules.keeps_parents:
+        if v in self.keeps_parents:
             return sorted(self.parents[v])
         is_split = self.view(v).cardinality > 1
         return [
             p
             for p in sorted(self.parents[v])
-            if (is_split and self.view(p).cardinality > 1) or self.rules.requires(p, v)
+            if (is_split and self.view(p).cardinality > 1) or self._requires(p, v)
         ]
 
     def family_tables(self) -> list[NDArray[np.int64]]:
@@ -657,8 +649,8 @@ class Climb:
         is_shaped = np.zeros(len(self.parents), np.bool_)
         for v, table in enumerate(tables):
             views = self._family(v, self.parents[v])
-            total += available_score(table, views, self.rules.score)
-            inside, is_shaped[v] = self.rows.inside_of_bins(v, self.cuts[v], self.rules.score)
+            total += available_score(table, views, self.score_rule)
+            inside, is_shaped[v] = self.rows.inside_of_bins(v, self.cuts[v], self.score_rule)
             total += inside
         return total, is_shaped
 
@@ -675,7 +667,7 @@ class Climb:
             neighbours = {v: self._near_gains(v, sets) for v, sets in neighbours.items()}
         families = [self._family(v, self.parents[v]) for v in children]
         families += [self._family(v, parents) for v, sets in neighbours.items() for parents in sets]
-        recut = [v for v in sorted(self.rules.recut) if breadth > _PROMISING or self.promises.may_recut(v)]
+        recut = [v for v in sorted(self.recut) if breadth > _PROMISING or self.promises.may_recut(v)]
         around = {v: self._around(v) for v in recut}
         # all tables around a column are counted, or it keeps its cuts
         largest = {v: max(prod(view.n_codes for view in f) for f in near) for v, near in around.items()}
@@ -713,7 +705,7 @@ class Climb:
         def use(group: int, tables: list[NDArray[np.int64]]) -> None:
             key = keys[group]
             if key in unknown:
-                self.rows.known.families[key] = available_score(tables[0], unknown[key], self.rules.score)
+                self.rows.known.families[key] = available_score(tables[0], unknown[key], self.score_rule)
                 return
             v = due[key]
             self.rows.known.best_cuts[key] = self._best_cuts(v, around[v], tables)
@@ -738,7 +730,7 @@ class Climb:
             families,
             bins,
             tables,
-            self.rules.score,
+            self.score_rule,
             self._interval_score,
             self.rows.cut_cost(v),
             shape,
@@ -760,18 +752,18 @@ class Climb:
 
     def _neighbours(self, child: int, parents: frozenset[int]) -> list[frozenset[int]]:
         """Return the sets with one parent more or fewer that the rules allow."""
-        if child in self.rules.keeps_parents:
+        if child in self.keeps_parents:
             return []
-        fewer = [parents - {p} for p in sorted(parents) if not self.rules.requires(p, child)]
+        fewer = [parents - {p} for p in sorted(parents) if not self._requires(p, child)]
         cardinality = [
             n if column is None else len(cuts) + 1
             for n, column, cuts in zip(self.rows.cardinality, self.rows.columns, self.cuts, strict=True)
         ]
         return fewer + [
             parents | {p}
-            for p in self.rules.edges.addable(child, parents, cardinality)
+            for p in self.edge_rules.addable(child, parents, cardinality)
             # a column with one bin gains nothing as a parent
-            if self.rules.pairs[p, child] and cardinality[p] > 1
+            if self.pairs[p, child] and cardinality[p] > 1
         ]
 
     def _second_neighbours(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:
@@ -803,7 +795,7 @@ class Climb:
 
         def use(position: int, tables: list[NDArray[np.int64]]) -> None:
             key, family = unknown[position]
-            self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
+            self._sample_scores[key] = available_score(tables[0], family, self.score_rule)
 
         groups = [[family] for _, family in unknown]
         count_in_passes(groups, self.rows.count_sample, use, n_threads=self.n_threads)
@@ -856,8 +848,8 @@ class Climb:
     def _limits(self, v: int) -> CutLimits:
         """Return the limits of the cuts of a column, so that no table around it exceeds its largest size."""
         others = [prod(view.cardinality for view in family if view.column != v) for family in self._around(v)]
-        limits = self.rules.limits
-        most = max(int(self.rules.edges.max_table_cells // max(others)), 1)
+        limits = self.limits
+        most = max(int(self.edge_rules.max_table_cells // max(others)), 1)
         largest = most if limits.max_bins is None else min(limits.max_bins, most)
         return CutLimits(1, largest, limits.min_width, limits.min_bin_count)
 
@@ -879,7 +871,7 @@ class Climb:
                     moves.append(Move(kind, (*added, *removed, child), gain, {child: parents}))
         for child, parents in enumerate(self.parents):
             for parent in sorted(parents):
-                if not self.rules.allows(child, parent):
+                if not self._allows(child, parent):
                     continue
                 without = [s for s in (*neighbours[child], parents) if parent not in s]
                 reversed_ = [s for s in neighbours[parent] if child in s]

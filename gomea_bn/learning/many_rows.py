@@ -33,7 +33,6 @@ from gomea_bn.learning.improvement import (
     Climb,
     CodedTable,
     KnownScores,
-    SearchRules,
     SourceFiles,
     check_complete,
 )
@@ -51,7 +50,8 @@ from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.counting import completes_pieces, network_of_counts
+from gomea_bn.network.counting import network_of_counts
+from gomea_bn.network.counting_pieces import completes_pieces
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_counts
 from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
@@ -372,7 +372,7 @@ class Improvement:
                 {"kind": m.kind, "columns": [names[v] for v in m.columns], "nats": float(m.gain)}
                 for m in moves
             ],
-            "recut": 0 if climb is None else len(climb.rules.recut),
+            "recut": 0 if climb is None else len(climb.recut),
             "stopped_by": self.stop.reason or ("max_seconds" if self.is_cut_short else "local optimum"),
             "seconds_to_sample_network": self.after_search,
             "seconds": self._seconds,
@@ -482,14 +482,12 @@ class Improvement:
             rows=rows,
             parents=parents,
             cuts=rows.indices(network.cut_points),
-            rules=SearchRules(
-                edges=edge_rules,
-                pairs=pairs,
-                score=rows.rule,
-                limits=options.cut_limits,
-                recut=frozenset(v for v in continuous if may_recut and v not in fixed),
-                keeps_parents=follows,
-            ),
+            edge_rules=edge_rules,
+            pairs=pairs,
+            score_rule=rows.rule,
+            limits=options.cut_limits,
+            recut=frozenset(v for v in continuous if may_recut and v not in fixed),
+            keeps_parents=follows,
             n_threads=thread_count(self.learner.n_jobs if self.in_memory is None else -1),
         )
 
@@ -499,7 +497,7 @@ class Improvement:
         A climb cannot leave a graph whose edges lead the other way around. The search has to find its cuts as well, and
         may end in such a graph; given the cuts it takes seconds from the start.
         """
-        if self.problem is None or not climb.rules.recut or climb.rules.keeps_parents or self.stop.is_over:
+        if self.problem is None or not climb.recut or climb.keeps_parents or self.stop.is_over:
             return
         cuts = climb.rows.cut_points(climb.cuts)
         limit = self.stop.max_seconds
@@ -532,7 +530,7 @@ class Improvement:
         by_tables: dict[str, NDArray[np.int64]] = {}
         for v, name in enumerate(names):
             parents = climb.table_parents(v)
-            score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
+            score += (len(climb.parents[v]) - len(parents)) * climb.score_rule.edge_cost
             edges += [(names[p], name) for p in parents]
             members = [*sorted(climb.parents[v]), v]
             views = [climb.view(member) for member in members]
@@ -543,9 +541,9 @@ class Improvement:
                 axes = [a for a, member in enumerate(members) if member == v or names[member] in chosen]
                 by_tables[name] = observed_counts(counts[v], views, axes)
                 others = tuple(axis for axis in range(len(members)) if axis not in axes)
-                score -= available_score(counts[v], views, climb.rules.score)
+                score -= available_score(counts[v], views, climb.score_rule)
                 score += available_score(
-                    counts[v].sum(axis=others), [views[axis] for axis in axes], climb.rules.score
+                    counts[v].sum(axis=others), [views[axis] for axis in axes], climb.score_rule
                 )
                 # the gain of curves is known on the sample alone
                 score += curves[name]["nats"] * rows.n_rows / table.n_rows

@@ -84,7 +84,7 @@ def run_record(
     be repeated exactly, see `why_unrepeatable`.
     """
     from gomea_bn.algorithms.gomea import GOMEA
-    from gomea_bn.data.files.databases import absolute_source
+    from gomea_bn.data.files.database_names import absolute_source
     from gomea_bn.learning.options import why_unrepeatable
 
     table = learner.table_

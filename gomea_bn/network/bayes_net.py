@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import MANY_ROWS, has_gaps
+from gomea_bn.data.columns import MANY_ROWS, ROWS_IN_CACHE, has_gaps
 from gomea_bn.data.sources import Rows, source_frame
 from gomea_bn.errors import (
     GomeaBnError,
@@ -20,17 +20,13 @@ from gomea_bn.errors import (
     names_in,
     pairs_in,
 )
-from gomea_bn.lazy import offered, pd
+from gomea_bn.lazy import Deferred, offered, pd
 from gomea_bn.network import formats
-from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     with_cut,
 )
 from gomea_bn.network.contents import NetworkParts
-from gomea_bn.network.inference import answers
-from gomea_bn.network.inference.engine import Seed, engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
     check_rows,
@@ -52,11 +48,17 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.curve import Curve
     from gomea_bn.network.edges import EdgeReasons, EquivalenceClass
     from gomea_bn.network.explanations import Explanation
+    from gomea_bn.network.inference import answers
+    from gomea_bn.network.inference import engine as engines
+    from gomea_bn.network.inference import evidence as findings
+    from gomea_bn.network.inference.engine import Seed
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.problems.cuts.shape import Shape
-
-# rows whose densities are computed together in a tall table
-_ROWS_OF_PART = 1 << 16
+else:
+    # a network learns and is written without them
+    answers = Deferred("gomea_bn.network.inference.answers")
+    engines = Deferred("gomea_bn.network.inference.engine")
+    findings = Deferred("gomea_bn.network.inference.evidence")
 
 
 class DiscretizedBayesNet(NetworkParts):
@@ -364,15 +366,15 @@ class DiscretizedBayesNet(NetworkParts):
     def score(self, frame: Rows, *, resolution: str = "points", unknown: str = "missing") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
         log_density = partial(self.log_density, resolution=resolution, unknown="error")
-        frame = known_rows(self, source_frame(frame), unknown).frame
+        frame = known_rows(self, source_frame(frame), unknown)
         n_rows = len(frame)
         if n_rows == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
         if n_rows > MANY_ROWS:
-            parts = range(0, n_rows, _ROWS_OF_PART)
+            parts = range(0, n_rows, ROWS_IN_CACHE)
             # the message of an error names rows of the whole frame
             with suppress(GomeaBnError):
-                sums = in_threads(lambda k: log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
+                sums = in_threads(lambda k: log_density(frame.iloc[k : k + ROWS_IN_CACHE]).sum(), parts)
                 return float(np.sum(sums) / n_rows)
         return float(log_density(frame).mean())
 
@@ -614,12 +616,12 @@ class DiscretizedBayesNet(NetworkParts):
                 raise GomeaBnError("interval is for a single question, not for a DataFrame of them.")
             if len(names_in("targets", targets)) > 1:
                 raise GomeaBnError(f"interval is for one target, got {targets!r}.")
-        engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
+        engine = engines.engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
         answer = answers.query(engine, targets, evidence)
         given = (
             []
             if evidence is None
-            else [name for name in evidence if not is_single or not is_unknown(evidence[name])]
+            else [name for name in evidence if not is_single or not findings.is_unknown(evidence[name])]
         )
         named = [targets] if isinstance(targets, str) else list(targets)
         answers.warn_of_base_rates(self, named, given)
@@ -762,7 +764,7 @@ class DiscretizedBayesNet(NetworkParts):
         GomeaBnError
             For rows without any of these columns, rows of probability 0, and exact answers that are too large.
         """
-        engine = engine_for(self, method, n_draws, random_state, cells)
+        engine = engines.engine_for(self, method, n_draws, random_state, cells)
         frame = source_frame(frame)
         answer = answers.predict_proba(engine, frame, target, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
@@ -796,7 +798,7 @@ class DiscretizedBayesNet(NetworkParts):
             Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
             categorical with the levels, ordered if those of the column are.
         """
-        engine = engine_for(self, method, n_draws, random_state)
+        engine = engines.engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict(engine, frame, target, how, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
@@ -830,7 +832,7 @@ class DiscretizedBayesNet(NetworkParts):
         DataFrame of float64
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
-        engine = engine_for(self, method, n_draws, random_state)
+        engine = engines.engine_for(self, method, n_draws, random_state)
         frame = source_frame(frame)
         answer = answers.predict_interval(engine, frame, target, quantiles, unknown)
         answers.warn_of_base_rates(self, [target], frame.columns)
@@ -882,13 +884,15 @@ class DiscretizedBayesNet(NetworkParts):
             For missing columns, infinite values, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
-        frame = known_rows(self, source_frame(frame), unknown).frame
+        frame = known_rows(self, source_frame(frame), unknown)
         if of is None and not given and not has_gaps(frame, self.names):
+            from gomea_bn.network.bin_distributions import log_widths_of_points
+
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
                 total += term
             return total - log_widths_of_points(self, frame, resolution)
-        engine = engine_for(self, method, n_draws, random_state)
+        engine = engines.engine_for(self, method, n_draws, random_state)
         return answers.log_density(engine, frame, of, given, resolution)
 
     def impute(
@@ -936,7 +940,7 @@ class DiscretizedBayesNet(NetworkParts):
         from gomea_bn.network.inference import completion
 
         generator = random_generator(random_state)
-        engine = engine_for(self, method, n_draws, generator)
+        engine = engines.engine_for(self, method, n_draws, generator)
         return completion.impute(engine, source_frame(frame), how, generator, unknown)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
@@ -963,7 +967,7 @@ class DiscretizedBayesNet(NetworkParts):
         GomeaBnError
             For unknown variables, levels, and values that are not numbers.
         """
-        reader, values = EvidenceReader(self), mapping_in("values", values)
+        reader, values = findings.EvidenceReader(self), mapping_in("values", values)
         stated = {
             name: reader.value(name, value, f"values['{given}']")
             for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)

@@ -30,6 +30,7 @@ from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.inference.row_cells import RowCells
+from gomea_bn.network.matched_rows import LEAST_ROWS
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import rows_for
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -38,8 +39,6 @@ from gomea_bn.texts import counted, listed, percent, shown_name
 _HALF_WIDTH = 1.645
 # rows of a longer table that an effect is computed from
 _MOST_ROWS = 20_000
-# fewer rows tell nothing about an error
-_FEWEST_ROWS = 20
 # quantiles that stand for the distribution of a number in a row
 _N_QUANTILES = 15
 # shares between which normal scores go on
@@ -150,9 +149,9 @@ class _Rows:
         table = rows_for(network, data)
         columns = [column for column in table.columns if column.name in (of, on, *adjusted_for)]
         chosen = np.flatnonzero(~np.logical_or.reduce([column.is_missing for column in columns]))
-        if len(chosen) < _FEWEST_ROWS:
+        if len(chosen) < LEAST_ROWS:
             raise GomeaBnError(
-                f"An effect needs at least {_FEWEST_ROWS} rows with values of "
+                f"An effect needs at least {LEAST_ROWS} rows with values of "
                 f"{listed((repr(column.name) for column in columns), 5)}, got {len(chosen)}."
             )
         if left_out := table.n_rows - len(chosen):

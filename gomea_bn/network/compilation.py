@@ -23,8 +23,6 @@ from gomea_bn.errors import (
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.inference.engine import engine_for
-from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.parts import check_cut_points
 from gomea_bn.network.rows import draws_by_name
 from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
@@ -62,23 +60,6 @@ class Coarser:
     parents: dict[str, tuple[str, ...]]
     merged: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableLoss:
-    """What tables lose against the network that they are computed from.
-
-    Attributes
-    ----------
-    nats : float
-        Log density that a row drawn from the network loses under the tables on average.
-    difference : float
-        Largest surely known difference of P(bin of a variable | bin of one that paths lead from), over such pairs, of
-        which 24 random ones are compared.
-    """
-
-    nats: float
-    difference: float
 
 
 def coarser(network: NetworkLike, max_cells: int) -> Coarser:
@@ -128,8 +109,12 @@ def compiled_tables(network: NetworkLike, chosen: Coarser) -> dict[str, NDArray[
     }
 
 
-def table_loss(network: NetworkLike, tables: NetworkLike) -> TableLoss:
-    """Return what a network of tables loses against the network that it was compiled from."""
+def table_loss(network: NetworkLike, tables: NetworkLike) -> tuple[float, float]:
+    """Return what a network of tables loses against the network that it was compiled from.
+
+    That is the log density in nats that a row drawn from the network loses on average, and the largest surely known
+    difference of P(bin of a variable | bin of one that paths lead from), over 24 random ones of such pairs.
+    """
     rows = draws_by_name(network, N_DRAWS)
     columns = Columns(rows)
     with np.errstate(invalid="ignore"):
@@ -139,7 +124,7 @@ def table_loss(network: NetworkLike, tables: NetworkLike) -> TableLoss:
         order = np.random.default_rng(0).permutation(len(pairs))[:_MOST_PAIRS]
         pairs = [pairs[k] for k in order.tolist()]
     difference = max((_difference(network, tables, pair, columns) for pair in pairs), default=0.0)
-    return TableLoss(nats, difference)
+    return nats, difference
 
 
 def _mean_terms(network: NetworkLike, columns: Columns) -> list[float]:
@@ -157,6 +142,9 @@ def _difference(network: NetworkLike, tables: NetworkLike, pair: tuple[str, str]
 
     Of the network it is the mean over drawn rows of the probability given the parents, which separate both.
     """
+    from gomea_bn.network.inference.engine import engine_for
+    from gomea_bn.network.inference.question import Evidence
+
     first, second = pair
     cuts = tables.cut_points
     unknown = Evidence(np.full((1, len(tables.names)), -1, np.int32), {})
@@ -193,17 +181,15 @@ def new_record(network: NetworkLike, tables: NetworkLike) -> Mapping[str, Any] |
 
 def warn_of_loss(network: NetworkLike, tables: NetworkLike) -> None:
     """Warn the caller of an export of what tables lose, if probabilities differ or bins and edges are missing."""
-    loss, record = table_loss(network, tables), new_record(network, tables)
+    (lost, difference), record = table_loss(network, tables), new_record(network, tables)
     # largest difference of probabilities that needs no warning
-    if loss.difference <= 0.005 and record is None:
+    if difference <= 0.005 and record is None:
         return
-    nats = (
-        f"{amount(max(loss.nats, 0.0), 3)} nats a row" if isfinite(loss.nats) else "the density of some rows"
-    )
+    nats = f"{amount(max(lost, 0.0), 3)} nats a row" if isfinite(lost) else "the density of some rows"
     parts = [
         "Other programs get tables over the shown bins, and not the densities that the tables are computed from. "
         f"The tables lose {nats}. Probabilities of a column given another differ by up to "
-        f"{loss.difference:.3f}."
+        f"{difference:.3f}."
     ]
     if record is not None and record["merged"]:
         parts.append(f"For fewer cells bins of {listed(map(shown_name, record['merged']), 8)} are merged.")

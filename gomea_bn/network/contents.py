@@ -33,7 +33,6 @@ from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
-from gomea_bn.network.inference.engine import Seed
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.matched_rows import RowSource, TableRows, kept_counts
 from gomea_bn.network.parts import (
@@ -59,6 +58,7 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.effects import ColumnEffects, EffectsOfNetwork
+    from gomea_bn.network.inference.engine import Seed
     from gomea_bn.network.shown_tables import ShownTables
     from gomea_bn.problems.cuts.shape import Shape
 
@@ -496,7 +496,7 @@ class NetworkParts(Immutable):
 
     def discretize(self, frame: Rows) -> pd.DataFrame:
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
-        frame = known_rows(self, source_frame(frame), "error").frame
+        frame = known_rows(self, source_frame(frame), "error")
         columns = Columns(row_values(self, frame, self._names))
         codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
         return pd.DataFrame(codes, index=frame.index)
@@ -513,7 +513,7 @@ class NetworkParts(Immutable):
         members = None if of is None else {self._position(name) for name in names_in("of", of)}
         chosen = [v for v in range(len(self._names)) if members is None or v in members]
         needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
-        columns = Columns(row_values(self, known_rows(self, frame, "error", needed).frame, needed))
+        columns = Columns(row_values(self, known_rows(self, frame, "error", needed), needed))
         return {
             name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
             for name in (self._names[v] for v in chosen)

@@ -6,20 +6,15 @@ With missing values, steps of expectation and maximisation follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.cells import CountPlan, View
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import FIXED_SEED, row_order
-from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.inference.engine import engine_for
-from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
@@ -35,12 +30,6 @@ N_STEPS = 5
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 
-# rows whose bins take four bytes a column at once; blocks of cells take one
-_ROWS_OF_CODES = 65_536
-# incomplete rows that are completed together
-_ROWS_OF_DRAWS = 8_192
-
-
 CompletesRows: TypeAlias = Callable[[NetworkLike, int], Sequence[NDArray[np.float64]] | None]
 """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
 
@@ -50,34 +39,29 @@ tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei a
 """
 
 
-class CompletedRows:
-    """Steps over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
+def completes_rows(
+    codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
+) -> CompletesRows:
+    """Return the step over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
+    observed = np.column_stack(codes)
+    is_complete = (observed >= 0).all(axis=1)
+    complete, incomplete = observed[is_complete], observed[~is_complete]
+    # draws of a row must not depend on where it stands
+    incomplete = incomplete[row_order(list(incomplete.T))]
+    weights = np.concatenate((np.ones(len(complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS)))
+    generator = np.random.default_rng(FIXED_SEED)
 
-    def __init__(
-        self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
-    ) -> None:
-        self._parents, self._cards = parents, cards
-        observed = np.column_stack(codes)
-        is_complete = (observed >= 0).all(axis=1)
-        incomplete = observed[~is_complete]
-        self._complete = observed[is_complete]
-        # draws of a row must not depend on where it stands
-        self._incomplete = incomplete[row_order(list(incomplete.T))]
-        self._weights = np.concatenate(
-            (np.ones(len(self._complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
-        )
-        self._generator = np.random.default_rng(FIXED_SEED)
-
-    def __call__(self, network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
-        """Return the expected counts; see `CompletesRows`."""
-        drawn = completed_codes(network, self._incomplete, N_DRAWS, self._generator)
-        completed = np.concatenate((self._complete, drawn.reshape(-1, len(self._cards))))
-        is_possible = completed[:, 0] >= 0
-        columns, weights = list(np.ascontiguousarray(completed[is_possible].T)), self._weights[is_possible]
+    def completed(network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
+        drawn = completed_codes(network, incomplete, N_DRAWS, generator)
+        rows = np.concatenate((complete, drawn.reshape(-1, len(cards))))
+        is_possible = rows[:, 0] >= 0
+        columns, of_rows = list(np.ascontiguousarray(rows[is_possible].T)), weights[is_possible]
         return [
-            family_counts(columns, self._parents[v], v, self._cards, name, weights)
+            family_counts(columns, parents[v], v, cards, name, of_rows)
             for v, name in enumerate(network.names)
         ]
+
+    return completed
 
 
 def completed_codes(
@@ -88,6 +72,9 @@ def completed_codes(
     `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
     are exact where exact inference has room, otherwise by weighted sampling.
     """
+    from gomea_bn.network.inference.engine import engine_for
+    from gomea_bn.network.inference.question import Evidence
+
     evidence = Evidence(codes, {})
     try:
         return engine_for(network).draws(evidence, n_draws, generator)
@@ -121,7 +108,7 @@ def counted_network(
     counts = in_threads(counts_of, range(len(names)), n_threads=n_threads)
     # the missing value of a column without children changes no expected count
     parents_have_gaps = any(table.columns[parent].n_missing for of_child in parents for parent in of_child)
-    completed = CompletedRows(codes, parents, cards) if parents_have_gaps else None
+    completed = completes_rows(codes, parents, cards) if parents_have_gaps else None
     return network_of_counts(kind, names, edges, counts, parts, completed, n_threads=n_threads)
 
 
@@ -198,97 +185,3 @@ def parts_without_tables(
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),
     }
-
-
-@dataclass(frozen=True)
-class CompletedCounts:
-    """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
-
-    Every incomplete row is drawn from the network given its observed values, `n_draws` times; a complete row counts as
-    often, and impossible rows do not count. `views` give the bin or level of every cell, by column in the order of the
-    network. Draws of all steps and pieces are independent.
-    """
-
-    network: NetworkLike
-    views: Sequence[View]
-    n_draws: int
-    step: int
-
-    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
-        """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
-        generator = np.random.default_rng([FIXED_SEED, self.step, position])
-        plan = CountPlan(_family_views(self.network))
-        complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
-        parts = (
-            block[:, first : first + _ROWS_OF_CODES]
-            for block in piece.blocks()
-            for first in range(0, block.shape[1], _ROWS_OF_CODES)
-        )
-        for cells in parts:
-            codes = self._codes(cells)
-            is_complete = (codes >= 0).all(axis=0)
-            plan.count([_piece_of(codes[:, is_complete])], complete)
-            incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
-            for first in range(0, len(incomplete), _ROWS_OF_DRAWS):
-                rows = incomplete[first : first + _ROWS_OF_DRAWS]
-                drawn = completed_codes(self.network, rows, self.n_draws, generator)
-                drawn = drawn.reshape(-1, len(self.views))
-                plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
-        return self.n_draws * complete + completed
-
-    def _codes(self, cells: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
-        codes = np.empty(cells.shape, np.int32)
-        for position, view in enumerate(self.views):
-            codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
-            if view.has_missing:
-                codes[position][codes[position] == view.cardinality] = -1
-        return codes
-
-
-def _family_views(network: NetworkLike) -> list[list[View]]:
-    """Return the families of a network, in its order, for columns whose cells are their bins or levels."""
-    views = {
-        name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
-        for v, name in enumerate(network.names)
-    }
-    return [[*(views[parent] for parent in network.parents(name)), views[name]] for name in network.names]
-
-
-def completes_pieces(
-    views: Sequence[View],
-    parents: Iterable[int],
-    n_rows: int,
-    total: Callable[[OfPiece], NDArray[np.int64]],
-    announce: Callable[[str], object],
-    is_over: Callable[[], bool] = bool,
-) -> CompletesRows | None:
-    """Return the step that completes the rows of all pieces in a pass over them; None if no parent has gaps.
-
-    `parents` are the positions of columns with children; the missing value of another column changes no expected count
-    of the rows that have values. `total` returns the sum of an array over all pieces, in their order. `announce`
-    receives a line on every pass, and `is_over` says whether there is no time for another one.
-    """
-    if not any(views[parent].has_missing for parent in parents):
-        return None
-    # draws of a step: a table with more incomplete rows has fewer draws of every row
-    n_draws = int(np.clip(10_000_000 // n_rows, 1, N_DRAWS))
-
-    def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]] | None:
-        if is_over():
-            return None
-        announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
-        totals = total(CompletedCounts(network, views, n_draws, step))
-        return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
-
-    return completed
-
-
-def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
-    """Return rows, int32 (n_columns, n_rows) without missing values, as a piece whose cells are the codes."""
-    cells = np.ascontiguousarray(codes, np.uint8)
-    blocks = [
-        np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
-        for first in range(0, cells.shape[1], BLOCK_ROWS)
-    ]
-    return CodedPiece(cells.shape[1], np.zeros(len(cells), np.int64), {}, blocks)

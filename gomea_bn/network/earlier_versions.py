@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.parts import check_edges
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS
 from gomea_bn.runtime.files import field_of
-
-# cells of a table that axes are added to
-_MOST_CELLS = 2**22
 
 
 def with_axes(
@@ -39,10 +37,10 @@ def with_axes(
         if not left_out[child]:
             continue
         shape = (*(cards[parent] for parent in parents[child]), cards[child])
-        if prod(shape) > _MOST_CELLS:
+        if prod(shape) > MOST_COMPUTED_CELLS:
             raise GomeaBnError(
                 f"The table of '{name}' would have {prod(shape):,} cells with all parents; the limit is "
-                f"{_MOST_CELLS:,}. Learn the network again."
+                f"{MOST_COMPUTED_CELLS:,}. Learn the network again."
             )
         kept = [cards[p] if p not in left_out[child] else 1 for p in parents[child]]
         result[name] = np.broadcast_to(result[name].reshape([*kept, cards[child]]), shape)

@@ -13,8 +13,6 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, names_in
 from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.inference.elimination import ExactEngine
-from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
@@ -170,6 +168,9 @@ def why(
     data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
 ) -> EdgeReasons:
     """Return what an edge is worth; see `DiscretizedBayesNet.why`."""
+    from gomea_bn.network.inference.elimination import ExactEngine
+    from gomea_bn.network.inference.question import Evidence
+
     pair = tuple(names_in("edge", edge))
     if pair not in network.edges:
         reverse = " It has the reverse." if pair[::-1] in network.edges else ""

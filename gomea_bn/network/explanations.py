@@ -18,8 +18,9 @@ from gomea_bn.data.dates import date_texts, name_in_words, unit_of
 from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, mapping_in
 from gomea_bn.lazy import offered
 from gomea_bn.network.bin_distributions import BinDistributions
+from gomea_bn.network.conditionals.conditionals import INTERVAL
 from gomea_bn.network.graph import are_separated
-from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
+from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.engine import Engine, draws_contradict, engine_for, engine_of_question
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
@@ -28,6 +29,14 @@ from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import amount, counted, percent, shown_name
+
+PARTS = {
+    "drivers": "Drivers",
+    "pushes": "Findings",
+    "measure_next": "Measure next",
+    "parameters": "Sensitivity",
+}
+"""Tables of an explanation, and their titles in its text."""
 
 # most findings with which draws may answer in place of cells
 _MOST_DRAWN = 3
@@ -191,14 +200,8 @@ class Explanation:
         return str(offered("explanation_html")(self))
 
     def __str__(self) -> str:
-        titles = {
-            "drivers": "Drivers",
-            "pushes": "Findings",
-            "measure_next": "Measure next",
-            "parameters": "Sensitivity",
-        }
         blocks = ["\n".join(self.sentences)]
-        for part, title in titles.items():
+        for part, title in PARTS.items():
             frame: pd.DataFrame = getattr(self, part)
             repeated = part == "measure_next" and not self.findings
             if len(frame) and not repeated:

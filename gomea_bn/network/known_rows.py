@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,32 +23,33 @@ UNKNOWN = ("missing", "nearest", "error")
 """What a level that a network does not know counts as."""
 
 
-@dataclass(frozen=True, eq=False)
-class KnownRows:
-    """A frame whose cells a network knows or that are missing.
-
-    `unknown` has the cells whose level the network does not know, bool (n_rows,), by variable.
-    """
-
-    frame: pd.DataFrame
-    unknown: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-
-
 def known_rows(
     network: NetworkLike,
     frame: pd.DataFrame,
     unknown: str = "missing",
     names: Iterable[str] | None = None,
-) -> KnownRows:
+) -> pd.DataFrame:
+    """Return a frame of rows as `read_rows` does."""
+    return read_rows(network, frame, unknown, names)[0]
+
+
+def read_rows(
+    network: NetworkLike,
+    frame: pd.DataFrame,
+    unknown: str = "missing",
+    names: Iterable[str] | None = None,
+) -> tuple[pd.DataFrame, dict[str, NDArray[np.bool_]]]:
     """Return rows whose symbols of missing values are missing, and whose unknown levels count as `unknown` says.
 
     Symbols are those of the fit, unless they are levels. A warning names column, levels and number of rows; "error"
     leaves unknown levels, which are refused where they are read. `names` are the variables that are read, by default
     all. Columns that are absent or occur twice are left to their reader.
+
+    The second result has the cells whose level the network does not know, bool (n_rows,), by variable.
     """
     check_choice("unknown", unknown, UNKNOWN)
     if frame.columns.nlevels > 1:
-        return KnownRows(frame)
+        return frame, {}
     labels = list(map(str, frame.columns))
     na_values = network.metadata.get("na_values")
     columns: dict[int, Any] = {}
@@ -75,7 +75,7 @@ def known_rows(
             masks[name] = mask
             lines.append(f"{said} of '{name}' in {counted(int(mask.sum()), 'row')}")
     if not columns:
-        return KnownRows(frame)
+        return frame, {}
     known = frame.copy(deep=False)
     for position, column in columns.items():
         known.isetitem(position, column)
@@ -86,7 +86,7 @@ def known_rows(
             else "missing"
         )
         give_warning(f"Levels that the network does not know count as {counts_as}: {listed(lines, 5)}.")
-    return KnownRows(known, masks)
+    return known, masks
 
 
 def _numbers(series: pd.Series[Any], name: str, na_values: Sequence[Any] | None) -> pd.Series[Any] | None:

@@ -7,7 +7,6 @@ between values and may jump. Tables that people read have few parents.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -22,11 +21,8 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents
-from gomea_bn.network.tables import MOST_SHOWN_CELLS
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS, MOST_SHOWN_CELLS
 from gomea_bn.texts import listed
-
-MAX_CELLS = 2**22
-"""Largest work space of the exact computation, in float64 numbers: 32 MB."""
 
 N_ROWS = 100_000
 """Number of rows of the sample that replaces larger tables."""
@@ -125,24 +121,12 @@ def _columns(network: NetworkLike, name: str, rows: pd.DataFrame) -> Columns:
     return Columns(row_values(network, rows, network.parents(name)))
 
 
-@dataclass(frozen=True, slots=True)
-class Marginal:
-    """Probabilities of the bins or levels, float64 (cardinality,), and whether they are exact."""
+def marginal(
+    network: NetworkLike, name: str, *, max_cells: int = MOST_COMPUTED_CELLS
+) -> tuple[NDArray[np.float64], bool]:
+    """Return the distribution of one variable, summed over all others, as `query` computes it, and whether it is exact.
 
-    probabilities: NDArray[np.float64]
-    is_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MarginalDensity:
-    """The curve of a variable's marginal density, and whether the probabilities of the bins are exact."""
-
-    curve: Curve
-    is_exact: bool
-
-
-def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> Marginal:
-    """Return the distribution of one variable, summed over all others, as `query` computes it.
+    It is over the bins or levels, float64 (cardinality,).
 
     If tables need a work space of more than `max_cells` numbers, the distribution of the parents is estimated from
     100,000 rows drawn with a fixed seed; the variable's own table stays exact.
@@ -150,13 +134,13 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     network.cardinality(name)  # raises for an unknown name
     exact = exact_marginal(network, name, max_cells=max_cells)
     if exact is not None:
-        return Marginal(exact, True)
+        return exact, True
     codes = network.discretize(network.sample(N_ROWS, random_state=0))
-    return Marginal(sampled_marginal(network, name, codes), False)
+    return sampled_marginal(network, name, codes), False
 
 
-def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
-    """Return the marginal density of a continuous variable.
+def marginal_density(network: NetworkLike, name: str) -> Curve:
+    """Return the curve of the marginal density of a continuous variable.
 
     In a bin of a network of tables it is the marginal probability of the bin times the density inside the bin. The
     integral of the curve and the probabilities of its points sum to 1.
@@ -178,22 +162,20 @@ def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
     if network.conditionals is not None:
-        return MarginalDensity(mean_density(network, name, drawn_numbers(network)), not network.parents(name))
-    distribution = marginal(network, name)
-    ratios = bin_ratios(network, name, distribution.probabilities)
-    curve = scaled_by_bin(curve_inside(network, name), network.cut_points[name], ratios)
-    return MarginalDensity(curve, distribution.is_exact)
+        return mean_density(network, name, drawn_numbers(network))
+    ratios = bin_ratios(network, name, marginal(network, name)[0])
+    return scaled_by_bin(curve_inside(network, name), network.cut_points[name], ratios)
 
 
-def level_probabilities(network: NetworkLike, name: str) -> Marginal:
-    """Return the marginal distribution of a discrete variable, as in `marginal_density`."""
+def level_probabilities(network: NetworkLike, name: str) -> tuple[NDArray[np.float64], bool]:
+    """Return the marginal distribution of a discrete variable, as in `marginal_density`, and whether it is exact."""
     if network.conditionals is not None:
-        return Marginal(mean_probabilities(network, name, drawn_numbers(network)), not network.parents(name))
+        return mean_probabilities(network, name, drawn_numbers(network)), not network.parents(name)
     return marginal(network, name)
 
 
 def exact_marginal(
-    network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
+    network: NetworkLike, name: str, *, max_cells: int = MOST_COMPUTED_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})

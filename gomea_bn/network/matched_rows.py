@@ -28,7 +28,7 @@ ROW_COUNTS = "row_counts"
 """Entry of a network's metadata, which a fit writes: numbers of rows of sets of columns over the shown bins."""
 
 LEAST_ROWS = 20
-"""Fewer rows are shown, but not compared with the network."""
+"""Fewer rows are shown, but nothing is concluded from them."""
 
 # probability that chance alone moves one figure further: that of three standard errors
 _CHANCE = 2 * NormalDist().cdf(-3.0)

@@ -118,7 +118,7 @@ def rows_for(
     Unknown levels count as `known_rows` says. Raises for missing columns, missing values unless they are allowed, and a
     table without rows.
     """
-    frame = known_rows(network, source_frame(data), unknown).frame
+    frame = known_rows(network, source_frame(data), unknown)
     if not len(frame):
         raise GomeaBnError("data must have at least 1 row, got none.")
     positions = column_positions(frame, network.names)

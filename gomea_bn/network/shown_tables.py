@@ -13,6 +13,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_rows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.rows import draws_by_name
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS
 from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 N_DRAWS = 20_000
 """Number of drawn rows that tables are computed from."""
-
-# largest table that is computed without a choice of parents
-_MOST_CELLS = 2**22
 
 
 class ShownTables(Mapping[str, NDArray[np.float64]]):
@@ -50,10 +48,10 @@ class ShownTables(Mapping[str, NDArray[np.float64]]):
             if name not in network.names:
                 raise KeyError(name)
             n_cells = prod(map(network.cardinality, (*network.parents(name), name)))
-            if n_cells > _MOST_CELLS:
+            if n_cells > MOST_COMPUTED_CELLS:
                 raise GomeaBnError(
                     f"The table of '{name}' over the bins of all its parents would have {n_cells:,} cells; the limit "
-                    f"is {_MOST_CELLS:,}. Use table('{name}', parents) for some of them, or compiled()."
+                    f"is {MOST_COMPUTED_CELLS:,}. Use table('{name}', parents) for some of them, or compiled()."
                 )
             table = table_over_rows(network, name, network.cut_points, self.rows)
             table.flags.writeable = False

@@ -28,6 +28,9 @@ AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 MOST_CELLS = 1_000_000
 """Most cells of all tables of a file."""
 
+MOST_COMPUTED_CELLS = 2**22
+"""Most cells of one table that is computed from a network, or made of a file that holds less."""
+
 MOST_SHOWN_CELLS = 200
 """Most cells of a table that people read."""
 

@@ -22,9 +22,9 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import OF_ROWS, counted_parents
 from gomea_bn.network.rows import drawn_values, rows_for
+from gomea_bn.network.shown_tables import N_DRAWS
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -33,8 +33,6 @@ from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
 _SHARES = np.linspace(0.02, 0.98, 49)
-# drawn rows that stand for all rows in the tables over the shown bins
-_MOST_DRAWS = 20_000
 # entries of the metadata that are of the former rows
 _OF_FORMER_ROWS = ("score", "data_sha256", *OF_ROWS)
 # sum of weights to which float64 can still add a row
@@ -125,8 +123,10 @@ def with_copies(
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
     if known is None or not smooth:
         return counted
+    from gomea_bn.network.inference.completion import completed_table
+
     # every row about as often
-    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, _MOST_DRAWS))
+    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, N_DRAWS))
     complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(FIXED_SEED))
     values = {column.name: column.values[rows] for column in complete.columns}
     most = {name: stack.smooth_weight for name, stack in smooth.items()}
@@ -194,6 +194,8 @@ class _Update:
     def __init__(
         self, network: DiscretizedBayesNet, rows: Table, weights: NDArray[np.float64], forget: float | None
     ) -> None:
+        from gomea_bn.network.inference.completion import completed_table
+
         self._network = network
         self._complete = completed_table(network, rows, np.random.default_rng(FIXED_SEED))
         self._values = {column.name: column.values for column in self._complete.columns}
@@ -259,7 +261,7 @@ class _Update:
             cut_intervals={},
         )
         updated = network.changed(conditionals=conditionals, **parts)
-        n_draws = int(np.clip(parts["metadata"]["n_rows"], 1_000, _MOST_DRAWS))
+        n_draws = int(np.clip(parts["metadata"]["n_rows"], 1_000, N_DRAWS))
         drawn = drawn_values(updated, n_draws, np.random.default_rng(FIXED_SEED))
         cuts = network.cut_points
         return updated.changed(

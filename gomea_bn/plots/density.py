@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import points_text, width_of_points
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
+from gomea_bn.network.conditionals.conditionals import INTERVAL, with_cut
 from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
@@ -139,7 +139,7 @@ def plot_density(
     if variable in network.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
         curves = {
-            source: marginal_density(owner, variable).curve
+            source: marginal_density(owner, variable)
             for source, owner in owners.items()
             if owner is not None and (owner.conditionals is not None or variable in owner.shapes)
         }
@@ -171,19 +171,19 @@ def plot_density(
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the density over the bins of a network."""
-    distribution = marginal(network, variable)
+    probabilities, is_exact = marginal(network, variable)
     cuts, support = network.cut_points[variable], network.support[variable]
     edges = np.concatenate(([support[0]], cuts, [support[1]]))
     # a bin may be narrower than any range of a column, and its density beyond float64
-    density = distribution.probabilities / np.maximum(bin_widths(cuts, support), LEAST_RANGE)
-    return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
+    density = probabilities / np.maximum(bin_widths(cuts, support), LEAST_RANGE)
+    return _steps(source, "exact" if is_exact else "sampled", edges, density)
 
 
 def _discrete_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the probabilities of the levels in a network."""
-    distribution = level_probabilities(network, variable)
-    how = "exact" if distribution.is_exact else "sampled"
-    return _levels(source, how, network.levels[variable], distribution.probabilities)
+    probabilities, is_exact = level_probabilities(network, variable)
+    how = "exact" if is_exact else "sampled"
+    return _levels(source, how, network.levels[variable], probabilities)
 
 
 def _expert_parts(
@@ -355,7 +355,7 @@ def _drawn_certainty(
         lows, highs = np.transpose(ends)
         bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
         handles.append(bands)
-        labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")
+        labels.append(f"{percent(INTERVAL)} intervals of the cuts")
         n_lines += 1
     if variable in known.cut_probabilities:
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}

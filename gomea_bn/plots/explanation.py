@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.explanations import Explanation
 
-_PARTS = ("drivers", "pushes", "measure_next", "parameters")
 _ENDS = {
     "drivers": ("lowest", "highest"),
     "measure_next": ("lowest", "highest"),
@@ -47,7 +46,7 @@ def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes
     """
     if part is None:
         part = "pushes" if len(explanation.pushes) else "drivers"
-    check_choice("part", part, _PARTS)
+    check_choice("part", part, tuple(_TITLES))
     frame = getattr(explanation, part).head(12)
     if not len(frame):
         raise GomeaBnError(f"The explanation of '{explanation.target}' has no rows in part '{part}'.")

@@ -30,14 +30,12 @@ from gomea_bn.learning.options import refuse_times, seed_of
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import INTERVAL
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 
 METHODS = ("learner", "knee", *PROPOSERS, "histogram")
 """What can be judged: the learner, the knee of a front, the learner with another discretizer, and a baseline."""
-
-# probability of the interval of a continuous target that calibration is about
-_INTERVAL = 0.9
 
 
 def cross_validate(
@@ -242,8 +240,6 @@ def _judged(
     known = learned_from.columns[position]
     cells = Cells.of(known.values[~known.is_missing])
     scores, _ = crps(cells, cell_probabilities(network, frame, target, cells), values)
-    ends = network.predict_interval(frame, target, ((1 - _INTERVAL) / 2, (1 + _INTERVAL) / 2)).to_numpy()[
-        :, 2:
-    ]
-    surplus = _INTERVAL - ((ends[:, 0] <= values) & (values <= ends[:, 1]))
+    ends = network.predict_interval(frame, target, ((1 - INTERVAL) / 2, (1 + INTERVAL) / 2)).to_numpy()[:, 2:]
+    surplus = INTERVAL - ((ends[:, 0] <= values) & (values <= ends[:, 1]))
     return measures | {"crps": scores, "calibration": np.where(is_known, surplus, np.nan)}

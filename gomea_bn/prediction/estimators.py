@@ -239,7 +239,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = self._features(X)
         others = [name for name in self.network_.names if name != self.target_]
-        return known_rows(self.network_, frame, self.unknown, others).frame
+        return known_rows(self.network_, frame, self.unknown, others)
 
 
 class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]

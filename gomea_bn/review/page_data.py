@@ -37,10 +37,11 @@ from gomea_bn.network.recorded import (
     recorded_stability,
     recorded_target,
 )
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS
 from gomea_bn.review.drawings import Drawings, communities
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.page_rows import page_rows, rows_of_front
-from gomea_bn.review.pools import MOST_CELLS_OF_NETWORK, Pools, curve_entry, rounded, rounded_positions
+from gomea_bn.review.pools import Pools, curve_entry, rounded, rounded_positions
 from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
 
@@ -117,7 +118,7 @@ def network_data(
 ) -> dict[str, Any]:
     """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
-    tables = network.compiled(MOST_CELLS_OF_NETWORK)
+    tables = network.compiled(MOST_COMPUTED_CELLS)
     target, misfits = recorded_target(network), recorded_misfits(network)
     of_variables = f"One network of {counted(len(network.names), 'variable')}"
     data: dict[str, Any] = {
@@ -251,7 +252,7 @@ def _average(network: DiscretizedBayesNet, conditionals: Conditionals, name: str
         return None
     stack = conditionals.stacks[name]
     return {
-        **curve_entry(marginal_density(network, name).curve, network.support[name]),
+        **curve_entry(marginal_density(network, name), network.support[name]),
         "copies": stack.n_sets,
         "line": stack.smooth_weight if stack.smooth else None,
         "words": stack.smooth_words,

@@ -19,13 +19,12 @@ from gomea_bn.network.conditionals.curve import Curve
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.marginals import exact_marginal, sampled_marginal, shown_parents, shown_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS
 from gomea_bn.problems.cuts.blanket import coded_bins
 
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table that the page shows."""
 
-MOST_CELLS_OF_NETWORK = 2**22
-"""Most cells of all tables of a network with conditionals that a page computes; beyond it bins are merged."""
 
 # limits of the cells of one table and of all tables that a page holds whole, for answers: 0.7 and 44 MB of text
 _MOST_WHOLE = 2**16
@@ -118,7 +117,7 @@ class Pools:
         either direction, and the one in this direction, by such positions, if the network carries them.
         """
         # the page answers by tables
-        network = network.compiled(MOST_CELLS_OF_NETWORK)
+        network = network.compiled(MOST_COMPUTED_CELLS)
         bins = [self._bins(network, position) for position in range(len(self._names))]
         sample = _Sample(network)
         families = [self._family(sample, position, bins) for position in range(len(self._names))]

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.threads import POLL_SECONDS
 
 # most evaluations that are answered together, and threads that vary solutions at the same time for them
 ROUND = 64
 
-# time between two looks at the flag of the run while a thread waits for others
-_POLL_SECONDS = 0.05
 
 # calls whose median duration decides whether repeated solutions are looked up; a busy machine delays single ones
 _TIMED_CALLS = 15
@@ -101,7 +100,7 @@ class Meeting:
             self._waiting[thread] = request
             self._answer_if_complete()
             while thread not in self._answers and not self._is_broken:
-                self._condition.wait(_POLL_SECONDS)
+                self._condition.wait(POLL_SECONDS)
                 self._answer_if_complete()
             return self._answers.pop(thread, None)
 

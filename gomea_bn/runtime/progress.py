@@ -12,13 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gomea_bn.runtime.fit_clock import SEARCH
-from gomea_bn.runtime.limits import Limits, Progress
+from gomea_bn.runtime.limits import ROUNDING, Limits, Progress
 from gomea_bn.texts import counted
 
 _REFRESH_SECONDS = 0.2
 # seconds without a better solution that are worth words
 _LONG = 1.0
-_ROUNDING = 1e-10
 
 
 class LiveTable:
@@ -76,7 +75,7 @@ class LiveTable:
     def __call__(self, progress: Progress) -> bool:
         """Take in the state of a search, which is drawn a few times per second; returns False, so the run goes on."""
         # sums of other orders differ in their last digits; another search of a fit may have another objective
-        if not isclose(progress.best, self._best, rel_tol=_ROUNDING):
+        if not isclose(progress.best, self._best, rel_tol=ROUNDING):
             self._best, self._better_at = progress.best, perf_counter()
         self._last, self._running = progress, ""
         self._then = tuple(phase for phase in self._then if phase != SEARCH)

@@ -25,8 +25,8 @@ from gomea_bn.runtime.kernel_progress import search_clock
 T = TypeVar("T")
 R = TypeVar("R")
 
-# time between two looks at signals and the deadline
-_POLL_SECONDS = 0.05
+POLL_SECONDS = 0.05
+"""Seconds between two looks of a waiting thread at signals, the flag of its run and the deadline."""
 # largest number of threads on a machine with fewer cores
 _MOST_WITHOUT_CORES = 16
 # NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
@@ -168,7 +168,7 @@ class Workers:
 
         pending = {self._pool.submit(work_alone_or_not, thread) for thread in range(n_working)}
         while pending:
-            done, pending = wait(pending, timeout=_POLL_SECONDS)
+            done, pending = wait(pending, timeout=POLL_SECONDS)
             for future in done:
                 future.result()
             self.stop.check_deadline()

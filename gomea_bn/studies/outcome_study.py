@@ -29,9 +29,10 @@ from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.target import check_target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.network.inference.answer_errors import INTERVAL, AnswerErrors, ends_of
+from gomea_bn.network.conditionals.conditionals import INTERVAL
+from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.evidence import EvidenceReader
-from gomea_bn.network.matched_rows import effective_rows
+from gomea_bn.network.matched_rows import LEAST_ROWS, effective_rows
 from gomea_bn.studies.left_out import LeftOut, fitted_network, left_out
 from gomea_bn.studies.value_groups import ValueGroups, groups_of, information
 from gomea_bn.texts import counted, listed
@@ -62,8 +63,6 @@ _FOLD_EVALUATIONS, _FOLD_PART = 200, 0.4
 _FEWEST_ROWS = 50
 # probability of a level whose rows are all alike, from which on chance may make one
 _BY_CHANCE = 1e-9
-FEW_ROWS = 20
-"""Rows of a group below which its figures are no headline."""
 
 TELLS_ALL = 0.8
 """Part of the doubt about an outcome, or rank correlation with times, of a column which may be the outcome itself."""
@@ -395,7 +394,7 @@ def _misleading(table: Table, target: str, code: int | None, duration: str | Non
                 )
         for level, name in enumerate(column.levels or ()):
             of_level = has_outcome[column.values == level]
-            share = float(np.mean(has_outcome == of_level[0])) if len(of_level) >= FEW_ROWS else 1.0
+            share = float(np.mean(has_outcome == of_level[0])) if len(of_level) >= LEAST_ROWS else 1.0
             if len(np.unique(of_level)) == 1 and share ** len(of_level) < _BY_CHANCE:
                 verb = "have" if of_level[0] else "lack"
                 found.setdefault(
@@ -418,7 +417,7 @@ def _misleading(table: Table, target: str, code: int | None, duration: str | Non
         is_known = ~np.isnan(numbers) & ~np.isnan(times)
         for of_reason, reason in reasons:
             rows = np.flatnonzero(is_known & of_reason)
-            if len(rows) < FEW_ROWS or np.ptp(numbers[rows]) == 0 or np.ptp(times[rows]) == 0:
+            if len(rows) < LEAST_ROWS or np.ptp(numbers[rows]) == 0 or np.ptp(times[rows]) == 0:
                 continue
             if abs(float(spearmanr(numbers[rows], times[rows])[0])) >= TELLS_ALL:
                 found.setdefault(column.name, reason)
@@ -457,8 +456,8 @@ def _counted_rows(
     duration = options["duration"]
     searched = with_outcome(table, options["target"], duration, options["horizon"])
     if duration is not None and searched is not table:
-        known = known_outcomes(table, options["target"], duration, options["horizon"])
-        return _CountedRows(searched, known.table, known.weights, known.rows)
+        known, rows, of_rows = known_outcomes(table, options["target"], duration, options["horizon"])
+        return _CountedRows(searched, known, of_rows, rows)
     if weights is not None:
         searched = weighted_table(table, weights)
     if searched.all_rows is not None:
@@ -677,7 +676,7 @@ def _columns(
             continue
         coding = codings[name]
         figures = of_groups[(of_groups["column"] == name) & of_groups["group"].isin(coding.labels)]
-        enough = figures["rows"] >= FEW_ROWS
+        enough = figures["rows"] >= LEAST_ROWS
         # a figure of a handful of rows is no headline
         by_figure = figures[enough if enough.any() else ~enough].sort_values("network", kind="stable")
         low, high = by_figure.iloc[0], by_figure.iloc[-1]

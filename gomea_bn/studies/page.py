@@ -18,6 +18,7 @@ from gomea_bn.data.event_times import time_and_event, yes_codes
 from gomea_bn.errors import GomeaBnError, spelling
 from gomea_bn.learning.options import CUT_SHORT_WORDS
 from gomea_bn.network.formats.summary import evidence_text
+from gomea_bn.network.matched_rows import LEAST_ROWS
 from gomea_bn.network.recorded import CUT_SHORT, checks_text
 from gomea_bn.plots.html import MOST_NODES, page_part, rows_html
 from gomea_bn.review.page import source_hash, style_of
@@ -32,7 +33,7 @@ from gomea_bn.studies.drawings import (
     waterfall_svg,
 )
 from gomea_bn.studies.left_out import BOOSTING, LINEAR, OURS
-from gomea_bn.studies.outcome_study import FEW_ROWS, HAS_ARROW, TELLS_ALL, VERDICTS, Case, Study
+from gomea_bn.studies.outcome_study import HAS_ARROW, TELLS_ALL, VERDICTS, Case, Study
 from gomea_bn.studies.value_groups import NOT_KNOWN, groups_of, information
 from gomea_bn.texts import amount, counted, listed, percent
 
@@ -348,7 +349,7 @@ class _Words:
     def _ends(self, groups: pd.DataFrame) -> tuple[float, float]:
         """Return the ends of the axis that all columns share."""
         # wide intervals of few rows would hide all others
-        shown = groups[groups["rows"] >= FEW_ROWS] if (groups["rows"] >= FEW_ROWS).any() else groups
+        shown = groups[groups["rows"] >= LEAST_ROWS] if (groups["rows"] >= LEAST_ROWS).any() else groups
         values = shown[["share", "network"]].to_numpy()
         low, high = float(values.min()), float(values.max())
         if self.is_binary:
@@ -390,7 +391,7 @@ class _Words:
 
     def _in_words(self, row: Any, groups: pd.DataFrame) -> str:
         """Return what a card shows, in a sentence."""
-        few = groups[(groups["rows"] < FEW_ROWS)]
+        few = groups[(groups["rows"] < LEAST_ROWS)]
         note = f" Few rows: {listed(few['group'], 4)}." if len(few) else ""
         return (
             f"The network: from {self.text(float(row['lowest']))} at {row['lowest_at']} to "

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MANY_ROWS, MISSING_CODE
+from gomea_bn.data.columns import MANY_ROWS, MISSING_CODE, ROWS_IN_CACHE
 from gomea_bn.errors import GomeaBnError, Option, is_real
 
-# rows of float64 that stay in the cache of a core while they are compared with all cuts
-_ROWS_IN_CACHE = 1 << 16
-# differences of this share of a range are rounding
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
+"""Differences of this share of a range are rounding."""
 # numbers of rows and bins whose ranks are kept: those of the columns of some tables
 _MOST_RANKS = 64
 # codes are bytes
@@ -49,8 +47,8 @@ def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray
     codes: NDArray[np.signedinteger[Any]]
     if len(values) > MANY_ROWS and len(cuts) < MAX_CARDINALITY:
         small = np.zeros(len(values), np.uint8)
-        for start in range(0, len(values), _ROWS_IN_CACHE):
-            some, bins = values[start : start + _ROWS_IN_CACHE], small[start : start + _ROWS_IN_CACHE]
+        for start in range(0, len(values), ROWS_IN_CACHE):
+            some, bins = values[start : start + ROWS_IN_CACHE], small[start : start + ROWS_IN_CACHE]
             for cut in cuts.tolist():
                 bins += (some > cut).view(np.uint8)
         codes = small.astype(np.int16)
@@ -156,7 +154,7 @@ def policy_library(
     else:
         cuts_of_numbers = _equal_frequency(gaps, numbers)
     if joins_values and family == "equal-width":
-        least = _ROUNDING * (gaps.high - gaps.low)
+        least = ROUNDING * (gaps.high - gaps.low)
         cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
     distinct_cuts = {tuple(cuts.tolist()): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 
+RESERVE = 1e-9
+"""Probability of values that no row has: a new row with such a value has a finite density."""
 MOST_PIECES = 64
 """Largest number of pieces of a shape."""
 MOST_POINTS = 4

@@ -26,8 +26,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import joined_to_values
-from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
+from gomea_bn.problems.cuts.policies import ROUNDING, joined_to_values
+from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, RESERVE, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.fit_clock import NO_LIMIT, SHAPES, FitClock
 from gomea_bn.runtime.threads import in_threads
@@ -259,11 +259,6 @@ _AROUND = 3
 FEW_TIES = 1.1
 """Most rows per distinct value of a column with few repeated values."""
 _MOST_HISTOGRAM_BINS = 24
-# differences of this share of a range are rounding
-_ROUNDING = 1e-12
-_ROUNDING_OF_DISTANCES = 1e-9
-# probability of the values between point masses, if no row has one: a new row with such a value has a finite density
-_RESERVE = 1e-9
 
 
 def repeated_values(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
@@ -378,12 +373,12 @@ def fit_shape(
 
 
 def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> ColumnShape:
-    """Return the shape of a column of point masses; values between them share a probability of `_RESERVE`."""
+    """Return the shape of a column of point masses; values between them share a probability of `RESERVE`."""
     n_rows = int(counts.sum())
-    masses = np.maximum(counts / n_rows, _RESERVE)
-    masses *= (1 - _RESERVE) / masses.sum()
+    masses = np.maximum(counts / n_rows, RESERVE)
+    masses *= (1 - RESERVE) / masses.sum()
     shape = Shape(
-        distinct[[0, -1]], [_RESERVE], [_RESERVE], dict(zip(distinct.tolist(), masses.tolist(), strict=True))
+        distinct[[0, -1]], [RESERVE], [RESERVE], dict(zip(distinct.tolist(), masses.tolist(), strict=True))
     )
     return ColumnShape(shape, float(counts @ np.log(masses)), resolution(distinct, counts))
 
@@ -421,7 +416,7 @@ def _fitted(
     # since knots lose digits next to the middle of a wide range
     heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(edges) / span * heights.sum(axis=0) / 2)
     points = {
-        float(value): max(float(count / n_rows), _RESERVE)
+        float(value): max(float(count / n_rows), RESERVE)
         for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)
     }
     shape = Shape(edges, heights[0], heights[1], points)
@@ -499,7 +494,7 @@ def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray
     """
     low, high = distinct[0], distinct[-1]
     inner = low + knots[1:-1] * (high - low)
-    inner = np.unique(joined_to_values(inner, distinct, _ROUNDING * (high - low)))
+    inner = np.unique(joined_to_values(inner, distinct, ROUNDING * (high - low)))
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
@@ -543,7 +538,7 @@ def _knots(
     knots = fixed.tolist()
     last = -np.inf
     # distances of rounded values are often equal to it but for rounding
-    least = (1 - _ROUNDING_OF_DISTANCES) * width / 4
+    least = (1 - ROUNDING) * width / 4
     for knot, distance in zip(further.tolist(), np.abs(further[:, None] - fixed).min(axis=1).tolist()):
         if min(distance, knot - last) >= least:
             knots.append(knot)

@@ -10,7 +10,7 @@ from front_examples import example_front, small_frame
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, write_front
 from gomea_bn.cli.named_networks import named_network
 from gomea_bn.front.folder import front_table
-from gomea_bn.front.store import NetworkParts
+from gomea_bn.front.store import StoredParts
 
 NAMES = ("run", "front#3", "front#knee", "front#expert", "model.json", "model.bif", "model.xdsl")
 OF_EXPERTS = ("edges.csv", "edges.tsv", "edges.dot", "expert.json")
@@ -124,7 +124,7 @@ def test_a_page_of_a_file_counts_the_rows_of_a_table(here, tmp_path):
 
 def test_the_table_of_a_front_is_exported_without_building_networks(here, front, tmp_path, monkeypatch):
     expected = front_table(front)
-    monkeypatch.setattr(NetworkParts, "network", None)
+    monkeypatch.setattr(StoredParts, "network", None)
     ok("export", "front", "--to", "csv", "-o", tmp_path / "table.csv")
     written = pd.read_csv(tmp_path / "table.csv", index_col="id")
     # computed numbers have six digits

@@ -21,7 +21,7 @@ from table_examples import copied_codes
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import MDLDiscretizer, description_length
 from gomea_bn.discretization.mdl.description_length import Criterion
-from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
+from gomea_bn.discretization.mdl.search import SEARCHES, ThresholdProblem
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.simulation import random_network
@@ -136,7 +136,7 @@ def test_every_search_finds_what_its_plain_form_finds(example):
     problem = example.problem()
     best = example.length(example.slow_search("exact"))
     for search in SEARCHES:
-        result = problem.find(SearchOptions(search))
+        result = problem.find(search)
         assert result is not None
         assert result.value == pytest.approx(example.length(result.cut_points.tolist()), abs=1e-8)
         assert result.value >= best - 1e-8
@@ -159,7 +159,7 @@ def test_greedy_searches_take_the_plain_steps(search, seed):
     example = Example(
         values.tolist(), [parent.tolist(), spouse.tolist(), child.tolist()], [2, 3, 3], [0], [(2, [1])]
     )
-    result = example.problem().find(SearchOptions(search))
+    result = example.problem().find(search)
     assert result is not None
     assert result.cut_points.tolist() == example.slow_search(search)
 
@@ -172,7 +172,7 @@ def test_the_most_bins_hold_in_every_search(max_bins):
     example = Example(values.tolist(), [child.tolist()], [4], [], [(0, [])])
     every = [c for k in range(max_bins) for c in itertools.combinations(example.middles, k)]
     for search in SEARCHES:
-        result = example.problem().find(SearchOptions(search, max_bins=max_bins))
+        result = example.problem().find(search, max_bins=max_bins)
         assert result is not None
         assert len(result.cut_points) < max_bins
         if search == "exact":
@@ -184,7 +184,7 @@ def test_a_grid_is_refined_down_to_neighbouring_values():
     child = (values > 0.3).astype(np.int32) + (values > 0.71)
     around = Neighbourhood((), (CodedFamily(CodedColumn(child, 3), ()),))
     problem = ThresholdProblem(CutColumn.of_values(values), around, Criterion("mdl", len(values)))
-    coarse, fine = (problem.find(SearchOptions(n_cells=n)) for n in (12, 5000))
+    coarse, fine = (problem.find(n_cells=n) for n in (12, 5000))
     assert coarse is not None
     assert fine is not None
     assert coarse.cut_points.tolist() == fine.cut_points.tolist()

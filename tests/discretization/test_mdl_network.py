@@ -19,7 +19,7 @@ from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.data import Table
 from gomea_bn.discretization import MDLDiscretizer, MDLNetwork, description_length
 from gomea_bn.discretization.base import DiscretizationTask
-from gomea_bn.discretization.mdl.description_length import Criterion, Described, total_length
+from gomea_bn.discretization.mdl.description_length import Criterion, total_length
 from gomea_bn.discretization.mdl.mdl import shortest_graph
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn
@@ -45,7 +45,7 @@ def arrows(edges: Any) -> str:
 
 def best_graphs(codes: list[np.ndarray], criterion: str) -> set[str]:
     """The graphs of least length among all 25, ties included."""
-    columns = [Described(CodedColumn(column.astype(np.int32), int(column.max()) + 1)) for column in codes]
+    columns = [CodedColumn(column.astype(np.int32), int(column.max()) + 1) for column in codes]
     lengths = [
         total_length(columns, graph, Criterion(criterion, len(codes[0]))).total
         for graph in three_node_graphs()
@@ -60,7 +60,7 @@ def best_graphs(codes: list[np.ndarray], criterion: str) -> set[str]:
 def test_parameters_of_configurations_that_never_occur_count():
     """Eight parents of four values have more configurations than there are rows, and are numbered by occurrence."""
     rng = np.random.default_rng(0)
-    columns = [Described(CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4)) for _ in range(9)]
+    columns = [CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4) for _ in range(9)]
     names = tuple("abcdefghi")
     graph = ColumnGraph.of([(name, "i") for name in names[:8]], names)
     length = total_length(columns, graph, Criterion("bic", 200))
@@ -128,7 +128,7 @@ def test_no_single_change_improves_the_greedy_graph(seed, criterion, n_rows):
     codes[2] = np.where(generator.random(n_rows) < 0.7, codes[0] ^ (codes[1] & 1), codes[2])
     codes[3] = np.where(generator.random(n_rows) < 0.7, codes[2], codes[3])
     graph = climbed(codes, criterion)
-    columns = [Described(CodedColumn(column.astype(np.int32), int(column.max()) + 1)) for column in codes]
+    columns = [CodedColumn(column.astype(np.int32), int(column.max()) + 1) for column in codes]
     judge = Criterion(criterion, n_rows)
     length = total_length(columns, graph, judge).total
     assert length <= total_length(columns, ColumnGraph.of(None, graph.names), judge).total + 1e-9

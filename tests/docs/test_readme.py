@@ -33,7 +33,8 @@ def test_the_python_block_is_one_call_in_ten_lines(capsys, tmp_path, monkeypatch
     lines = [line for line in block.splitlines() if line]
     assert len(lines) == 10 - 1
     names = {}
-    exec(block.replace("max_seconds=5", "max_evaluations=3_000"), names)
+    assert block.count("BayesNetLearner(") == 1
+    exec(block.replace("BayesNetLearner(", "BayesNetLearner(max_evaluations=3_000, "), names)
     printed = capsys.readouterr().out
     assert names["network"].summary() in printed
     assert len(names["network"].edges) >= 5

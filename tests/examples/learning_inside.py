@@ -1,11 +1,22 @@
-"""Names inside `gomea_bn.learning` that several tests use: a file that moves there changes these imports alone."""
+"""Names and modules of `gomea_bn.learning` that several tests use: a file that moves changes these imports alone."""
 
+from gomea_bn.learning import fit as of_fit
+from gomea_bn.learning import improvement as of_improvement
+from gomea_bn.learning import learning_problem as of_problems
+from gomea_bn.learning import many_rows as of_many_rows
+from gomea_bn.learning.averaging import families as of_families
+from gomea_bn.learning.improvement import Climb as Climb
+from gomea_bn.learning.improvement import Move as Move
+from gomea_bn.learning.improvement import Promises as Promises
+from gomea_bn.learning.improvement import view_key as view_key
 from gomea_bn.learning.learning_problem import check_learning as check_learning
 from gomea_bn.learning.learning_problem import learning_problem as learning_problem
 from gomea_bn.learning.learning_problem import merged_library as merged_library
 from gomea_bn.learning.learning_problem import planned_bytes as planned_bytes
 from gomea_bn.learning.learning_problem import scored_variables as scored_variables
 from gomea_bn.learning.learning_problem import scoring_of as scoring_of
+from gomea_bn.learning.many_rows import Improvement as Improvement
+from gomea_bn.learning.many_rows import opened_counter as opened_counter
 from gomea_bn.learning.options import LearningOptions as LearningOptions
 from gomea_bn.learning.options import automatic_bins as automatic_bins
 from gomea_bn.learning.options import automatic_indegree as automatic_indegree
@@ -20,3 +31,7 @@ from gomea_bn.learning.parameters import NetworkParameters as NetworkParameters
 from gomea_bn.learning.parameters import declared_options as declared_options
 from gomea_bn.learning.pareto_learner import check_front_learning as check_front_learning
 from gomea_bn.learning.pareto_learner import front_problem as front_problem
+from gomea_bn.learning.search import search as of_search
+from gomea_bn.learning.search.staged_search import StagedSearch as StagedSearch
+
+__all__ = ["of_families", "of_fit", "of_improvement", "of_many_rows", "of_problems", "of_search"]

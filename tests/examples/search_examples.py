@@ -8,7 +8,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.discrete_run import UNLIMITED, DiscreteRun, Turn
+from gomea_bn.algorithms.discrete_run import DiscreteRun, Turn
+from gomea_bn.algorithms.multi_start import UNLIMITED
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.operators.mixing import MixingRules
 from gomea_bn.problems.base import Journal, Solution, new_journal

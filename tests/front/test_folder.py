@@ -23,7 +23,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.front.folder import front_table, is_front_folder, network_file, read_front, write_front
 from gomea_bn.front.front import Front, Objective
-from gomea_bn.front.store import NetworkParts
+from gomea_bn.front.store import StoredParts
 
 
 def slow_counts(values, edges):
@@ -251,13 +251,13 @@ def test_hostile_names_and_levels_come_back(tmp_path):
 
 def test_networks_are_read_when_asked_for(front, folder, monkeypatch):
     built = []
-    original = NetworkParts.network
+    original = StoredParts.network
 
     def network(parts):
         built.append(parts)
         return original(parts)
 
-    monkeypatch.setattr(NetworkParts, "network", network)
+    monkeypatch.setattr(StoredParts, "network", network)
     written = read_front(folder)
     for path in folder.glob("network*"):  # a front that was read needs its files no more
         path.rename(folder.parent / path.name)

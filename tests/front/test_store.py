@@ -10,11 +10,16 @@ import pytest
 from front_examples import example_front, rewritten, small_frame
 from network_examples import small_network
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    ParetoBayesNetLearner,
+    average_families,
+)
 from gomea_bn.front.folder import read_front, write_front
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.front.store import StoredNetworks, packed_networks, parts_of
-from gomea_bn.learning.averaging.families import average_families
 
 
 def unpacked(content):

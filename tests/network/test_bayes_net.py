@@ -516,7 +516,7 @@ def test_odd_metadata_raise_no_error(odd):
 def tall(monkeypatch):
     """Let tables of more than 20 rows be tall, in parts of 16 rows."""
     monkeypatch.setattr(bayes_net, "MANY_ROWS", 20)
-    monkeypatch.setattr(bayes_net, "_ROWS_OF_PART", 16)
+    monkeypatch.setattr(bayes_net, "ROWS_IN_CACHE", 16)
 
 
 @pytest.mark.parametrize("n", [1, 20, 21, 32, 33])

@@ -133,10 +133,10 @@ def test_a_variable_with_a_shape_is_drawn_as_a_line_with_its_bins(n_bins):
     network = shaped_network(table, n_bins)
     ax: Any = plot_density(network, "cause", table=table, expert=shaped_network(table, 3))
     of_network, of_expert = (line.get_xydata() for line in ax.lines)
-    curve = marginal_density(network, "cause").curve
+    curve = marginal_density(network, "cause")
     np.testing.assert_array_equal(of_network[1:-1], np.column_stack([curve.values, curve.densities]))
     assert of_network[[0, -1], 1].tolist() == [0, 0]
-    expected = marginal_density(shaped_network(table, 3), "cause").curve
+    expected = marginal_density(shaped_network(table, 3), "cause")
     np.testing.assert_array_equal(of_expert[1:-1, 1], expected.densities)
     cuts = [segment[0][0] for segment in ax.collections[0].get_segments()]
     np.testing.assert_array_equal(cuts, network.cut_points["cause"])
@@ -150,7 +150,7 @@ def test_point_masses_are_stems_and_not_in_the_histogram():
     network = shaped_network(table, 4)
     values = table.columns[1].values
     ax: Any = plot_density(network, "rain", table=table)
-    curve = marginal_density(network, "rain").curve
+    curve = marginal_density(network, "rain")
     data = density_bins(network, "rain", table=table)
     data = data[data["source"] == "data"]
     highest = max(curve.densities.max(), data["density"].max())
@@ -219,7 +219,7 @@ def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
     averaged = averaged_example()
     rows = averaged.sample(300, random_state=1)
     ax = plot_density(averaged, "b", table=rows)
-    curve = marginal_density(averaged, "b").curve
+    curve = marginal_density(averaged, "b")
     np.testing.assert_array_equal(np.asarray(ax.lines[0].get_xdata())[1:-1], curve.values)
     np.testing.assert_array_equal(np.asarray(ax.lines[0].get_ydata())[1:-1], curve.densities)
     bands = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.containers[0]]
@@ -257,7 +257,7 @@ def test_unknown_certainty_of_cuts_is_left_out():
 def test_levels_have_their_averaged_probabilities():
     averaged = averaged_example()
     bins = density_bins(averaged, "d")
-    np.testing.assert_array_equal(bins["probability"], level_probabilities(averaged, "d").probabilities)
+    np.testing.assert_array_equal(bins["probability"], level_probabilities(averaged, "d")[0])
     assert set(bins["how"]) == {"sampled"}
     assert plot_density(averaged, "d").get_ylabel() == "Probability"
 

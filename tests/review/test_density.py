@@ -64,7 +64,7 @@ def test_the_report_of_a_network_with_conditionals_holds_their_densities():
         if name in averaged.levels:
             assert average is None
             continue
-        curve = marginal_density(averaged, name).curve
+        curve = marginal_density(averaged, name)
         np.testing.assert_allclose(average["x"], curve.values, rtol=1e-8)
         np.testing.assert_allclose(average["y"], curve.densities, rtol=1e-5)
         assert dict(average["p"]) == curve.points
@@ -77,7 +77,7 @@ def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
     averaged = averaged_example()
     path = tmp_path / "page.html"
     network_report(averaged, path=path)
-    curve = marginal_density(averaged, "b").curve
+    curve = marginal_density(averaged, "b")
     with opened(browser, path) as page:
         page.locator(".node[data-variable='3']").press("Enter")
         (points,) = page.eval_on_selector_all(
@@ -96,7 +96,7 @@ def test_the_data_of_a_page_hold_the_marginal_densities():
     for number, entry in zip(data["ids"], data["networks"], strict=True):
         network = front[number].network
         for position, name in enumerate(network.names):
-            expected = marginal_density(network, name).curve
+            expected = marginal_density(network, name)
             drawn = curve_on_page(data, entry, position)
             np.testing.assert_allclose(drawn.values, expected.values, rtol=1e-8, atol=1e-9)
             np.testing.assert_allclose(drawn.densities, expected.densities, rtol=1e-4)
@@ -128,7 +128,7 @@ def test_a_density_depends_on_the_tables_of_all_ancestors():
     data = page_data(review_page(front))
     assert data["networks"][0]["f"][1] == data["networks"][1]["f"][1]
     for number, entry in zip(data["ids"], data["networks"], strict=True):
-        expected = marginal_density(networks[number], "y").curve
+        expected = marginal_density(networks[number], "y")
         np.testing.assert_allclose(curve_on_page(data, entry, 1).densities, expected.densities, rtol=1e-5)
 
 
@@ -138,7 +138,7 @@ def test_a_sample_stands_in_where_tables_would_grow_too_large(monkeypatch):
     data = page_data(network_report(network, TABLE))
     for position, name in enumerate(network.names):
         drawn = curve_on_page(data, data["networks"][0], position)
-        expected = marginal_density(network, name).curve
+        expected = marginal_density(network, name)
         assert np.trapezoid(drawn.densities, drawn.values) + sum(drawn.points.values()) == pytest.approx(
             1, abs=1e-4
         )
@@ -166,7 +166,7 @@ def test_positions_on_the_page_are_exact_for_the_range(offset, scale, shaped):
     network = offset_network(table, shaped=shaped)
     data = page_data(network_report(network, table))
     low, high = network.support["x"]
-    expected = marginal_density(network, "x").curve
+    expected = marginal_density(network, "x")
     drawn = curve_on_page(data, data["networks"][0], 0)
     np.testing.assert_allclose(
         (drawn.values - low) / (high - low), (expected.values - low) / (high - low), atol=1e-8
@@ -225,7 +225,7 @@ def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path,
             assert page.locator(".variable-name").inner_text() == name
             points = page.locator("#histogram polyline.density.this").get_attribute("points")
             drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
-            curve = marginal_density(network, name).curve
+            curve = marginal_density(network, name)
             width = float(page.locator("#histogram").get_attribute("width"))
             edges = column_summary(TABLE)[position]["histogram"]["edges"]
             low, high = min(edges[0], curve.values[0]), max(edges[-1], curve.values[-1])
@@ -287,7 +287,7 @@ def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(shown):
         page.locator(".node[data-variable='0']").press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
         top = float(page.locator("#histogram line.stem").get_attribute("y1"))
-        (mass,) = marginal_density(network, "x").curve.points.values()
+        (mass,) = marginal_density(network, "x").points.values()
         assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
 
 
@@ -302,7 +302,7 @@ def test_stems_of_a_column_of_few_values_fill_the_drawing(shown):
         page.locator(".node[data-variable='0']").press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
         stems = page.locator("#histogram line.stem")
-        masses = marginal_density(network, "x").curve.points
+        masses = marginal_density(network, "x").points
         assert stems.count() == len(masses)
         heights = [
             (tall - float(stems.nth(k).get_attribute("y1"))) / (tall - 6) for k in range(stems.count())

@@ -368,7 +368,7 @@ def test_a_damaged_histogram_is_said_to_be_damaged(shown):
 def test_a_page_of_large_tables_merges_bins_and_says_so(monkeypatch):
     network = averaged_example()
     assert "merged" not in page_data(network_report(network))["origin"]
-    monkeypatch.setattr(page_data_module, "MOST_CELLS_OF_NETWORK", 40)
+    monkeypatch.setattr(page_data_module, "MOST_COMPUTED_CELLS", 40)
     data = page_data(network_report(network))
     compiled = network.compiled(40)
     assert data["origin"].startswith("The page answers with merged bins of ")

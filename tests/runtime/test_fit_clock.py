@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import seconds_after_search, why_unrepeatable
+from learning_inside import of_problems, of_search, seconds_after_search, why_unrepeatable
 
 from gomea_bn import BayesNetLearner, GomeaBnWarning
-from gomea_bn.learning import learning_problem as of_problems
-from gomea_bn.learning.search import search as of_search
 from gomea_bn.runtime import fit_clock
 from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, FIRST_CUTS, MIXTURES, ODDS, ORDER, FitClock
 from gomea_bn.runtime.limits import Limits

@@ -92,7 +92,7 @@ def test_every_command_and_option_is_in_the_reference():
     text = docs_site.command_page()
     commands = re.findall(r"^## ([\w-]+)$", text, flags=re.MULTILINE)
     listed = CliRunner().invoke(cli.main, ["--help"]).stdout
-    assert len(commands) == len(cli.main.registered_commands)
+    assert sorted(commands) == sorted(re.findall(r"^  ([a-z][\w-]*)  ", listed, flags=re.MULTILINE))
     for command in commands:
         assert re.search(rf"\b{command}\b", listed), command
     section = text[text.index("## learn\n") :]

@@ -25,7 +25,7 @@ from gomea_bn.cli.output import (
     say,
     write_figure,
 )
-from gomea_bn.cli.plain_help import PlainCommand, opt
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import answering, key_columns, loaded_for_network, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, RowsDiffer, nearest
@@ -256,7 +256,7 @@ def query(
     use, 3 network unusable, 130 interrupted.
     """
     from gomea_bn.cli.statements import read_statements, read_values
-    from gomea_bn.network.inference.answer_errors import INTERVAL
+    from gomea_bn.network.conditionals.conditionals import INTERVAL
 
     if most_probable is not None:
         others = {"--do": do, "--data": data, "--n-draws": n_draws != _N_DRAWS, "--seed": seed is not None}
@@ -297,26 +297,6 @@ def query(
         typer.echo(json.dumps(_distribution_record(saved, target, given or (), do or (), answer), indent=2))
     else:
         say(_table(saved, target, words, answer), to_error=False)
-
-
-class StatementCommand(PlainCommand):
-    """A command whose options --given and --do may be followed by several statements."""
-
-    def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Give every further statement its option, then parse as usual."""
-        spread: list[str] = []
-        option = ""
-        for position, word in enumerate(args):
-            follows_option = position > 0 and args[position - 1] in ("--given", "--do")
-            if word.startswith("-") and not follows_option:
-                option = word if word in ("--given", "--do") else ""
-            elif option and not follows_option:
-                if "=" not in word and " in " not in word:
-                    option = ""
-                else:
-                    spread.append(option)
-            spread.append(word)
-        return super().parse_args(context, spread)
 
 
 def _inputs(
@@ -544,9 +524,6 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-_TABLES = ("drivers", "pushes", "measure_next", "parameters")
-
-
 @reads_table("network")
 def explain(
     network: Network,
@@ -610,8 +587,10 @@ def explain(
 
 def _explanation_record(explanation: Explanation) -> dict[str, Any]:
     """Return what `--json` prints; numbers that are not known are null."""
+    from gomea_bn.network.explanations import PARTS
+
     tables = {}
-    for part in _TABLES:
+    for part in PARTS:
         frame = getattr(explanation, part)
         frame = frame if part == "parameters" else frame.rename_axis("column").reset_index()
         tables[part] = json.loads(frame.to_json(orient="records"))

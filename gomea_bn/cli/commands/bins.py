@@ -295,8 +295,7 @@ def fit(
     graph or data unusable, 130 interrupted.
     """
     from gomea_bn.data.files.table_files import FILE_OPTIONS, load
-    from gomea_bn.data.pieces import is_in_pieces
-    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.sources import is_in_pieces, treatment_in_reading
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, network_of_graph
 
     inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}

@@ -156,7 +156,7 @@ def _front(
     averaged_misfit: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
-    from gomea_bn.data.files.databases import absolute_source, source_digest
+    from gomea_bn.data.files.database_names import absolute_source, source_digest
     from gomea_bn.front.folder import check_front_folder, write_front
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.pareto_learner import check_front_learning

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     MOST_DESCRIBED,
@@ -102,13 +101,21 @@ def learn(
         if (folder := given.values["checkpoint"]) is not None:
             targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
-            of_start = {} if start is None else files_of("--start", start)
+            of_start = {}
+            if start is not None:
+                from gomea_bn.cli.named_networks import files_of
+
+                of_start = files_of("--start", start)
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         options = given.options()
         reading, options["groups"] = with_lags(reading, time, options["groups"], lags)
         learner = learner_of_options(BayesNetLearner, options)
         saved_search = given.saved_search()
-        first = None if start is None else named_network(start)
+        first = None
+        if start is not None:
+            from gomea_bn.cli.named_networks import named_network
+
+            first = named_network(start)
         _learn(learner, data, out, reading, saved_search, given, first, weight)
 
 
@@ -160,20 +167,16 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.files.databases import source_digest
-    from gomea_bn.data.pieces import (
-        ChosenColumns,
-        files_digest,
-        is_in_pieces,
-        pieces_in_words,
-        pieces_of,
-    )
+    from gomea_bn.data.files.database_names import source_digest
+    from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
+        from gomea_bn.data.pieces import ChosenColumns, files_digest, pieces_in_words, pieces_of
+
         in_memory = f" needs the rows in memory, and those of {pieces_in_words(data)} are counted in pieces."
         for option, value, more in (
             ("--weight", weight, ["repeat every row as often as it was observed"]),

@@ -1,9 +1,11 @@
-"""Texts that name rows of a database."""
+"""Texts that name rows of a database, and digests of rows by where they lie."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 _SOURCE = re.compile(
@@ -56,3 +58,19 @@ def database_of(source: Any) -> Database | None:
     slashes = found["slashes"]
     url = kind if slashes is None else f"{kind}:{slashes if len(slashes) > 1 else '//'}{where}"
     return Database(kind, url, file, what)
+
+
+def source_digest(source: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the bytes of a file, of the file of a database, or of the text of another database."""
+    from gomea_bn.runtime.environment import file_digest
+
+    database = database_of(source)
+    if database is not None and database.file is None:
+        return hashlib.sha256(os.fspath(source).encode()).hexdigest()
+    return file_digest(Path(source if database is None or database.file is None else database.file))
+
+
+def absolute_source(source: str | os.PathLike[str]) -> str:
+    """Return a source with the absolute path of its file."""
+    database = database_of(source)
+    return os.path.abspath(source) if database is None else database.absolute

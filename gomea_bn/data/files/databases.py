@@ -7,7 +7,6 @@ postgresql://reader@host/clinic::visits. Databases in files are opened for readi
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
 import shutil
 import sqlite3
@@ -15,11 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gomea_bn.data.files.database_names import DUCKDB, SQLITE, Database, database_of
+from gomea_bn.data.files.database_names import DUCKDB, SQLITE, Database
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import listed
@@ -29,22 +27,6 @@ if TYPE_CHECKING:
 
 ROWS_IN_MEMORY = 1_000_000
 """Largest number of rows of a query that are learned from in memory."""
-
-
-def source_digest(source: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of the bytes of a file, of the file of a database, or of the text of another database."""
-    from gomea_bn.runtime.environment import file_digest
-
-    database = database_of(source)
-    if database is not None and database.file is None:
-        return hashlib.sha256(os.fspath(source).encode()).hexdigest()
-    return file_digest(Path(source if database is None or database.file is None else database.file))
-
-
-def absolute_source(source: str | os.PathLike[str]) -> str:
-    """Return a source with the absolute path of its file."""
-    database = database_of(source)
-    return os.path.abspath(source) if database is None else database.absolute
 
 
 def read_database(database: Database) -> pd.DataFrame:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OF_R = (".rds", ".rdata", ".rda")
-STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav", *_OF_R)
-"""Endings of files of statistics programs."""
 
 # in the first record of a transport file of SAS 8 and later
 _VERSION_8 = b"LIBV8"

@@ -22,7 +22,6 @@ from gomea_bn.data.files.separated import (
     with_codes,
     without_nameless,
 )
-from gomea_bn.data.files.statistics_files import STATISTICS, read_statistics
 from gomea_bn.data.forms import in_given_forms
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow, stored_types
 from gomea_bn.data.selection import chosen_columns
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc", ".arrows")
+_STATISTICS = (".dta", ".sas7bdat", ".xpt", ".sav", ".zsav", ".rds", ".rdata", ".rda")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
@@ -150,7 +150,9 @@ def read_file(
     elif ending in SPREADSHEETS:
         _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
-    elif ending in STATISTICS:
+    elif ending in _STATISTICS:
+        from gomea_bn.data.files.statistics_files import read_statistics
+
         frame, doubts, forms = read_statistics(
             text, ending, options.forms, are_codes_missing=options.na_values is None
         )
@@ -193,7 +195,7 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
         return ()
     if ending in SPREADSHEETS:
         return _OF_SHEETS
-    if ending in (*_PARQUET, *_ARROW, *STATISTICS):
+    if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
         return ()
     return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
 

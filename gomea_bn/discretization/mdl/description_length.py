@@ -93,31 +93,27 @@ class DescriptionLength:
         return self.partitions + self.graph + self.parameters + self.data + self.recovery
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A variable as bins, with the number of rows of each distinct value; None if it is not cut or grouped."""
-
-    coded: CodedColumn
-    value_counts: NDArray[np.int64] | None = None
-
-
 def total_length(
-    variables: Sequence[Described], graph: ColumnGraph, criterion: Criterion
+    variables: Sequence[CodedColumn],
+    graph: ColumnGraph,
+    criterion: Criterion,
+    value_counts: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> DescriptionLength:
-    """Return the description length of coded variables under a graph."""
+    """Return the description length of variables as bins or levels under a graph.
+
+    `value_counts` has the number of rows of each distinct value of the variables that are cut or grouped.
+    """
     phi = criterion.x_log_x
     n_rows, n_variables = criterion.n_rows, len(variables)
     partitions = edges = parameters = data = recovery = 0.0
-    for variable, parents in zip(variables, graph.parents):
-        coded = variable.coded
-        rows, n_numbered, n_all = joint_codes([variables[p].coded for p in parents], n_rows)
+    for v, (coded, parents) in enumerate(zip(variables, graph.parents)):
+        rows, n_numbered, n_all = joint_codes([variables[p] for p in parents], n_rows)
         cells = np.bincount(rows.astype(np.int64) * coded.cardinality + coded.codes)
         data += float(phi[np.bincount(rows, minlength=n_numbered)].sum() - phi[cells].sum())
         parameters += criterion.weight * n_all * (coded.cardinality - 1)
         if criterion.codes_partitions:
             edges += log(coded.cardinality) + (1 + len(parents)) * log(n_variables)
-        if variable.value_counts is not None:
-            counts = variable.value_counts
+        if (counts := (value_counts or {}).get(v)) is not None:
             partitions += float(criterion.partition(len(counts), np.array([coded.cardinality]))[0])
             recovery += float(phi[np.bincount(coded.codes)].sum() - phi[counts].sum())
     return DescriptionLength(partitions, edges, parameters, data, recovery)
@@ -159,16 +155,17 @@ def description_length(
             raise GomeaBnError(
                 f"level_groups: unknown discrete variable {name!r}.{nearest(str(name), network.levels)}"
             )
-    variables = []
-    for column in table.columns:
+    variables, value_counts = [], {}
+    for v, column in enumerate(table.columns):
         if column.levels is None:
             coded = coded_bins(column.values, network.cut_points[column.name])
         elif column.name in groups:
             cuts = group_cuts(column.name, column.levels, groups[column.name])
             coded = coded_bins(column.values.astype(np.float64), cuts)
         else:
-            variables.append(Described(CodedColumn(column.values, len(column.levels))))
+            variables.append(CodedColumn(column.values, len(column.levels)))
             continue
-        counts = np.unique(column.values, return_counts=True)[1]
-        variables.append(Described(coded, counts))
-    return total_length(variables, ColumnGraph.of(network, table.names), Criterion(criterion, table.n_rows))
+        value_counts[v] = np.unique(column.values, return_counts=True)[1]
+        variables.append(coded)
+    graph = ColumnGraph.of(network, table.names)
+    return total_length(variables, graph, Criterion(criterion, table.n_rows), value_counts)

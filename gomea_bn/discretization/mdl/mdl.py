@@ -25,11 +25,10 @@ from gomea_bn.discretization.levels import grouped_columns, groups_between_cuts,
 from gomea_bn.discretization.mdl.description_length import (
     CRITERIA,
     Criterion,
-    Described,
     DescriptionLength,
     total_length,
 )
-from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
+from gomea_bn.discretization.mdl.search import SEARCHES, ThresholdProblem
 from gomea_bn.discretization.structure_search import (
     EdgeMoves,
     Parents,
@@ -108,12 +107,11 @@ class MDLColumns:
         column = self.task.table.columns[v]
         return CodedColumn(column.values, len(column.levels or ()))
 
-    def described(self, cuts: Cuts) -> list[Described]:
-        """Return all columns for `total_length`."""
-        return [
-            Described(self.coded(v, cuts), self.value_counts(v) if self.is_cut(v) else None)
-            for v in range(self.n_columns)
-        ]
+    def total_length(self, cuts: Cuts, graph: ColumnGraph, criterion: Criterion) -> DescriptionLength:
+        """Return the description length of all columns under the cuts and a graph."""
+        coded = [self.coded(v, cuts) for v in range(self.n_columns)]
+        counts = {v: self.value_counts(v) for v in range(self.n_columns) if self.is_cut(v)}
+        return total_length(coded, graph, criterion, counts)
 
 
 class MDLCycle:
@@ -126,7 +124,12 @@ class MDLCycle:
     """
 
     def __init__(
-        self, columns: MDLColumns, criterion: Criterion, options: SearchOptions, *, published: bool = False
+        self,
+        columns: MDLColumns,
+        criterion: Criterion,
+        options: dict[str, Any],
+        *,
+        published: bool = False,
     ) -> None:
         self.columns = columns
         self.criterion = criterion
@@ -139,7 +142,7 @@ class MDLCycle:
 
     def length(self, cuts: Cuts, graph: ColumnGraph) -> DescriptionLength:
         """Return the description length of cuts and a graph."""
-        return total_length(self.columns.described(cuts), graph, self.criterion)
+        return self.columns.total_length(cuts, graph, self.criterion)
 
     def note(self, length: float) -> None:
         """Add a length to the history."""
@@ -186,7 +189,7 @@ class MDLCycle:
                 self.criterion,
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
             )
-            thresholds = problem.find(self.options, incumbent=cuts, stop=task.stop.flag)
+            thresholds = problem.find(**self.options, incumbent=cuts, stop=task.stop.flag)
             self.degenerate.pop(v, None)
             if problem.degenerate:
                 self.degenerate[v] = problem.degenerate
@@ -214,7 +217,7 @@ def compile_mdl_kernels() -> None:
     around = Neighbourhood((other,), (CodedFamily(other, (other,)),))
     problem = ThresholdProblem(CutColumn.of_values(np.arange(12.0)), around, Criterion("mdl", 12))
     for search in SEARCHES:
-        problem.find(SearchOptions(search))
+        problem.find(search)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -248,7 +251,7 @@ class DescriptionDiscretizer(Discretizer):
 
     def _cycle(self, columns: MDLColumns, *, published: bool = False) -> MDLCycle:
         criterion = Criterion(self.criterion, columns.task.table.n_rows)
-        options = SearchOptions(self.search, self.max_bins, self.n_cells)
+        options = {"search": self.search, "max_bins": self.max_bins, "n_cells": self.n_cells}
         return MDLCycle(columns, criterion, options, published=published)
 
     def _warn_of_degenerate(self, cycle: MDLCycle) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from operator import gt
 
@@ -34,15 +33,6 @@ from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalRule, IntervalWork, best_intervals
 
 SEARCHES = ("exact", "merge", "split", "single-threshold")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """Options of the search for thresholds; see the parameters of `MDLDiscretizer`."""
-
-    search: str = "exact"
-    max_bins: int = 30
-    n_cells: int | None = None
 
 
 class ThresholdProblem:
@@ -111,50 +101,57 @@ class ThresholdProblem:
 
     def find(
         self,
-        options: SearchOptions,
+        search: str = "exact",
         *,
+        max_bins: int = 30,
+        n_cells: int | None = None,
         incumbent: NDArray[np.float64] | None = None,
         stop: NDArray[np.uint8] = NO_STOP,
     ) -> PricedCuts | None:
         """Return the thresholds of the chosen search, with their length, or None if another thread raises `stop`.
 
-        The gaps of the cuts `incumbent` are always among the candidates of the exact search.
+        The gaps of the cuts `incumbent` are always among the candidates of the exact search. The parameters of
+        `MDLDiscretizer` describe the others.
         """
         # thresholds of a column without neighbours preserve no dependence
         if not self.n_tables:
             return PricedCuts(np.empty(0), self.value(np.empty(0)))
-        if options.search == "exact":
-            return self._exact(options, incumbent, stop)
-        if options.n_cells is None:
+        if search == "exact":
+            return self._exact(max_bins, n_cells, incumbent, stop)
+        if n_cells is None:
             candidates = self._candidates
         else:
-            cuts = equal_frequency_cuts(self.column.values, options.n_cells)
+            cuts = equal_frequency_cuts(self.column.values, n_cells)
             candidates = self.column.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
-        search: Callable[[NDArray[np.int64], int, NDArray[np.uint8]], NDArray[np.int64] | None] = {
+        find: Callable[[NDArray[np.int64], int, NDArray[np.uint8]], NDArray[np.int64] | None] = {
             "merge": self._merged,
             "split": self._split,
             "single-threshold": self._single_threshold,
-        }[options.search]
-        chosen = search(candidates, options.max_bins, stop)
+        }[search]
+        chosen = find(candidates, max_bins, stop)
         if chosen is None:
             return None
         cut_points = self.column.cuts[chosen]
         return PricedCuts(cut_points, self.value(cut_points))
 
     def _exact(
-        self, options: SearchOptions, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
+        self,
+        max_bins: int,
+        n_cells: int | None,
+        incumbent: NDArray[np.float64] | None,
+        stop: NDArray[np.uint8],
     ) -> PricedCuts | None:
         """Return the best thresholds: exact for at most `n_cells` distinct values, else on finer and finer grids."""
         column = self.column
         # up to this number of distinct values, all are candidates at once
-        if len(column.cuts) < (options.n_cells or 1000):
-            return self._programme(self._candidates, options.max_bins, stop)[0]
+        if len(column.cuts) < (n_cells or 1000):
+            return self._programme(self._candidates, max_bins, stop)[0]
         # cells of a grid for more distinct values
         return search_by_zooming(
             column,
-            lambda candidates: self._programme(candidates, options.max_bins, stop),
+            lambda candidates: self._programme(candidates, max_bins, stop),
             gt,
-            options.n_cells or 400,
+            n_cells or 400,
             incumbent,
         )
 

@@ -10,6 +10,7 @@ from math import erfc, inf, log, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import LEAST_RANGE
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.mgcd.kernels import (
     CountedCells,
@@ -37,8 +38,6 @@ from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
-# of a column: deviations of a small share of it must not underflow
-_LEAST_RANGE = 1e-303
 # passes over the columns for one graph
 _MAX_CYCLES = 3
 # iterations of EM from every start; only the best goes on
@@ -153,7 +152,7 @@ class MGCDiscretizer(Discretizer):
         for name in ("edges_", "network_", "score_", "round_scores_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         for column in (task.table.columns[v] for v in task.movable):
-            if np.ptp(column.values) < _LEAST_RANGE:
+            if np.ptp(column.values) < LEAST_RANGE:
                 raise GomeaBnError(
                     f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
                     "narrow for the densities of float64; rescale it."

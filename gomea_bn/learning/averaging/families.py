@@ -38,7 +38,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import (
-    CUT_INTERVAL,
+    INTERVAL,
     Conditionals,
     around_cuts,
     table_over_rows,
@@ -61,7 +61,6 @@ from gomea_bn.network.tables import (
     family_index,
     table_and_left_out_cells,
 )
-from gomea_bn.network.updates import counted_tables
 from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
@@ -272,6 +271,8 @@ def _averaged(
         n_some = clock.affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
     some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
     if some is not None and n_rows > MANY_ROWS:
+        from gomea_bn.network.updates import counted_tables
+
         counted = counted_tables(network, table)
         return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
@@ -960,7 +961,7 @@ def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
 def _intervals_of_cuts(
     posterior: CutPosterior, n_cuts: int, support: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return the central interval of probability `CUT_INTERVAL` of every cut, float64 (n_cuts, 2).
+    """Return the central interval of probability `INTERVAL` of every cut, float64 (n_cuts, 2).
 
     A candidate stands for the values that are nearer to it than to other candidates. Where the limits on bins allow no
     such number of cuts, nothing is known but the support.
@@ -970,7 +971,7 @@ def _intervals_of_cuts(
         return np.tile(np.array(support), (n_cuts, 1))
     lows, highs = around_cuts(posterior.candidates, support)
     cumulated = np.cumsum(places, axis=1) / places.sum(axis=1, keepdims=True)
-    tail = (1 - CUT_INTERVAL) / 2
+    tail = (1 - INTERVAL) / 2
     first = (cumulated >= tail).argmax(axis=1)
     last = (cumulated >= 1 - tail).argmax(axis=1)
     return np.column_stack([lows[first], highs[last]])

@@ -15,6 +15,7 @@ from gomea_bn.learning.averaging.stacks import LEAST_GAIN
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_odds import MOST_LOG_ODDS, CellOdds, FamilyOdds, tilted
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 
@@ -31,7 +32,6 @@ _PRECISION = 1.0
 _STEPS, _HALVINGS, _LEAST_STEP, _LONGEST_STEP = 10, 10, 1e-3, 3.0
 # passes over the odds of all parents after those of a further one
 _PASSES = 2
-_LEAST_PROBABILITY = 1e-300
 
 
 def odds_of_families(
@@ -102,7 +102,7 @@ class _Pairs:
             np.broadcast_to(family.masses(self._cuts, Columns(of)), (n, self._n_cells))
             for of, n in ((values, self._n_rows), (drawn, len(drawn[network.parents(name)[0]])))
         ]
-        self._logs = np.log(np.maximum(np.concatenate(masses), _LEAST_PROBABILITY))
+        self._logs = np.log(np.maximum(np.concatenate(masses), LEAST_PROBABILITY))
         n_drawn = len(masses[1])
         self._weights = np.concatenate([np.ones(self._n_rows), np.full(n_drawn, self._n_rows / n_drawn)])
         self._all_wanted: dict[str, _Wanted] = {}

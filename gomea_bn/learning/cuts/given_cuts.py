@@ -24,7 +24,8 @@ from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_count
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
+from gomea_bn.network.counting import network_of_counts, parts_without_tables
+from gomea_bn.network.counting_pieces import completes_pieces
 from gomea_bn.network.tables import PseudoCount, check_table_size
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape

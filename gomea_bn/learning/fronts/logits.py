@@ -21,7 +21,7 @@ from gomea_bn.data.content_order import FIXED_SEED, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.effects_fit import design_of_terms
 from gomea_bn.learning.averaging.line_scales import line_scale
-from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
+from gomea_bn.learning.averaging.logit_fit import RIDGE, LogitRows, fitted_logit
 from gomea_bn.learning.averaging.stacks import Member, mixture_weight
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
@@ -41,7 +41,6 @@ _KNOT = 0.0
 _LEAST_GAIN = 1.0
 # prior precision of the coefficients of standardised terms in the score test
 _PRECISION = 1.0
-_RIDGE = 1e-6
 # rows of a level that may have an amount of its own
 _FEWEST_ROWS = 5
 # parameters of a logit, and rows for each of them
@@ -242,7 +241,7 @@ def _choices(
         of_functions = np.column_stack(list(functions.values()))
         crossed = weighted.T @ of_functions
         explained = scipy.linalg.solve(
-            weighted.T @ inside + _RIDGE * np.eye(len(crossed)), crossed, assume_a="pos"
+            weighted.T @ inside + RIDGE * np.eye(len(crossed)), crossed, assume_a="pos"
         )
         left = variances @ of_functions**2 - np.einsum("ij,ij->j", crossed, explained)
         gains = (of_functions.T @ (y - p)) ** 2 / (2 * (left + _PRECISION))

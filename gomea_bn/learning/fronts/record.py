@@ -17,7 +17,7 @@ from gomea_bn.data.columns import Column
 from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
-from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable, parts_of
+from gomea_bn.front.store import PooledNetworks, StoredParts, StoredVariable, parts_of
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.fronts.search import SearchedFront, follows_curves
 from gomea_bn.learning.fronts.shown import shown_networks
@@ -124,7 +124,7 @@ class FrontNetworks(PooledNetworks):
             entries[name] = column, entry
         return entries
 
-    def parts(self, row: int) -> NetworkParts:
+    def parts(self, row: int) -> StoredParts:
         """Return the parts of the network of one row, its tables counted from the table."""
         structure = self.structures[row]
         if isinstance(structure, DiscretizedBayesNet):
@@ -145,7 +145,7 @@ class FrontNetworks(PooledNetworks):
         head = self._head
         if structure.record:
             head = {**head, "metadata": {**head["metadata"], **structure.record}}
-        return NetworkParts(head, tuple(variables), self.has_conditionals)
+        return StoredParts(head, tuple(variables), self.has_conditionals)
 
     def _counted(
         self, members: Sequence[str], cuts: Mapping[str, NDArray[np.float64]], shape: Shape | None

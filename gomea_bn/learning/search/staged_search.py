@@ -49,8 +49,6 @@ _FEW_COLUMNS, _N_BEST_GRAPHS, _PROGRAMMES_PER_COLUMN = 4, 3, 30
 _PROGRAMME_EVALUATIONS = 10
 # first cuts of these searches: sets of first cuts, and cuts of equal frequency by number of bins
 _N_FIRST_CUTS, _FIRST_BINS = 2, (3, 4, 6)
-# best networks whose cuts are then improved between all values of up to 400
-_N_POLISHED = 1
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
 # columns or edges that a warning names
@@ -355,10 +353,10 @@ class StagedSearch:
             if not self._is_late():
                 self.rounds.report_start(self.objective, self._reached)
         finer = self._pricer(N_CELLS)
-        for _, network in sorted(best.values(), key=lambda item: item[0])[:_N_POLISHED]:
-            if not self._is_late():
-                for polished in self._with_better_cuts(network, finer):
-                    take(polished)
+        if best and not self._is_late():
+            _, network = min(best.values(), key=lambda item: item[0])
+            for polished in self._with_better_cuts(network, finer):
+                take(polished)
         if not self._is_late():
             self.rounds.report_start(self.objective, self._reached)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE

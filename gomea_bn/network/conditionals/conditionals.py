@@ -31,8 +31,8 @@ from gomea_bn.texts import counted
 
 Net = TypeVar("Net", bound="WithDensities")
 
-CUT_INTERVAL = 0.9
-"""Probability of the interval of a cut."""
+INTERVAL = 0.9
+"""Probability of the intervals that are shown: of cuts, of answers and of predicted numbers."""
 
 
 def with_cut(low: float, high: float, cut: float) -> tuple[float, float]:

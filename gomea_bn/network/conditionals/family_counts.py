@@ -31,9 +31,8 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.counts import log_probabilities_of_counts
+from gomea_bn.problems.cuts.shape import RESERVE
 
-# share of the probability that is spread over the range: numbers that are no counts are possible
-_RESERVE = 1e-9
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
@@ -288,7 +287,7 @@ class _OfCounts(ScaledDensity):
             shares, (self._of_points, np.searchsorted(cuts, self._points, side="left")), self._point_shares
         )
         widths = np.diff(ends) / (ends[-1] - ends[0])
-        return np.asarray((1 - _RESERVE) * (p @ shares) + _RESERVE * widths, np.float64)
+        return np.asarray((1 - RESERVE) * (p @ shares) + RESERVE * widths, np.float64)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
@@ -355,10 +354,10 @@ class _OfCounts(ScaledDensity):
             )
             below = [self._below(p, up_to, end) for end in (lower, upper)]
             heights = np.where(width > 0, (below[1] - below[0]) / np.where(width > 0, width, 1.0), heights)
-        heights = (1 - _RESERVE) * np.maximum(heights, 0.0) + _RESERVE / (high - low)
+        heights = (1 - RESERVE) * np.maximum(heights, 0.0) + RESERVE / (high - low)
         if len(self._points):
             places = np.minimum(np.searchsorted(self._points, own), len(self._points) - 1)
-            of_points = np.maximum((1 - _RESERVE) * of_steps * self._point_shares[places], LEAST_PROBABILITY)
+            of_points = np.maximum((1 - RESERVE) * of_steps * self._point_shares[places], LEAST_PROBABILITY)
             heights = np.where(self._points[places] == own, of_points, heights)
         return np.asarray(heights)
 

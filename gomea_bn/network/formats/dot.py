@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Collection
 
-from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.discrete import TokenReader, one_line
 from gomea_bn.network.recorded import NetworkLike, recorded_edge_probabilities
 from gomea_bn.runtime.files import file_text, named_source, prefixed_errors
@@ -27,7 +27,11 @@ def to_dot(network: NetworkLike, *, cpdag: bool = False) -> str:
         states = counted(network.cardinality(name), "bin" if continuous else "level")
         label = f"{_escaped(name)}\\n{states}"
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
-    reversible = equivalence_class(network).reversible if cpdag else ()
+    reversible: Collection[tuple[str, str]] = ()
+    if cpdag:
+        from gomea_bn.network.edges import equivalence_class
+
+        reversible = equivalence_class(network).reversible
     probabilities = recorded_edge_probabilities(network)
     for edge in network.edges:
         attributes = ["dir=none"] if edge in reversible else []

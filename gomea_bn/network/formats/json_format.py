@@ -12,7 +12,6 @@ from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Stack
 from gomea_bn.network.conditionals.family_table import counts_content
-from gomea_bn.network.conditionals.kinds import stack_from_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
@@ -200,6 +199,8 @@ def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
 
 def _stack_of(name: str, content: Any) -> Stack:
     with prefixed_errors(f"stack of '{name}'"):
+        from gomea_bn.network.conditionals.kinds import stack_from_content
+
         return stack_from_content(content)
 
 

@@ -9,10 +9,7 @@ import numpy as np
 
 from gomea_bn.data.event_times import Censoring, done_text, recorded_censoring
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real, mapping_in
-from gomea_bn.network.bin_distributions import points_text
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, with_cut
-from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.effects import known_words, shows_effects
+from gomea_bn.network.conditionals.conditionals import INTERVAL, with_cut
 from gomea_bn.network.recorded import TARGET, checks_text, cut_short_text, ordered_parents
 from gomea_bn.network.tables import MOST_SHOWN_CELLS, value_texts
 from gomea_bn.texts import amount, counted, listed, percent, shown_name
@@ -48,6 +45,10 @@ def to_text(
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, the nats that each of
     its cuts gains if they are given, the parents, and their effects in place of a table of more than `max_table_cells`.
     """
+    from gomea_bn.network.bin_distributions import points_text
+    from gomea_bn.network.edges import equivalence_class
+    from gomea_bn.network.effects import known_words, shows_effects
+
     check_integer("max_table_cells", max_table_cells, 0)
     edges, of_cuts = network.edges, mapping_in("cut_gains", cut_gains)
     lines = [counts_text(network), ""]
@@ -199,7 +200,7 @@ def _of_cuts(network: NetworkLike, name: str, gains: NDArray[np.float64] | None)
         for text, cut, ends in zip(texts, cuts, known.cut_intervals[name].tolist(), strict=True):
             least, most = with_cut(ends[0], ends[1], cut)
             # the cuts of the best score need not be central, each on its own
-            sure = percent(CUT_INTERVAL) if [least, most] == ends else f"at least {percent(CUT_INTERVAL)}"
+            sure = percent(INTERVAL) if [least, most] == ends else f"at least {percent(INTERVAL)}"
             between = f"{sure} between {' and '.join(value_texts(name, [least, most]))}"
             parts.append(f"cut {text}, {between if least < most else 'fixed'}")
         details.append(f"{'; '.join(parts[:_SHOWN_BINS])}{more}")

@@ -21,10 +21,8 @@ from gomea_bn.network.formats.discrete import (
 )
 from gomea_bn.network.formats.xml_tree import Element, child_text, xml_tree
 from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS
 from gomea_bn.runtime.files import prefixed_errors
-
-# a deterministic node has a table that its file does not hold number by number
-_MOST_DETERMINISTIC = 2**22
 
 
 def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
@@ -141,10 +139,10 @@ def _xdsl_variable(node: Element, states: Mapping[str, tuple[str, ...]]) -> File
             raise GomeaBnError(f"node '{one_line(name)}': unknown parent '{one_line(parent)}'.")
     shape = [len(states[member]) for member in (*parents, name)]
     if node.tag == "deterministic":
-        if prod(shape) > _MOST_DETERMINISTIC:
+        if prod(shape) > MOST_COMPUTED_CELLS:
             raise GomeaBnError(
                 f"node '{one_line(name)}' has a table of {prod(shape):,} numbers; the limit of deterministic nodes is "
-                f"{_MOST_DETERMINISTIC:,}."
+                f"{MOST_COMPUTED_CELLS:,}."
             )
         chosen = child_text(node, "resultingstates", f"node '{one_line(name)}'").split()
         words = [str(int(state == result)) for result in chosen for state in states[name]]

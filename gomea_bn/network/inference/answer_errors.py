@@ -18,9 +18,6 @@ from gomea_bn.network.inference.engine import Engine, engine_for
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents, recorded_misfits
 
-INTERVAL = 0.9
-"""Probability of the intervals of answers that are printed."""
-
 # limits of the rows of a table
 _TABLE_ROWS = (256, 4_096)
 

@@ -298,7 +298,7 @@ def note_rows_of_frame(
     with catch_warnings():
         # they were given for the answer
         simplefilter("ignore", GomeaBnWarning)
-        cells = known_rows(network, frame, unknown, others).frame
+        cells = known_rows(network, frame, unknown, others)
     labels = [str(label) for label in cells.columns]
     places = {name: name if name in labels else source_name(name) for name in others}
     row = {name: cells.iloc[0, labels.index(label)] for name, label in places.items() if label in labels}
@@ -375,7 +375,7 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
 
 def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
-    frame = plain_frame(known_rows(reader.network, frame, "error").frame)
+    frame = plain_frame(known_rows(reader.network, frame, "error"))
     positions = column_positions(frame)
     names = reader.variables(positions, "evidence")
     refuse_both(targets, names)
@@ -400,7 +400,7 @@ def other_cells(
 ) -> Evidence:
     """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
     others = [name for name in reader.names if name != target]
-    frame = known_rows(reader.network, frame, unknown, others).frame
+    frame = known_rows(reader.network, frame, unknown, others)
     read = reader.frame(frame, reader.present(frame, others))
     reader.warn_of_outside(reader.outside(read.values))
     return read.evidence

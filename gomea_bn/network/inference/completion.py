@@ -28,7 +28,7 @@ from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.inference.question import Evidence, Pieces, refuse_impossible
 from gomea_bn.network.inference.sampler import Sampler
-from gomea_bn.network.known_rows import known_rows
+from gomea_bn.network.known_rows import read_rows
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import column_name, column_values, drawn_column, drawn_values, whole_numbers
@@ -56,8 +56,8 @@ def impute(
         )
     network = shown_network(engine.network)
     reader = EvidenceReader(engine.network)
-    given = known_rows(network, frame, unknown)
-    frame, original = given.frame, frame
+    original = frame
+    frame, unknown_levels = read_rows(network, frame, unknown)
     read = reader.frame(frame, network.names)
     reader.warn_of_outside(reader.outside(read.values))
     is_missing = read.evidence.codes < 0
@@ -117,9 +117,9 @@ def impute(
                 filled_column = as_stored(filled_column, recorded if is_integer else dtype)
             # a column with an index would be set by the labels of rows
             result.isetitem(places[name], getattr(filled_column, "array", filled_column))
-        if name in given.unknown:
+        if name in unknown_levels:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
-            result.isetitem(places[name], _with_cells(after, before, given.unknown[name]))
+            result.isetitem(places[name], _with_cells(after, before, unknown_levels[name]))
     note_errors(result, errors)
     return result
 

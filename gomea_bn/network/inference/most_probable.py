@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,6 @@ OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
 # multiplications of one search, about half a minute, and the least that the bound of a combination counts
 _MOST_MULTIPLICATIONS = 2.0**33
 _LEAST_COST = 2.0**14
-
-
-class Explanations(NamedTuple):
-    """The best combinations of shown bins and levels, best first: their codes (n, n_targets) and probabilities (n,).
-
-    Probabilities are given the evidence. `n_cells` is the largest number of cells of an unknown continuous variable,
-    None if these are the bins of the network.
-    """
-
-    codes: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-    n_cells: int | None
 
 
 def most_probable(
@@ -64,23 +52,27 @@ def most_probable(
     reader.warn_of_outside(stated.outside)
     positions = [network.names.index(name) for name in chosen]
     with offering_bins(engine, _weighed(engine, stated.evidence, positions), ()):
-        found = best_explanations(engine, stated.evidence, positions, n)
-    if not len(found.codes):
+        found, probabilities, n_cells = best_explanations(engine, stated.evidence, positions, n)
+    if not len(found):
         refuse_stated(observed, None)
     columns: list[pd.Series[Any]] = [
         pd.Series(states_of(network, [name]).take(codes), name=name)
-        for name, codes in zip(chosen, found.codes.T, strict=True)
+        for name, codes in zip(chosen, found.T, strict=True)
     ]
-    answer = pd.concat([*columns, pd.Series(found.probabilities, name="probability")], axis=1)
-    if found.n_cells is not None:
-        answer.attrs["cells"] = found.n_cells
+    answer = pd.concat([*columns, pd.Series(probabilities, name="probability")], axis=1)
+    if n_cells is not None:
+        answer.attrs["cells"] = n_cells
     return answer
 
 
 def best_explanations(
     engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int], n: int
-) -> Explanations:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int | None]:
     """Return the n most probable combinations of bins and levels of some variables, given a single row.
+
+    They are the best combinations of shown bins and levels, best first: their codes (n, n_targets), their probabilities
+    (n,) given the evidence, and the largest number of cells of an unknown continuous variable, None if these are the
+    bins of the network.
 
     Combinations of the first targets are extended by one target after another, always the one with the largest bound of
     the probability of its best extension (Lawler, "A procedure for computing the K best solutions to discrete
@@ -113,7 +105,7 @@ def best_explanations(
                 # among equal bounds the longest combination first
                 heapq.heappush(heap, (-value, -len(child), child))
     codes = np.array([combination for combination, _ in found], np.int64).reshape(-1, len(targets))
-    return Explanations(codes, np.array([probability for _, probability in found]), bounds.n_cells)
+    return codes, np.array([probability for _, probability in found]), bounds.n_cells
 
 
 def with_best_states(
@@ -131,8 +123,8 @@ def with_best_states(
     }
     for row in range(len(evidence)):
         unknown = np.flatnonzero(evidence.codes[row] < 0).tolist()
-        found = best_explanations(engine, evidence.take(np.array([row])), unknown, 1)
-        for v, code in zip(unknown, found.codes[0].tolist() if len(found.codes) else (), strict=False):
+        found, _, _ = best_explanations(engine, evidence.take(np.array([row])), unknown, 1)
+        for v, code in zip(unknown, found[0].tolist() if len(found) else (), strict=False):
             name = network.names[v]
             cells = np.arange(weights[v].shape[1])
             bins = (

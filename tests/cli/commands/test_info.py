@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke, ok
+from learning_inside import of_fit
 
 import gomea_bn
 from gomea_bn.runtime import jit
@@ -35,7 +36,7 @@ def compiling(monkeypatch):
     monkeypatch.setattr(
         "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
     )
-    monkeypatch.setattr("gomea_bn.learning.fit.compile_many_rows", lambda announce: 0.5)
+    monkeypatch.setattr(of_fit, "compile_many_rows", lambda announce: 0.5)
 
 
 @pytest.mark.usefixtures("compiling")

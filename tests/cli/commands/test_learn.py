@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
+from learning_inside import of_fit
 from network_examples import HOSTILE_NAMES, network_with
 
 import gomea_bn
@@ -24,7 +25,6 @@ from gomea_bn import (
 )
 from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
-from gomea_bn.learning.fit import compile_many_rows
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.network.formats.summary import to_short_text
 from gomea_bn.runtime.environment import cpu_name
@@ -79,7 +79,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.learning.fit.average_in_time", interrupted)
+    monkeypatch.setattr(of_fit, "average_in_time", interrupted)
     out = tmp_path / "run"
     result = ok("learn", table, *QUICK, "--out", out)
     assert (
@@ -96,7 +96,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path, monkeypatch):
     # the limit ends the search, and cuts nothing short after it
-    monkeypatch.setattr("gomea_bn.learning.fit.FitClock", lambda _seconds: FitClock())
+    monkeypatch.setattr(of_fit, "FitClock", lambda _seconds: FitClock())
     ok("learn", table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["stopped_by"] == "max_seconds"
@@ -243,7 +243,7 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     # the first learning from many rows compiles by counting others
-    compile_many_rows()
+    of_fit.compile_many_rows()
     monkeypatch.setattr("gomea_bn.data.row_counters.LocalCounter.code", interrupted)
     x = np.random.default_rng(1).normal(size=3000)
     (tmp_path / "rows").mkdir()

@@ -14,9 +14,10 @@ from table_examples import assert_same_table
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import pieces
 from gomea_bn.data.files import databases
-from gomea_bn.data.files.database_names import database_of
+from gomea_bn.data.files.database_names import absolute_source, database_of, source_digest
 from gomea_bn.data.files.table_files import read_frame
-from gomea_bn.data.pieces import ChosenColumns, is_in_pieces, pieces_of
+from gomea_bn.data.pieces import ChosenColumns, pieces_of
+from gomea_bn.data.sources import is_in_pieces
 
 N = 40
 
@@ -62,8 +63,8 @@ def test_a_file_is_found_from_the_folder_of_the_process(file, rows, monkeypatch)
     monkeypatch.chdir(file.parent)
     for source in ("sqlite:///clinic.db::visits", Path("sqlite:///clinic.db::visits")):
         assert len(read_frame(source)) == N
-        assert databases.absolute_source(source) == f"sqlite:///{file}::visits"
-        assert databases.source_digest(source) == databases.source_digest(file)
+        assert absolute_source(source) == f"sqlite:///{file}::visits"
+        assert source_digest(source) == source_digest(file)
 
 
 @pytest.mark.parametrize(

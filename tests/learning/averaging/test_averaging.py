@@ -20,6 +20,7 @@ from averaged_examples import (
     slope_of,
     weight_of,
 )
+from learning_inside import of_fit
 from network_examples import with_parts
 from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
@@ -279,7 +280,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     def interrupted(*_arguments: Any, **_options: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("gomea_bn.learning.fit.average_in_time", interrupted)
+    monkeypatch.setattr(of_fit, "average_in_time", interrupted)
     learner = BayesNetLearner(**QUICK)
     with pytest.warns(
         GomeaBnWarning, match="interrupted\\. network_ has tables alone, counted from the rows"

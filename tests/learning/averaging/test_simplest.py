@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import of_families
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, read_table
+from gomea_bn import BayesNetLearner, ExpertKnowledge, average_families, read_table
 from gomea_bn.learning import Averaged
-from gomea_bn.learning.averaging import Member, families
-from gomea_bn.learning.averaging.families import average_families
+from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.fit_clock import EDGES, FitClock
@@ -138,13 +138,13 @@ def test_effects_of_a_family_are_fitted_once(monkeypatch: pytest.MonkeyPatch) ->
     x[:, 3] += 0.15 * x[:, 1]
     frame = pd.DataFrame(x, columns=list("abcd"))
     fits = []
-    fitted_effects = families.Averaging._fitted_effects
+    fitted_effects = of_families.Averaging._fitted_effects
 
     def noted(averaging: Any, name: str, parents: tuple[str, ...], *others: Any) -> Member | None:
         fits.append((name, tuple(parents)))
         return fitted_effects(averaging, name, parents, *others)
 
-    monkeypatch.setattr(families.Averaging, "_fitted_effects", noted)
+    monkeypatch.setattr(of_families.Averaging, "_fitted_effects", noted)
     BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=1).fit(frame)
     assert len(fits) >= 3
     assert len(set(fits)) == len(fits)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
-from learning_inside import front_problem
+from learning_inside import front_problem, of_families
 from review_examples import page_data
 
 from gomea_bn import (
@@ -23,7 +23,6 @@ from gomea_bn import (
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.learning import OptimalCuts
-from gomea_bn.learning.averaging import families
 from gomea_bn.network.recorded import left_out_loss
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import sizes_and_functions
@@ -196,7 +195,7 @@ def test_networks_of_the_same_rows_share_models_of_families(
         made.append(tuple(variable.name for variable in family))
         return best_curve_model(family, *others)
 
-    monkeypatch.setattr(families, "best_curve_model", noted)
+    monkeypatch.setattr(of_families, "best_curve_model", noted)
     networks = [front.network(index) for index in range(0, len(front), 3)]
     wanted = {(*network.parents(name), name) for network in networks for name in network.names}
     n_families = sum(bool(network.parents(name)) for network in networks for name in network.names)

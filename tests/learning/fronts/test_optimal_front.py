@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from front_checks import PUBLISHED_FRONT, check_distances, check_networks
-from learning_inside import front_problem
+from learning_inside import front_problem, of_problems
 from pricing_examples import keeps_limits
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
@@ -78,7 +78,7 @@ def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatc
         return leave(scorer, *slot)
 
     monkeypatch.setattr(FamilyScorer, "leave", noted)
-    monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 10)
+    monkeypatch.setattr(of_problems, "library_capacity", lambda n_columns, n_rows: 10)
     learner = quick(8000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
     assert len(left) > 3
     check_networks(learner, mixed)

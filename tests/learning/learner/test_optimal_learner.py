@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from learning_inside import of_problems
 from oracles import slow_violations
 from pricing_examples import all_cuts, keeps_limits, slow_network_score, table_variables
 from pricing_examples import slow_learner_score as slow_score
@@ -156,7 +157,7 @@ def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, cu
 @pytest.mark.long
 def test_libraries_without_room_exchange_what_no_solution_uses(rows, monkeypatch):
     """The first library fills all places, so that every new policy takes the place of another."""
-    monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 2)
+    monkeypatch.setattr(of_problems, "library_capacity", lambda n_columns, n_rows: 2)
     runs = [quick(4000, n_jobs=n).fit(rows) for n in (1, 2)]
     assert same(*runs)
     assert runs[0].statistics_["policies_entered"] > 5

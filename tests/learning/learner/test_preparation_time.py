@@ -6,12 +6,11 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import check_front_learning, limits_after_preparation
+from learning_inside import check_front_learning, limits_after_preparation, of_problems, of_search
 from processor_time import work_for
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
-from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts import shape_fit as of_tables
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -87,7 +86,7 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
         seconds_before.append(seconds)
         return limits_after_preparation(limits, seconds, after)
 
-    monkeypatch.setattr("gomea_bn.learning.search.search.limits_after_preparation", noting)
+    monkeypatch.setattr(of_search, "limits_after_preparation", noting)
     x = np.linspace(0.0, 1.0, 40) ** 2
     frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
     BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit(frame)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learning_inside import Promises, view_key
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -22,10 +23,9 @@ from gomea_bn.data.cells import Coding, CountPlan, View
 from gomea_bn.data.kernels import cells_of_values
 from gomea_bn.data.pieces import FramePiece, TablePiece
 from gomea_bn.data.row_counters import CodedPiece, DaskCounter, LocalCounter
-from gomea_bn.data.survey import Sample, Sampled, sample_of, sampled_rows, survey
+from gomea_bn.data.survey import Sample, sample_of, sampled_rows, survey
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.improvement import Promises, view_key
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
 from gomea_bn.problems.cuts.counted_cells import cuts_around, scaled_log_density
 from gomea_bn.problems.cuts.cut_column import CutColumn
@@ -197,7 +197,7 @@ def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
     full = pd.DataFrame({"x": values[np.roll(np.arange(2000), 900)], "y": 0.0})
     untyped = pd.DataFrame({"x": np.full(9, None, object), "y": 0.0})
     positions = [np.array([5]), np.array([2])]
-    parts = [Sampled(untyped.iloc[[5]], 9), Sampled(full, 2000)]
+    parts = [untyped.iloc[[5]], full]
     sample = sample_of(pieces(full, 9), parts, positions).rows
     assert sample["x"].min() == values[0]
     assert sample["x"].max() == values[-1]

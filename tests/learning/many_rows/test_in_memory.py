@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of, lines_of
-from learning_inside import sampled_table, why_unrepeatable
+from learning_inside import Climb, Improvement, of_improvement, sampled_table, why_unrepeatable
 from pieces_examples import score_in_memory
 
 from gomea_bn import (
@@ -20,9 +20,6 @@ from gomea_bn import (
 from gomea_bn.data.cells import Coding
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import Scoring
-from gomea_bn.learning import improvement as improvement_module
-from gomea_bn.learning.improvement import Climb
-from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
@@ -164,7 +161,7 @@ def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
         return cells_of(coding, piece)
 
     monkeypatch.setattr(Coding, "__call__", noted)
-    monkeypatch.setattr(improvement_module, "_SECONDS_OF_CELL", of_cell)
+    monkeypatch.setattr(of_improvement, "_SECONDS_OF_CELL", of_cell)
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
     network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_
     assert coded

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import LearningOptions, learning_problem
+from learning_inside import LearningOptions, learning_problem, of_many_rows
 from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import EdgeSearch, many_rows
+from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.runtime import cluster
 
@@ -65,7 +65,7 @@ def test_no_single_edge_improves_the_network_also_after_the_last_cuts(
     frame, fit, learner, monkeypatch
 ) -> None:
     check_edges(frame, fit.network_, learner)
-    monkeypatch.setattr(many_rows, "_MOST_ROUNDS", 0)
+    monkeypatch.setattr(of_many_rows, "_MOST_ROUNDS", 0)
     fit = replace(learner, max_evaluations=20).fit([frame])
     assert {move["kind"] for move in fit.network_.metadata["all_rows"]["moves"]} > {"cuts"}
     check_edges(frame, fit.network_, learner)

@@ -13,7 +13,7 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.network import counting
+from gomea_bn.network import counting_pieces as counting
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
@@ -100,7 +100,7 @@ def test_the_clock_ends_the_passes_that_complete_rows_with_a_warning(chain) -> N
 
 
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
-    monkeypatch.setattr(counting, "_ROWS_OF_CODES", 700)
+    monkeypatch.setattr(counting, "ROWS_IN_CACHE", 700)
     rows_at_once = []
     codes_of = counting.CompletedCounts._codes
 

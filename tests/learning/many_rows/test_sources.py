@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from dask import delayed
+from learning_inside import of_many_rows
 from pyarrow import parquet
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.cells import Coding
-from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
+from gomea_bn.data.pieces import ChosenColumns, files_digest, pieces_of
+from gomea_bn.data.sources import is_in_pieces
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 
 
@@ -164,7 +165,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        monkeypatch.setattr(many_rows, "print_line", kill_at_the_first_count)
+        monkeypatch.setattr(of_many_rows, "print_line", kill_at_the_first_count)
         on_cluster = replace(learner, scheduler=cluster.scheduler_address, verbose=True)
         found = replace(on_cluster).fit(tmp_path)
     assert killed
@@ -277,13 +278,13 @@ def test_a_pipe_among_the_files_is_an_error(frame, tmp_path, name) -> None:
 
 def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
-    before = many_rows.Improvement._draw_sample
+    before = of_many_rows.Improvement._draw_sample
 
     def then_written(self) -> None:
         before(self)
         frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
 
-    monkeypatch.setattr(many_rows.Improvement, "_draw_sample", then_written)
+    monkeypatch.setattr(of_many_rows.Improvement, "_draw_sample", then_written)
     with pytest.raises(GomeaBnError, match="have changed while they were read"):
         learner.fit(tmp_path)
 

@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from learning_inside import Climb, Move, of_fit, of_many_rows
 from pieces_examples import network_of_sample, score_over_all_rows
 
 from gomea_bn import Checkpoint
 from gomea_bn.data.row_counters import LocalCounter
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning import fit as fit_module
-from gomea_bn.learning import many_rows
-from gomea_bn.learning.improvement import Climb, Move
 from gomea_bn.runtime import checkpoints
 
 
@@ -25,8 +23,8 @@ def test_ctrl_c_while_kernels_are_loaded_is_no_result(frame, learner, monkeypatc
         os.kill(os.getpid(), signal.SIGINT)
         return before(self, edges=edges)
 
-    monkeypatch.setattr(fit_module, "_has_compiled", [])
-    monkeypatch.setattr(many_rows.Climb, "improve", interrupted)
+    monkeypatch.setattr(of_fit, "_has_compiled", [])
+    monkeypatch.setattr(of_many_rows.Climb, "improve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         replace(learner).fit([frame])
 
@@ -41,7 +39,7 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, fit, learner, monkeypatch) ->
         return before(self, edges=edges)
 
     assert threading.current_thread() is threading.main_thread()
-    monkeypatch.setattr(many_rows.Climb, "improve", interrupted)
+    monkeypatch.setattr(of_many_rows.Climb, "improve", interrupted)
     stopped = replace(learner).fit([frame])
     assert calls == [False]
     assert stopped.network_.metadata["all_rows"]["stopped_by"] == "interrupt"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import limits_of
+from learning_inside import StagedSearch, limits_of
 from option_examples import table_problem
 from rich.console import Console
 
@@ -15,7 +15,6 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.search import SearchSettings
-from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.runtime import fit_clock, threads
 from gomea_bn.runtime.limits import Limits, Progress, Result

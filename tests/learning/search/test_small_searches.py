@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import scoring_of
+from learning_inside import StagedSearch, scoring_of
 from numpy.typing import NDArray
 from option_examples import table_options, table_problem
 from pricing_examples import all_cuts
@@ -16,7 +16,6 @@ from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.search import SearchSettings
-from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily

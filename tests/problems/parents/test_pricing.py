@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from certainty_examples import discrete_frame, scored_graphs
+from learning_inside import of_problems
 from option_examples import table_problem
 from oracles import broken_rules, make_problem
 from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem_of, score_of
@@ -16,7 +17,6 @@ from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Scoring
-from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.problems import parents
 from gomea_bn.problems.parents import (
     OrderStarts,
@@ -371,8 +371,8 @@ def test_limit_on_parents_holds_where_more_would_pay():
 def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     with pytest.warns(GomeaBnWarning, match="is constant"):
         table = read_table(discrete_frame(1, 6, 300).assign(same="x"))
-    monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
-    monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
+    monkeypatch.setattr(of_problems, "UNSCREENED_VARIABLES", 5)
+    monkeypatch.setattr(of_problems, "_MOST_CLIMBED_CELLS", 0)
     monkeypatch.setattr(parents, "_MOST_RANKED", 1)
     problem = table_problem(table, scoring_method="bdeu")
     expected = parents.ranked_pairs(problem.scorer, problem.edge_rules)
@@ -390,8 +390,8 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
 
 def test_search_of_a_large_table_is_at_least_as_good_as_its_start(monkeypatch):
     frame = discrete_frame(4, 6, 300)
-    monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
-    monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
+    monkeypatch.setattr(of_problems, "UNSCREENED_VARIABLES", 5)
+    monkeypatch.setattr(of_problems, "_MOST_CLIMBED_CELLS", 0)
     problem = problem_of(frame)
     of_start = score_of(problem, problem.genotype(problem.start, [0] * 6))
     # two evaluations are those of the first solutions
