@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
+from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.elimination import (
@@ -59,6 +60,7 @@ from gomea_bn.network.inference.sampler import (
 )
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.fit_clock import never
+from gomea_bn.runtime.threads import in_threads
 
 
 class CostLimit(NamedTuple):
@@ -105,6 +107,9 @@ _CANDIDATES = 8
 
 # difference of the distributions of two rounds below which a row needs no further one
 _MOST_DIFFERENCE = 0.01
+
+# blocks of rows that threads share at a time
+_BLOCKS_AT_A_TIME = 16
 
 # numbers of the tables of the rows that are answered at the same time
 _OWN_CELLS = 2**22
@@ -647,13 +652,39 @@ class CellEngine:
                 needed = np.flatnonzero(of_group).tolist()
                 families = [self._network.families[self._network.names[member]] for member in needed]
                 others = {other for member in needed for other in self._names_of(member)} - {name}
-                for some in np.array_split(places, -(-len(places) // BLOCK_OF_ROWS)):
-                    rows = of_variable[some]
-                    cells = row_cells(
-                        families, name, known.some(rows, [*others, name]), self._grids.breaks(name),
-                        self._network.cut_points[name],
-                    )  # fmt: skip
-                    yield rows, replace(cells, log_evidence=cells.log_evidence + of_others[some])
+                columns = [*others, name]
+                of_block = partial(
+                    self._cells_of_block, families, name, known, columns, (of_variable, of_others)
+                )
+                blocks = np.array_split(places, -(-len(places) // BLOCK_OF_ROWS))
+                # few blocks at a time are in memory
+                for first in range(0, len(blocks), _BLOCKS_AT_A_TIME):
+                    of_turn = blocks[first : first + _BLOCKS_AT_A_TIME]
+                    yield from in_threads(of_block, of_turn, n_threads=-1 if len(of_turn) > 1 else 1)
+
+    def _cells_of_block(
+        self,
+        families: Sequence[Family],
+        name: str,
+        known: Columns,
+        columns: Sequence[str],
+        of_rows: tuple[NDArray[np.int64], NDArray[np.float64]],
+        places: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], RowCells]:
+        """Return the numbers of some rows and the distributions of a column there, as of `row_cells`.
+
+        `of_rows` are numbers of rows and what other families add to their log densities, of which `places` count.
+        """
+        numbers, of_others = of_rows
+        rows = numbers[places]
+        cells = row_cells(
+            families,
+            name,
+            known.some(rows, columns),
+            self._grids.breaks(name),
+            self._network.cut_points[name],
+        )
+        return rows, replace(cells, log_evidence=cells.log_evidence + of_others[places])
 
     def answers_of_rows(
         self, evidence: Evidence, target: int | None, *, with_single: bool = True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
 from gomea_bn.network.conditionals.terms import Terms, broken_line
+from gomea_bn.network.inference import cell_engine
 
 SUPPORT = {"w": (-1.0, 1.0), "x": (-2.0, 2.0), "y": (-1.0, 3.0), "z": (-9.0, 9.0)}
 PARENTS: dict[str, tuple[str, ...]] = {"w": (), "x": ("w",), "y": ("x",), "z": ("w", "x")}
@@ -205,3 +206,23 @@ def test_the_stated_error_of_a_wide_density_is_smaller_than_that_of_a_narrow_one
     row = {"w": 0.4, "x": 0.25, "z": 0.8}
     wide, narrow = (_zigzag(scale).query("y", row).attrs["resolution_error"] for scale in (1.0, 1e-3))
     assert 0 < wide < narrow < TOLERANCE
+
+
+def test_threads_that_share_blocks_of_rows_answer_as_one_of_them_does(monkeypatch):
+    network = _zigzag(0.01)
+    rows = network.sample(40, 1).drop(columns="x")
+    whole = network.predict(rows, "x"), network.predict_interval(rows, "x")
+    n_blocks = []
+
+    def in_turn(function, blocks, *, n_threads):
+        n_blocks.append((len(blocks), n_threads))
+        return list(map(function, blocks))
+
+    for patched in (None, in_turn):
+        monkeypatch.setattr(cell_engine, "BLOCK_OF_ROWS", 3)
+        monkeypatch.setattr(cell_engine, "_BLOCKS_AT_A_TIME", 4)
+        if patched is not None:
+            monkeypatch.setattr(cell_engine, "in_threads", patched)
+        np.testing.assert_array_equal(network.predict(rows, "x"), whole[0])
+        np.testing.assert_array_equal(network.predict_interval(rows, "x"), whole[1])
+    assert set(n_blocks) == {(4, -1), (2, -1)}
