@@ -55,10 +55,12 @@ def _diabetes() -> RealTable:
     return _lettered(np.column_stack((x, y)), "B", None)
 
 
-def magic() -> RealTable:
-    """Return 19,020 showers of particles seen by a telescope: ten measurements, and whether it was no gamma ray."""
-    rows = keel_rows("magic")
-    return _lettered(np.column_stack((rows.iloc[:, :-1], rows.iloc[:, -1] == "h")), "K", "K")
+def keel_table(name: str) -> RealTable:
+    """Return a table of the KEEL repository whose columns are numbers apart from the class, which comes last."""
+    rows = keel_rows(name)
+    codes, _ = pd.factorize(rows.iloc[:, -1], sort=True)
+    last = LETTERS[rows.shape[1] - 1]
+    return _lettered(np.column_stack((rows.iloc[:, :-1], codes)), last, last)
 
 
 def keel_rows(name: str) -> pd.DataFrame:
