@@ -1,4 +1,4 @@
-"""Densities of other libraries that draw rows: mixtures of Gaussians, probabilistic circuits, adversarial forests."""
+"""Densities of other libraries that draw rows: mixtures, copulas, probabilistic circuits, adversarial forests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import multivariate_normal, norm
 
 from lab.methods.skeleton_peers import encoded
 from lab.samples.real_tables import RealTable
@@ -15,6 +16,8 @@ from lab.samples.real_tables import RealTable
 MOST_GAUSSIANS = 128
 LEAST_VARIANCE = 1e-4
 """Added to the variances of a Gaussian, as a share of those of the columns."""
+# least probability of a tail, as in the library
+_LEAST_TAIL = 1e-9
 
 Values = NDArray[np.float64]
 
@@ -92,8 +95,36 @@ def _best_mixture(values: Values, seed: int) -> Any:
     return best
 
 
-gaussian_mixture, probabilistic_circuit = (
-    partial(_by_levels, fit) for fit in (_best_mixture, _learned_circuit)
+class _Copula:
+    """A Gaussian copula of the library copulas with beta margins, the defaults of SDV's GaussianCopulaSynthesizer."""
+
+    def __init__(self, values: Values, seed: int) -> None:
+        from copulas.multivariate import GaussianMultivariate
+        from copulas.univariate import BetaUnivariate
+
+        self._model = GaussianMultivariate(distribution=BetaUnivariate, random_state=seed)
+        self._model.fit(pd.DataFrame(values))
+
+    def sample(self, n: int) -> Values:
+        """Return n rows."""
+        return self._model.sample(n).to_numpy()
+
+    def score_samples(self, values: Values) -> Values:
+        """Return log densities: of the margins, and of their normal scores against independent ones."""
+        uniform, density = (
+            np.column_stack(
+                [getattr(margin, of)(values[:, j]) for j, margin in enumerate(self._model.univariates)]
+            )
+            for of in ("cumulative_distribution", "log_probability_density")
+        )
+        # its own density of a row leaves the margins out
+        scores = norm.ppf(np.clip(uniform, _LEAST_TAIL, 1 - _LEAST_TAIL))
+        joint = multivariate_normal(cov=self._model.correlation.to_numpy(), allow_singular=True)
+        return np.asarray(joint.logpdf(scores) - norm.logpdf(scores).sum(axis=1) + density.sum(axis=1))
+
+
+gaussian_mixture, probabilistic_circuit, gaussian_copula = (
+    partial(_by_levels, fit) for fit in (_best_mixture, _learned_circuit, _Copula)
 )
 
 

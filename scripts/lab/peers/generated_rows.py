@@ -19,24 +19,31 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from gomea_bn import BayesNetEnsemble
-from lab.methods.generators import Generator, adversarial_forest, gaussian_mixture, probabilistic_circuit
+from lab.methods.generators import (
+    Generator,
+    adversarial_forest,
+    gaussian_copula,
+    gaussian_mixture,
+    probabilistic_circuit,
+)
 from lab.methods.skeleton_peers import encoded
 from lab.runner.experiment import Experiment, Option, Options, Row, Task
 from lab.runner.printing import with_error
 from lab.runner.report import Report, group_by, sheet
 from lab.runner.runs import ReplaceableProcess, make_learner, named_options, timed, warm_up
-from lab.samples.real_tables import TABLES, RealTable, magic
+from lab.samples.real_tables import TABLES, RealTable, keel_table
 
 TRAINING_SHARE = 0.9
 N_FOLDS = 3
 NETWORK, AVERAGE = "one network", "average of networks"
 GENERATED_TABLES: dict[str, Callable[[], RealTable]] = {
-    "magic": magic,
+    **{name: partial(keel_table, name) for name in ("magic", "phoneme", "ring", "vehicle")},
     "breast cancer": TABLES["breast cancer"],
     "diabetes": TABLES["diabetes"],
 }
 PEERS: dict[str, tuple[str, Callable[..., Generator]]] = {
     "Gaussian mixtures, scikit-learn": ("sklearn", gaussian_mixture),
+    "Gaussian copula, copulas": ("copulas", gaussian_copula),
     "sum-product network, spflow": ("spflow", probabilistic_circuit),
     "adversarial forest, arfpy": ("arfpy", adversarial_forest),
 }
@@ -185,7 +192,7 @@ EXPERIMENTS = (
         measure=one_split,
         report=generated_report,
         options={
-            "tables": Option(tuple(GENERATED_TABLES), "Tables.", choices=sorted(GENERATED_TABLES)),
+            "tables": Option(("breast cancer", "diabetes"), "Tables.", choices=sorted(GENERATED_TABLES)),
             "splits": Option(3, "Number of splits: a tenth of the rows is held out.", least=1),
             "networks": Option(20, "Number of networks of an average.", least=1),
             "seconds": Option(20.0, "Deadline of a fit, of one network or of all that are averaged."),

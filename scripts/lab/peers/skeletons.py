@@ -228,5 +228,7 @@ EXPERIMENTS = (
             ),
             **VARIANTS,
         },
+        # peers have a process of their own, which processes of a pool may not start
+        in_turn=True,
     ),
 )

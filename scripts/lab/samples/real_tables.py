@@ -16,7 +16,7 @@ from lab.published.tables import LETTERS, published_table
 
 @dataclass(frozen=True)
 class RealTable:
-    """A table whose columns have letters for names: `kinds` are "discrete" or "continuous".
+    """A table with short names of columns: `kinds` are "discrete" or "continuous".
 
     Discrete columns are categorical, so that every part of the rows has the levels of all rows. `target` is the one
     that classification is about, if the table has one.
@@ -55,10 +55,14 @@ def _diabetes() -> RealTable:
     return _lettered(np.column_stack((x, y)), "B", None)
 
 
-def magic() -> RealTable:
-    """Return 19,020 showers of particles seen by a telescope: ten measurements, and whether it was no gamma ray."""
-    rows = keel_rows("magic")
-    return _lettered(np.column_stack((rows.iloc[:, :-1], rows.iloc[:, -1] == "h")), "K", "K")
+def keel_table(name: str) -> RealTable:
+    """Return a table of the KEEL repository whose columns are numbers apart from the class, which comes last."""
+    rows = keel_rows(name)
+    names = [*(f"x{number}" for number in range(rows.shape[1] - 1)), "class"]
+    codes, _ = pd.factorize(rows.iloc[:, -1], sort=True)
+    frame = rows.set_axis(names, axis=1).assign(**{"class": pd.Categorical(codes)})
+    frame = frame.astype(dict.fromkeys(names[:-1], np.float64))
+    return RealTable(frame, {**dict.fromkeys(names, "continuous"), "class": "discrete"}, "class")
 
 
 def keel_rows(name: str) -> pd.DataFrame:

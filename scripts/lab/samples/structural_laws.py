@@ -1,4 +1,4 @@
-"""Rows of random graphs: linear, smooth or post-nonlinear equations, products, widths, counts, levels, or several.
+"""Rows of random graphs: linear, smooth or post-nonlinear equations, pairs, widths, counts, levels, or several.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
@@ -26,6 +26,8 @@ POST_NONLINEAR = 300
 """Number of the law "post-nonlinear"."""
 COUNTS, WIDTHS, LEVELS = 400, 500, 600
 """Numbers of the laws "counts", "widths" and "levels"."""
+SIGNS, SWITCHES = 700, 800
+"""Numbers of the laws "signs" and "switches"."""
 N_OTHERS = 5
 """Number of columns that are counts, or levels, of the laws of these names."""
 MAX_PARENTS = 3
@@ -115,17 +117,17 @@ def products(n_rows: int, seed: int) -> Sample:
 
     A single parent and a third one act by a curve, as in `nonlinear`, and the noise is that of `nonlinear`.
     """
-    law, rows = _generators(seed, PRODUCTS)
-    edges = random_graph(law)
-    columns: list[Values] = []
-    for _child, parents in _families(edges):
-        pairs = [parents[:2]] if len(parents) > 1 else []
-        terms = [_standardised(_standardised(columns[p]) * _standardised(columns[q])) for p, q in pairs]
-        terms += [_term(columns[parent], False, law) for parent in parents[2 * len(terms) :]]
-        noise = float(law.uniform(0.4, 0.8))
-        values = noise * rows.normal(size=n_rows)
-        columns.append(_standardised(np.sum(terms, axis=0)) + values if terms else values)
-    return _sample(columns, set(), edges, law)
+    return _by_pairs(n_rows, seed, PRODUCTS, np.multiply)
+
+
+def signs(n_rows: int, seed: int) -> Sample:
+    """Return rows as in `products`, in which the sign of the product of the first two parents acts in its place."""
+    return _by_pairs(n_rows, seed, SIGNS, lambda a, b: np.sign(a * b))
+
+
+def switches(n_rows: int, seed: int) -> Sample:
+    """Return rows as in `products`, in which the first parent decides the sign with which the second one acts."""
+    return _by_pairs(n_rows, seed, SWITCHES, lambda a, b: np.where(a > 0, b, -b))
 
 
 def post_nonlinear(n_rows: int, seed: int) -> Sample:
@@ -206,6 +208,21 @@ def levels(n_rows: int, seed: int) -> Sample:
         else:
             columns.append(sums[:, 0] + (noise if parents else 1.0) * rows.normal(size=n_rows))
     return _sample(columns, discrete, edges, law)
+
+
+def _by_pairs(n_rows: int, seed: int, number: int, joint: Callable[[Values, Values], Values]) -> Sample:
+    """Return rows in which the first two parents of a column act by a function of both, standardised before it."""
+    law, rows = _generators(seed, number)
+    edges = random_graph(law)
+    columns: list[Values] = []
+    for _child, parents in _families(edges):
+        pairs = [parents[:2]] if len(parents) > 1 else []
+        terms = [_standardised(joint(_standardised(columns[p]), _standardised(columns[q]))) for p, q in pairs]
+        terms += [_term(columns[parent], False, law) for parent in parents[2 * len(terms) :]]
+        noise = float(law.uniform(0.4, 0.8))
+        values = noise * rows.normal(size=n_rows)
+        columns.append(_standardised(np.sum(terms, axis=0)) + values if terms else values)
+    return _sample(columns, set(), edges, law)
 
 
 def _by_equations(n_rows: int, seed: int, n_discrete: int) -> Sample:
@@ -310,6 +327,8 @@ LAWS: dict[str, Callable[[int, int], Sample]] = {
     "bells": bells,
     "mixed": mixed,
     "products": products,
+    "signs": signs,
+    "switches": switches,
     "post-nonlinear": post_nonlinear,
     "counts": counts,
     "widths": widths,

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.methods.generators import adversarial_forest, gaussian_mixture, probabilistic_circuit
+from lab.methods.generators import (
+    adversarial_forest,
+    gaussian_copula,
+    gaussian_mixture,
+    probabilistic_circuit,
+)
 from lab.peers import generated_rows
 from lab.peers.generated_rows import c2st
 from lab.samples.real_tables import RealTable
@@ -59,10 +64,13 @@ def test_the_measure_is_twice_what_the_area_lacks(monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("make", [gaussian_mixture, probabilistic_circuit, adversarial_forest])
+@pytest.mark.parametrize(
+    "make", [gaussian_mixture, gaussian_copula, probabilistic_circuit, adversarial_forest]
+)
 def test_generators_have_the_density_of_the_law_and_draw_from_theirs(make):
-    if make is not gaussian_mixture:
-        pytest.importorskip("arfpy" if make is adversarial_forest else "spflow")
+    modules = {adversarial_forest: "arfpy", gaussian_copula: "copulas", probabilistic_circuit: "spflow"}
+    if make in modules:
+        pytest.importorskip(modules[make])
     real, new = drawn_table(900, 0), drawn_table(400, 1).frame
     generator = make(real, real.frame, 0)
     drawn = generator.sample(900)

