@@ -38,6 +38,7 @@ class LevelFunctions:
     """Indicators of the levels that occur, scaled to a standard deviation of 1.
 
     Of at least three levels in their order the last function is a line: the normal scores of the levels' mean ranks.
+    `squares`, float64 (n_functions,), are those of the heights of indicators, and 0 of the line.
     """
 
     def __init__(self, codes: NDArray[np.int32], n_levels: int, *, is_ordered: bool = False) -> None:
@@ -53,6 +54,7 @@ class LevelFunctions:
             scores = scores - share @ scores
             self._line = (scores / np.sqrt(share @ scores**2))[:, None]
         self.roughness = np.zeros(len(self._used) + self._line.shape[1])
+        self.squares = np.append(self._scale**2, np.zeros(self._line.shape[1]))
         self._n_levels = n_levels
         # two levels mirror each other
         self.n_factors = 1 if len(self._used) == 2 else len(self._used)
@@ -203,6 +205,7 @@ class NumberFunctions:
         self.n_curves = len(self.smooth.roughness)
         self.roughness = np.append(self.smooth.roughness, np.zeros(int(self.units is not None)))
         self.n_factors = min(MOST_FACTORS_OF_LEVELS, self.n_curves)
+        self.squares = np.zeros(len(self.roughness))
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""

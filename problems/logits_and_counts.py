@@ -194,7 +194,7 @@ def new_cell_scratch(cells: CellData, n_further: int) -> CellScratch:
         of_pair=np.zeros(cells.of_coarse.shape[1] ** 2),
         product=np.zeros((n_functions, cells.of_coarse.shape[1])),
         system=np.zeros((MOST_PARAMETERS, MOST_PARAMETERS + 1)),
-        parameters=np.zeros((5, MOST_PARAMETERS)),
+        parameters=np.zeros((6, MOST_PARAMETERS)),
     )
 
 

@@ -23,6 +23,8 @@ LANES = 4
 """Sums by cell that are formed in turn, as rows in the same cell may follow each other."""
 FAR = 10.0
 """Nats that a step promises which is too far for all parameters at once."""
+# amounts of levels that a prior of their width is worth, and limits of the factor of their precisions
+_FURTHER_AMOUNTS, _LEAST_OF_AMOUNTS, _MOST_OF_AMOUNTS = 3.0, 1.0 / 16.0, 4.0
 
 
 class CellData(NamedTuple):
@@ -53,7 +55,8 @@ class CellScratch(NamedTuple):
     of_pair: NDArray[np.float64]  # (most coarse cells squared,) weights by cells of two parents
     product: NDArray[np.float64]  # (most functions of a parent, most coarse cells)
     system: NDArray[np.float64]  # (most, most + 1) upper part of the information, then its factor; a step
-    # (5, most) present parameters and former ones, prior precisions, least pivots, gradient; coefficients come first
+    # (6, most) present parameters and former ones, prior precisions that a factor multiplies, least pivots, gradient,
+    # and prior precisions of amounts of levels; coefficients come first
     parameters: NDArray[np.float64]
 
 
@@ -263,24 +266,37 @@ def set_information(
 
 
 @kernel
+def factor_of_amounts(effective: float, squares: float) -> float:
+    """Return the factor of the prior precisions of amounts of levels, given their effective number and their squares.
+
+    The squares are times the precisions without a factor. All amounts of a family have one width, which a few levels
+    hardly move: as many further amounts are as wide as these precisions say.
+    """
+    factor = (effective + _FURTHER_AMOUNTS) / (squares + _FURTHER_AMOUNTS)
+    return min(max(factor, _LEAST_OF_AMOUNTS), _MOST_OF_AMOUNTS)
+
+
+@kernel
 def newton_step(
     work: CellScratch, n_parameters: int, n_all: int, n_first: int, factor: float, is_whole: bool
 ) -> float:
     """Take Newton's step, and return twice the rise that it promises in nats.
 
     A whole information is factorised first; otherwise the factor of the last one counts. The prior precisions of the
-    first `n_all` parameters are multiplied by a factor. If the step is far, only the first `n_first` parameters move.
+    first `n_all` parameters are multiplied by a factor, unless they are amounts of levels. If the step is far, only the
+    first `n_first` parameters move.
     """
     system = work.system
-    present, before, precisions, least, gradient = (
+    present, before, precisions, least, gradient, of_amounts = (
         work.parameters[0],
         work.parameters[1],
         work.parameters[2],
         work.parameters[3],
         work.parameters[4],
+        work.parameters[5],
     )
     for j in range(n_parameters):
-        precision = factor * precisions[j] if j < n_all else precisions[j]
+        precision = factor * precisions[j] + of_amounts[j] if j < n_all else precisions[j]
         system[j, n_parameters] = gradient[j]
         # positions of levels are free, and their prior keeps steps small
         if j < n_all:

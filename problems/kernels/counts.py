@@ -14,6 +14,7 @@ from gomea_bn.problems.kernels.cells import (
     CellScratch,
     Items,
     add_derivatives,
+    factor_of_amounts,
     list_parents,
     newton_step,
     set_gradient,
@@ -31,6 +32,8 @@ _MOST_STEPS, _STEPS_OF_SOME = 20, 5
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0
 _MOST_HALVINGS = 4
+LEAST_OF_AMOUNTS = 4.0
+"""Least prior precision of the amount of a level, for a factor of 1."""
 
 
 class CountData(NamedTuple):
@@ -155,17 +158,19 @@ def count_gain(
     """Return how much a column of counts gains over itself without parents, in nats of the rows here.
 
     It is Laplace's approximation of the log marginal likelihood, with the expected information, which some rows give.
-    ``scratch.cells.parameters`` has the prior precisions of the functions, in rows, in row 2, from the second place on.
-    It gets the coefficients in row 0. Functions of a parent follow each other. `how` is `WHOLE`, `ESTIMATED`, by some
-    rows, or `CONTINUED` right after an estimate.
+    ``scratch.cells.parameters`` has the prior precisions of the functions, in rows, in row 2, from the second place on,
+    and squared heights of amounts of levels in row 5, which become their precisions. It gets the coefficients in row 0.
+    Functions of a parent follow each other. `how` is `WHOLE`, `ESTIMATED`, by some rows, or `CONTINUED` right after an
+    estimate.
     """
     m, n_all, mean = counts.values.shape[1], functions.shape[0] + 1, counts.means[child]
     work, state = scratch.cells, scratch.state
-    system, present, before, precisions = (
+    system, present, before, precisions, of_amounts = (
         work.system,
         work.parameters[0],
         work.parameters[1],
         work.parameters[2],
+        work.parameters[5],
     )
     n_parents = list_parents(data, work, functions, False).n_parents
     # what a row says of the logarithm of the mean, without parents
@@ -178,18 +183,21 @@ def count_gain(
     else:
         number, factor, determinant = counts.first_size[child], 1.0, 0.0
         n_rows, is_whole, is_settled = n_some, True, False
-        present[0], precisions[0] = log(mean), 0.0
+        present[0], precisions[0], of_amounts[0] = log(mean), 0.0, 0.0
         present[1:n_all] = 0.0
         for j in range(1, n_all):
-            precisions[j] *= of_row
+            # an amount moves the logarithm of the mean by a deviation of 1/2, or as far as a row lets it
+            of_amounts[j] *= max(of_row, LEAST_OF_AMOUNTS)
+            precisions[j] = 0.0 if of_amounts[j] > 0.0 else precisions[j] * of_row
     n_halvings, n_steps = 0, 0
     for _ in range(_MOST_STEPS):
         items = Items(n_rows, n_parents, False)
         objective = _log_likelihood(counts, data, scratch, functions, child, items, number, is_whole)
-        squares = 0.0
+        squares, amounts = 0.0, 0.0
         for j in range(1, n_all):
             squares += precisions[j] * present[j] * present[j]
-        objective -= 0.5 * factor * squares
+            amounts += of_amounts[j] * present[j] * present[j]
+        objective -= 0.5 * (factor * squares + amounts)
         promise = 0.0
         if not objective >= known:
             # a step that went too far
@@ -205,10 +213,14 @@ def count_gain(
             break
         n_halvings = 0
         known = objective
-        effective = 0.0
+        effective, of_levels = 0.0, 0.0
         if is_whole:
             for j in range(1, n_all):
-                effective += system[j, j] / (system[j, j] + factor * precisions[j])
+                known_share = system[j, j] / (system[j, j] + factor * precisions[j] + of_amounts[j])
+                if of_amounts[j] > 0.0:
+                    of_levels += known_share
+                else:
+                    effective += known_share
         promise = newton_step(work, n_all, n_all, n_all, factor, is_whole)
         if is_whole:
             determinant = 0.0
@@ -221,11 +233,15 @@ def count_gain(
             is_settled = True
             # limits of the factor of the prior precisions
             wanted = min(max(effective / max(squares, 1e-300), 1.0 / 64.0), 100.0)
+            width = factor_of_amounts(of_levels, amounts)
             # parents leave a column less dispersed than it is
             likeliest = _likeliest_size(counts, scratch, child, n_rows, 0, counts.first_size[child])
             # a smaller change of the factor changes nothing else
-            if likeliest != number or max(factor, wanted) > 1.5 * min(factor, wanted):
+            change = max(max(factor, wanted) / min(factor, wanted), max(width, 1.0 / width))
+            if likeliest != number or change > 1.5:
                 number, factor, known = likeliest, wanted, -np.inf
+                for j in range(1, n_all):
+                    of_amounts[j] *= width
                 is_whole = True
                 continue
         if how == ESTIMATED:
@@ -241,6 +257,6 @@ def count_gain(
     promise = min(promise, 2.0 * _LEAST_PROMISE)
     prior = 0.0
     for j in range(1, n_all):
-        prior += log(factor * precisions[j])
+        prior += log(factor * precisions[j] + of_amounts[j])
     occam = 0.5 * (prior - determinant + log(of_row * m))
     return objective + 0.5 * promise + occam - counts.reference[child]

@@ -107,6 +107,9 @@ class CurveData(NamedTuple):
         np.int64
     ]  # (4,) first functions of the three kinds of products, and the number of all functions
     precisions: NDArray[np.float64]  # (n_priors, M) prior precisions of coefficients, inf: coefficient 0
+    of_amounts: NDArray[
+        np.float64
+    ]  # (M,) squared heights of indicators of levels, and 0 of all other functions
     variable: NDArray[np.int64]  # (n_views,) variable of a view
     child_key: NDArray[np.uint64]  # (N,) random words that hash a family apart from its bins
     parent_key: NDArray[np.uint64]  # (N,)
@@ -465,10 +468,12 @@ def regress_levels(
     for i in range(size):
         for j in range(i, size):
             system[i, j] = curves.products[functions[i], functions[j]]
-        system[i, i] += curves.precisions[prior, functions[i]]
+        precision = curves.precisions[prior, functions[i]]
+        system[i, i] += precision
         for k in range(n_levels):
             system[i, size + k] = curves.products[functions[i], curves.first[child] + k]
-        work.cells.parameters[2, i + 1] = curves.precisions[prior, functions[i]]
+        work.cells.parameters[2, i + 1] = precision
+        work.cells.parameters[5, i + 1] = curves.of_amounts[functions[i]]
     eliminate(system, size, size + n_levels, work.cells.parameters[2, 1:])
     n_rows = logits.weight * logits.codes.shape[1]
     start_logit(logits, work, system, child, size, n_rows)
@@ -909,6 +914,7 @@ def start_count(
                 scratch.functions[size] = function
                 size += 1
                 scratch.counts.cells.parameters[2, size] = precision
+                scratch.counts.cells.parameters[5, size] = curves.of_amounts[function]
     return size
 
 

@@ -15,6 +15,7 @@ from gomea_bn.problems.kernels.cells import (
     CellScratch,
     Items,
     add_derivatives,
+    factor_of_amounts,
     list_parents,
     newton_step,
     set_gradient,
@@ -47,6 +48,9 @@ _MOST_HALVINGS = 4
 _MOST_QUARTERS = 8
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
 _LEAST_FACTOR, _MOST_FACTOR = 1.0 / 64.0, 1.0
+# prior precisions of what an amount of a level moves: log odds of two levels, which have a deviation of 2, and those of
+# one of many levels
+_OF_TWO, _OF_ONE = 0.25, 0.5
 # a smaller change of the factor changes nothing else
 _LEAST_CHANGE = 1.5
 _STEPS_OF_POSITIONS = 20
@@ -486,6 +490,17 @@ def _price_of_positions(b: NDArray[np.float64], shares: NDArray[np.float64], n_l
     return 0.5 * (squares / variance - 2.0)
 
 
+@kernel
+def _start_amounts(scratch: LogitScratch, n_all: int, unit: float) -> None:
+    """Turn squared heights of amounts of levels into prior precisions, which take the place of those by rows."""
+    precisions, of_amounts = scratch.cells.parameters[2], scratch.cells.parameters[5]
+    precisions[0], of_amounts[0] = 0.0, 0.0
+    for j in range(1, n_all):
+        of_amounts[j] *= unit
+        if of_amounts[j] > 0.0:
+            precisions[j] = 0.0
+
+
 @separate_kernel
 def logit_gain(
     data: LogitData, scratch: LogitScratch, functions: NDArray[np.int64], child: int, size: int
@@ -493,16 +508,18 @@ def logit_gain(
     """Return what a logit of `size` functions gains over the shares of the levels, in nats of all rows of the table.
 
     It is Laplace's approximation of the log marginal likelihood. Functions of a parent follow each other. Parameters
-    of the cells have the first coefficients, and prior precisions in row 2; ``scratch.levels`` has the first constants
-    and positions. Functions are constant within cells for the likelihood, and within coarse ones for the information.
+    of the cells have the first coefficients, prior precisions in row 2, and squared heights of amounts of levels in row
+    5, which become their precisions; ``scratch.levels`` has the first constants and positions. Functions are constant
+    within cells for the likelihood, and within coarse ones for the information.
     """
     n_levels, m = data.n_levels[child], data.codes.shape[1]
     shares, levels, work = data.shares[child], scratch.levels, scratch.cells
     system = work.system
-    present, before, precisions = (
+    present, before, precisions, of_amounts = (
         scratch.cells.parameters[0],
         scratch.cells.parameters[1],
         scratch.cells.parameters[2],
+        scratch.cells.parameters[5],
     )
     n_all = size + 1
     low, high = 0, 0
@@ -513,7 +530,7 @@ def logit_gain(
             high = k
     ends = (low, high)
     of_root = _root_determinant(data, scratch, child, ends)
-    precisions[0] = 0.0
+    _start_amounts(scratch, n_all, _OF_TWO * (levels[1, high] - levels[1, low]) ** 2)
     root, n_free, place = 0.0, max(n_levels - 2, 0), n_all
     n_parameters = n_all + 2 * n_free
     for k in range(n_levels):
@@ -525,17 +542,18 @@ def logit_gain(
     functions = functions[:size]
     items = list_parents(data.cells, work, functions, True)
     _count_items(data, scratch, child, items)
-    factor, effective, n_factors = 1.0, 0.0, 0
+    factor, effective, n_factors, width, of_levels = 1.0, 0.0, 0, 1.0, 0.0
     objective, known, promise, determinant, moved = 0.0, -np.inf, 0.0, 0.0, 0.0
     n_halvings, n_steps, is_whole, last = 0, 0, True, np.inf
     for _ in range(_MOST_STEPS):
         _set_levels(scratch, n_all, n_levels, ends)
         objective = _log_likelihood(data, scratch, functions, child, items, ends, is_whole)
-        squares = 0.0
+        squares, amounts = 0.0, 0.0
         for j in range(1, n_all):
             squares += precisions[j] * present[j] * present[j]
+            amounts += of_amounts[j] * present[j] * present[j]
         promise = 0.0
-        if objective - 0.5 * factor * squares < known:
+        if objective - 0.5 * (factor * squares + amounts) < known:
             # a step that went too far; with the information there the next ones go less far
             n_halvings += 1
             is_whole = True
@@ -544,17 +562,21 @@ def logit_gain(
                 present[j] = before[j] + nearness * (present[j] - before[j])
             continue
         if n_halvings >= _MOST_HALVINGS:
-            objective -= 0.5 * factor * squares
+            objective -= 0.5 * (factor * squares + amounts)
             break
         n_halvings = 0
         if is_whole:
-            moved, effective = 0.0, 0.0
+            moved, effective, of_levels = 0.0, 0.0, 0.0
             for j in range(1, n_all):
-                effective += system[j, j] / (system[j, j] + factor * precisions[j])
+                known_share = system[j, j] / (system[j, j] + factor * precisions[j] + of_amounts[j])
+                if of_amounts[j] > 0.0:
+                    of_levels += known_share
+                else:
+                    effective += known_share
             if n_factors == 0:
                 factor = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
                 n_factors = 1
-        objective -= 0.5 * factor * squares
+        objective -= 0.5 * (factor * squares + amounts)
         known = objective
         # positions follow once the others are near
         n_first = n_all + n_free if n_steps == 0 else n_parameters
@@ -574,8 +596,14 @@ def logit_gain(
             # coefficients are settled, and so are their sizes
             n_factors = 2
             wanted = min(max(effective / max(squares, 1e-300), _LEAST_FACTOR), _MOST_FACTOR)
-            if max(factor, wanted) > _LEAST_CHANGE * min(factor, wanted):
-                factor, known, is_whole = wanted, -np.inf, True
+            of_width = factor_of_amounts(of_levels, amounts / width)
+            change = max(
+                max(factor, wanted) / min(factor, wanted), max(width, of_width) / min(width, of_width)
+            )
+            if change > _LEAST_CHANGE:
+                for j in range(1, n_all):
+                    of_amounts[j] *= of_width / width
+                factor, width, known, is_whole = wanted, of_width, -np.inf, True
                 continue
         if is_whole or moved < 2.0 * _NEAR:
             break
@@ -586,7 +614,7 @@ def logit_gain(
     promise = min(promise, 2.0 * _LEAST_PROMISE)
     prior = 0.0
     for j in range(1, n_all):
-        prior += log(factor * precisions[j])
+        prior += log(factor * precisions[j] + of_amounts[j])
     occam = 0.5 * (prior - determinant + of_root + (1 + n_free) * log(m))
     occam -= _price_of_positions(levels[1], shares, n_levels)
     return (objective + 0.5 * promise - root + occam) * data.weight
@@ -689,7 +717,7 @@ def several_indices_gain(
     """
     n_levels, m = data.n_levels[child], data.codes.shape[1]
     shares, work, slopes = data.shares[child], scratch.cells, scratch.slopes
-    system, precisions, n_all = work.system, work.parameters[2], size + 1
+    system, precisions, of_amounts, n_all = work.system, work.parameters[2], work.parameters[5], size + 1
     functions = functions[:size]
     items = list_parents(data.cells, work, functions, True)
     _count_items(data, scratch, child, items)
@@ -701,35 +729,34 @@ def several_indices_gain(
         slopes[0, k, 0] = log(shares[k])
         for j in range(1, n_all):
             slopes[0, k, j] = 0.0
-    precisions[0] = 0.0
+    _start_amounts(scratch, n_all, _OF_ONE)
     for j in range(1, n_all):
         precisions[j] *= unit
     # all levels together have one index too many
     for r in range(items.number):
         work.weights[r] = scratch.totals[r] / n_levels
     set_information(data.cells, work, items, functions, 0)
-    least, of_all, prior = work.parameters[3], 0.0, 0.0
+    least, of_all = work.parameters[3], 0.0
     for j in range(n_all):
-        least[j] = max(precisions[j], 1e-6 * system[j, j])
+        least[j] = max(precisions[j] + of_amounts[j], 1e-6 * system[j, j])
         system[j, j] += least[j]
     eliminate(system, n_all, n_all, least)
     for j in range(n_all):
         of_all += log(system[j, j])
-    for j in range(1, n_all):
-        prior += log(precisions[j])
-    factor, n_factors, n_halvings, n_steps, known = 1.0, 0, 0, 0, -np.inf
+    factor, width, n_factors, n_halvings, n_steps, known = 1.0, 1.0, 0, 0, 0, -np.inf
     objective, promise, occam = 0.0, 0.0, 0.0
     for _ in range(2 * _MOST_STEPS):
-        squares = 0.0
+        squares, amounts = 0.0, 0.0
         for k in range(n_levels):
             for j in range(n_all):
                 work.parameters[0, j] = slopes[0, k, j]
                 squares += precisions[j] * slopes[0, k, j] * slopes[0, k, j]
+                amounts += of_amounts[j] * slopes[0, k, j] * slopes[0, k, j]
             start_sums(data.cells, work, items, functions, 0)
             for start in range(0, items.number, ITEMS_OF_BLOCK):
                 n_block = min(ITEMS_OF_BLOCK, items.number - start)
                 set_sums(data.cells, work, items, start, scratch.odds[k, start : start + n_block])
-        objective = _set_shares(scratch, n_levels, items.number) - 0.5 * factor * squares
+        objective = _set_shares(scratch, n_levels, items.number) - 0.5 * (factor * squares + amounts)
         if objective < known:
             # a quarter of the step, as long as that may help
             n_halvings = min(n_halvings + 1, _MOST_QUARTERS)
@@ -741,24 +768,35 @@ def several_indices_gain(
         if n_halvings == _MOST_QUARTERS:
             break
         n_halvings, known = 0, objective
-        promise, determinant, effective, n_steps = 0.0, 0.0, 0.0, n_steps + 1
+        promise, determinant, effective, of_levels, n_steps = 0.0, 0.0, 0.0, 0.0, n_steps + 1
         for k in range(n_levels):
             promise += _step_of_level(data, scratch, functions, items, k, factor)
             for j in range(n_all):
                 determinant += log(system[j, j])
             for j in range(1, n_all):
-                effective += 1.0 - factor * precisions[j] / max(system[j, j], factor * precisions[j])
-        of_factor = (n_levels - 1) * (prior + size * log(factor))
-        occam = 0.5 * (of_factor - determinant + of_all + of_root)
+                precision = factor * precisions[j] + of_amounts[j]
+                known_share = 1.0 - precision / max(system[j, j], precision)
+                if of_amounts[j] > 0.0:
+                    of_levels += known_share
+                else:
+                    effective += known_share
+        prior = 0.0
+        for j in range(1, n_all):
+            prior += (n_levels - 1) * log(factor * precisions[j] + of_amounts[j])
+        occam = 0.5 * (prior - determinant + of_all + of_root)
         if n_steps >= _FEWEST_STEPS and (objective + 2.0 * promise - root + occam) * data.weight < least_gain:
             return -np.inf
         if promise >= 2.0 * _LEAST_PROMISE:
             continue
         wanted = effective * (n_levels - 1) / n_levels / max(squares, 1e-300)
         wanted = min(max(wanted, _LEAST_FACTOR), _MOST_FACTOR)
-        if n_factors == 2 or max(factor, wanted) < _LEAST_CHANGE * min(factor, wanted):
+        of_width = factor_of_amounts(of_levels * (n_levels - 1) / n_levels, amounts / width)
+        change = max(max(factor, wanted) / min(factor, wanted), max(width, of_width) / min(width, of_width))
+        if n_factors == 2 or change < _LEAST_CHANGE:
             break
-        factor, known = wanted, -np.inf
+        for j in range(1, n_all):
+            of_amounts[j] *= of_width / width
+        factor, width, known = wanted, of_width, -np.inf
         n_factors += 1
     scratch.state[0] = factor
     return (objective + 0.5 * min(promise, 2.0 * _LEAST_PROMISE) - root + occam) * data.weight

@@ -15,6 +15,8 @@ from gomea_bn.network.conditionals.family_counts import FamilyCounts, fitted_cou
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.problems.counts import COUNT_SIZES, log_probabilities_of_counts
+from gomea_bn.problems.kernels.cells import factor_of_amounts
+from gomea_bn.problems.kernels.counts import LEAST_OF_AMOUNTS
 
 # limits of the factor of the prior precisions
 _LEAST_FACTOR, _MOST_FACTOR = 1 / 64, 100.0
@@ -41,16 +43,22 @@ def fitted_counts(
     coefficients[0] = np.log(mean)
     size = _likeliest_size(values, np.full(n_rows, np.log(mean)))
     # what a row says of the logarithm of the mean, without parents
-    precisions = np.concatenate([[0.0], design.precisions * mean / (1 + mean / size)])
-    factor = 1.0
+    of_row = mean / (1 + mean / size)
+    of_amounts = np.concatenate([[0.0], design.of_amounts * max(of_row, LEAST_OF_AMOUNTS)])
+    is_amount = of_amounts > 0
+    precisions = np.where(is_amount, 0.0, np.concatenate([[0.0], design.precisions * of_row]))
+    factor, width = 1.0, 1.0
     for _ in range(2):
-        coefficients, information = fitted_count(full, values, ones, factor * precisions, size, coefficients)
+        prior = factor * precisions + width * of_amounts
+        coefficients, information = fitted_count(full, values, ones, prior, size, coefficients)
         size = _likeliest_size(values, full @ coefficients)
-        known = np.diag(information)[1:]
-        effective = float(((known - factor * precisions[1:]) / known).sum())
+        known = 1 - prior / np.diag(information)
+        effective = float(known[1:][~is_amount[1:]].sum())
         squares = float(precisions @ coefficients**2)
         factor = float(np.clip(effective / max(squares, 1e-300), _LEAST_FACTOR, _MOST_FACTOR))
-    coefficients, information = fitted_count(full, values, ones, factor * precisions, size, coefficients)
+        width = factor_of_amounts(float(known[is_amount].sum()), float(of_amounts @ coefficients**2))
+    prior = factor * precisions + width * of_amounts
+    coefficients, information = fitted_count(full, values, ones, prior, size, coefficients)
     terms, of_terms = design.effects(coefficients, places, TOLERANCE)
     fitted = FamilyCounts(parents, groups, terms, of_terms, 0.0 if size == np.inf else 1 / size)
     ridge = RIDGE * np.trace(information) / len(information) * np.eye(len(information))

@@ -32,11 +32,6 @@ TOLERANCE = 0.01
 _ROWS_OF_OTHERS = 0.5
 MOST_LEVERAGE = 0.9
 RIDGE = 1e-6
-# least prior variance of the amounts of a column's levels, in squared log odds, and steps to the likeliest one
-_LEAST_VARIANCE = 1.0
-_STEPS_OF_LEVELS = 4
-# rows from which on a level says enough under a prior of its own
-_ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -98,10 +93,14 @@ class _Fit:
             1.0,
         )
         scratch = new_logit_scratch(data.cells, len(counts))
-        scratch.cells.parameters[2, 1 : size + 1] = rows.design.precisions
+        precisions, of_amounts = (scratch.cells.parameters[row, 1 : size + 1] for row in (2, 5))
+        precisions[:] = rows.design.precisions
+        of_amounts[:] = rows.design.of_amounts / self._deviations**2
         if rows.has_several:
             several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf)
-            self._precisions = rows.design.precisions * scratch.state[0]
+            # what a row says of log odds
+            unit = float((shares * (1 - shares)).mean())
+            self._precisions = (precisions * scratch.state[0] + of_amounts) / unit
             return
         start_logit(
             data,
@@ -119,7 +118,7 @@ class _Fit:
         self._positions = positions / scale
         self._intercept = scale * scratch.cells.parameters[0, 0]
         self._coefficients = scale * scratch.cells.parameters[0, 1 : size + 1]
-        self._precisions = rows.design.precisions * scratch.state[0] / scale**2
+        self._precisions = (precisions * scratch.state[0] + of_amounts) / scale**2
 
     def fitted(
         self,
@@ -137,12 +136,6 @@ class _Fit:
         positions[self._present] = self._positions
         constants[self._present] = self._constants + self._positions * self._intercept
         prior = self._precisions * self._deviations**2
-        amounts = _amounts_with_few_rows(rows.design)
-        if amounts:
-            followed = LevelOdds(np.searchsorted(self._present, rows.levels), len(self._present))
-            followed.positions = self._positions[None]
-            prior, parameters = _with_common_amounts(followed, rows.design, prior, amounts)
-            constants[self._present], slopes = np.split(parameters, [len(self._present)])
         index = design @ slopes
         # a level without rows has the probability of half a row
         norm = scipy.special.logsumexp(
@@ -183,46 +176,6 @@ class _Fit:
         of_terms = Terms(rows.design.functions, rows.design.factors, rows.design.products)
         fitted = FamilyLogit(parents, groups, of_terms, coefficients, constants, followed.positions)
         return Member(fitted, followed.left_out(terms, covariance, logs))
-
-
-def _amounts_with_few_rows(design: Design) -> list[NDArray[np.int64]]:
-    """Return the columns with the amounts of levels, by parent, of parents of which some level has few rows."""
-    found, place = [], 0
-    for of in design.functions:
-        if of.of_levels:
-            # the line of ordered levels is no amount of one of them
-            amounts = place + np.flatnonzero(np.count_nonzero(of.matrix, axis=0) == 1)
-            # without their means indicators are above 0 in the rows of the level alone
-            n_rows = np.count_nonzero(design.columns[:, amounts] > 0, axis=0)
-            if n_rows.min(initial=_ENOUGH_ROWS) < _ENOUGH_ROWS:
-                found.append(amounts)
-        place += of.size
-    return found
-
-
-def _with_common_amounts(
-    followed: LevelOdds,
-    design: Design,
-    precisions: NDArray[np.float64],
-    amounts: list[NDArray[np.int64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return prior precisions under which all amounts of a parent have one variance, and constants and slopes.
-
-    An indicator with a deviation of 1 leaves the amount of a level of one row to that row. The variance is that of the
-    greatest evidence, in steps of expectation and maximisation, and no prior gets wider than it was.
-    """
-    heights = np.ptp(design.columns, axis=0)
-    least = _LEAST_VARIANCE / float(np.ptp(followed.positions)) ** 2
-    variances = [least] * len(amounts)
-    for _ in range(_STEPS_OF_LEVELS):
-        common = precisions.copy()
-        for places, variance in zip(amounts, variances, strict=True):
-            common[places] = np.maximum(precisions[places], heights[places] ** 2 / variance)
-        parameters, covariance, _ = followed.posterior(design.columns, common / followed.prior_unit)
-        n_levels = len(parameters) - len(common)
-        squares = heights**2 * (parameters**2 + np.diag(covariance))[n_levels:]
-        variances = [max(float(squares[places].mean()), least) for places in amounts]
-    return common, parameters
 
 
 def _eliminated(
