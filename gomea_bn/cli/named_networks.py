@@ -173,7 +173,8 @@ def files_of(source: str, text: str) -> dict[str, list[Path]]:
     with suppress(GomeaBnError):
         record = _record_of(folder)
         table = record.get("source", record.get("data"))
-        if isinstance(table, dict) and isinstance(table.get("path"), str):
+        # no file has a name with a null character, which a damaged record may hold
+        if isinstance(table, dict) and isinstance(table.get("path"), str) and "\0" not in table["path"]:
             files[f"the table of {source}"] = [Path(table["path"])]
     return files
 

@@ -298,7 +298,11 @@ def _read(series: pd.Series[Any], name: str, kind: str | None, decimal: str | No
         return _Read(converted[0], converted[1], zone=zone)
     if not is_text:
         return None
-    codes, uniques = distinct_values(series)
+    try:
+        codes, uniques = distinct_values(series)
+    except TypeError:
+        # cells such as lists are refused where columns are made
+        return None
     if not len(uniques) or not all(isinstance(value, str) for value in uniques):
         return None
     texts = [typed(value) for value in uniques]

@@ -1,5 +1,6 @@
 """No command replaces a file that it reads: it exits with code 2 and leaves every file as it was."""
 
+import json
 import os
 from pathlib import Path
 
@@ -184,3 +185,13 @@ def test_other_files_in_the_same_folder_are_written(folder):
         assert result.exit_code == 0, result.stderr
     for name in ("front/review.html", "front/mine.json", "front/model.json", "run/refined.json", "codes.csv"):
         assert Path(name).is_file()
+
+
+def test_a_record_that_names_no_possible_file_stops_no_command(folder):
+    Path("other").mkdir()
+    DiscretizedBayesNet.from_json("run/network.json").to_json("other/network.json")
+    record = {"format": "gomea-bn run", "format_version": 1, "data": {"path": "ro\0ws.csv"}}
+    Path("other/run.json").write_text(json.dumps(record))
+    result = CliRunner().invoke(main, ["refine", "other/network.json", "rows.csv", "-o", "refined.json"])
+    assert result.exit_code == 0, result.stderr
+    assert Path("refined.json").exists()

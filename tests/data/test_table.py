@@ -508,3 +508,9 @@ def test_advice_on_too_many_levels_can_be_followed(n_levels, advice):
     frame = pd.DataFrame({"city": [f"c{k}" for k in range(n_levels)] * 20, "x": np.arange(20.0 * n_levels)})
     with pytest.raises(GomeaBnError, match=f"or {advice}"):
         read_table(frame)
+
+
+@pytest.mark.parametrize("cells", [[["a"], ["b"]], [["a"], "b"], [{"a": 1}, None]])
+def test_cells_that_hold_several_values_are_refused(cells):
+    with pytest.raises(GomeaBnError, match=r"Column 'cells' must hold numbers, .*; lists, tuples, dicts"):
+        read_table(pd.DataFrame({"cells": cells * 30, "x": np.arange(60.0)}))
