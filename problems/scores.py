@@ -103,8 +103,8 @@ def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float
 
 # columns that may be a parent, at least, in the price of an edge: few columns are no reason to expect edges
 _FEWEST_OTHERS = 9
-# a table may have a cell for every four rows, and as many as are shown
-_CELLS_PER_ROW = 0.25
+# a table may have a cell for every four rows, at least as many as are shown, and at most as many as a reader looks up
+_CELLS_PER_ROW, _FEWEST_FREE_CELLS, _MOST_FREE_CELLS = 0.25, 200.0, 1000.0
 
 
 def score_rule(
@@ -125,7 +125,7 @@ def score_rule(
     Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight `equivalent_sample_size` in rows. With
     `centred`, the Dirichlet prior of tables with parents has the child's own distribution as its mean (`centred_gains`
     of the kernels), and only columns alone have Dirichlet(1). If `n_variables` is known as well, a table costs a nat
-    for every cell beyond 200, or beyond one for every four rows if that is more.
+    for every cell beyond one for every four rows, but at least beyond 200 and at most beyond 1,000.
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])
@@ -141,7 +141,7 @@ def score_rule(
     edge_cost, free_cells = 0.0, inf
     if n_variables is not None:
         if centred:
-            free_cells = max(200.0, _CELLS_PER_ROW * n_rows)
+            free_cells = min(max(_CELLS_PER_ROW * n_rows, _FEWEST_FREE_CELLS), _MOST_FREE_CELLS)
         edge_cost = method.edge_cost * log(max(n_variables - 1, _FEWEST_OTHERS if centred else 1))
     return ScoreRule(
         DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred, free_cells=free_cells

@@ -140,20 +140,21 @@ def test_published_options_keep_one_pseudo_count_per_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_variables", "free"), [(600, 10, 200), (2_000, 10, 500), (2_000, 40, 500)]
+    ("n_rows", "n_variables", "free"),
+    [(600, 10, 200), (2_000, 10, 500), (2_000, 40, 500), (6_000, 10, 1_000)],
 )
 def test_cells_beyond_one_for_every_four_rows_cost_a_nat(n_rows: int, n_variables: int, free: int) -> None:
     rng = np.random.default_rng(11)
-    columns = [rng.integers(0, 10, n_rows) for _ in range(3)]
-    variables = discrete_variables(columns, [10, 10, 10])
+    columns = [rng.integers(0, 12, n_rows) for _ in range(3)]
+    variables = discrete_variables(columns, [12, 12, 12])
     method = scoring_method("density-bd")
     rule = score_rule(method, n_rows, n_variables=n_variables, centred=True)
     without = rule._replace(free_cells=np.inf)
     families = [ScoredFamily((2, 0), tuple((v, 0) for v in range(k))) for k in range(3)]
     paid, free_of_charge = (FamilyScorer(variables, method, each).score(families) for each in (rule, without))
-    expected = [0.0, 0.0, 1_000 - free]
+    expected = [0.0, 0.0, 12**3 - free]
     np.testing.assert_allclose(free_of_charge - paid, expected, atol=1e-9)
-    counts = np.zeros((10, 10, 10), np.int64)
+    counts = np.zeros((12, 12, 12), np.int64)
     np.add.at(counts, tuple(columns), 1)
     assert family_score(counts, rule) == pytest.approx(float(paid[2]), abs=1e-7)
     # published scores and columns without others cost nothing
