@@ -281,8 +281,14 @@ def _with_numbers(
         observed = numbers[~is_missing]
         filled = numbers.copy()
         filled[is_missing] = column_values(network, name, numbers[is_missing])
-        is_whole = bool((observed == np.floor(observed)).all())
-        return whole_numbers(filled) if is_whole else filled
+        if not (observed == np.floor(observed)).all():
+            return filled
+        whole = whole_numbers(filled)
+        stored = column[~is_missing].infer_objects()
+        if whole.dtype == np.int64 and pd.api.types.is_signed_integer_dtype(stored.dtype):
+            # beyond 2**53 the network's numbers are rounded
+            whole[~is_missing] = stored.to_numpy(np.int64)
+        return whole
     if source_name(name) == name or str(column.name) == name:
         return numbers
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
