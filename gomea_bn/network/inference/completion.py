@@ -115,8 +115,10 @@ def impute(
             is_integer = bool(recorded) and dtype == np.float64 and pd.api.types.is_integer_dtype(recorded)
             if is_integer or _has_own_storage(dtype):
                 filled_column = as_stored(filled_column, recorded if is_integer else dtype)
-            # a column with an index would be set by the labels of rows
-            result.isetitem(places[name], getattr(filled_column, "array", filled_column))
+            # a column with other labels of rows would be set by these, and one without would lose its type of object
+            if isinstance(filled_column, pd.Series):
+                filled_column = filled_column.set_axis(frame.index)
+            result.isetitem(places[name], filled_column)
         if name in unknown_levels:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, unknown_levels[name]))
