@@ -155,6 +155,8 @@ def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> L
     for level in (
         *(level for level in levels if level == text),
         *(level for level in levels if str(level) == text or same_as_text(level, text)),
+        # outer blanks are those of the statement
+        *(level for level in levels if isinstance(level, str) and level.strip() == text.strip()),
     ):
         return level
     raise GomeaBnError(

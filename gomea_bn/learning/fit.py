@@ -51,7 +51,7 @@ from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
-from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_FORMS
+from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_DECIMAL, READ_FORMS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
@@ -446,6 +446,7 @@ def _network_of_search(
             "shape": learner.shape,
             **({LEFT_OUT_COLUMNS: left_out} if left_out else {}),
             **({READ_FORMS: forms} if forms else {}),
+            **({READ_DECIMAL: table.reading.decimal} if forms and table.reading.decimal else {}),
             **learned.record,
             # rows with missing values have no score that is a sum over all rows
             **({FAMILY_SCORES: scores} if scores and not table.n_missing else {}),

@@ -1,8 +1,8 @@
-"""Rows as the table of a fit is read: symbols of missing values, and levels that a network does not know."""
+"""Rows as the table of a fit is read: symbols of missing values, texts such as 12 mg, and unknown levels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, code_of_number
 from gomea_bn.data.dates import source_name, unit_of
+from gomea_bn.data.files.reading import number_form
 from gomea_bn.data.frames import distinct_values, has_floats, plain
-from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.number_texts import number_texts, numbers_in, typed
 from gomea_bn.data.symbols import from_distinct, is_text_like, symbols_among
-from gomea_bn.errors import check_choice, give_warning
+from gomea_bn.errors import GomeaBnError, RowPositions, check_choice, give_warning
 from gomea_bn.lazy import pd
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.network.value_kinds import READ_DECIMAL, READ_FORMS, ValueKind
 from gomea_bn.texts import counted, listed
 
 UNKNOWN = ("missing", "nearest", "error")
@@ -41,9 +42,10 @@ def read_rows(
 ) -> tuple[pd.DataFrame, dict[str, NDArray[np.bool_]]]:
     """Return rows whose symbols of missing values are missing, and whose unknown levels count as `unknown` says.
 
-    Symbols are those of the fit, unless they are levels. A warning names column, levels and number of rows; "error"
-    leaves unknown levels, which are refused where they are read. `names` are the variables that are read, by default
-    all. Columns that are absent or occur twice are left to their reader.
+    Symbols are those of the fit, unless they are levels, and texts such as 12 mg are numbers in the forms of the fit. A
+    warning names column, levels and number of rows; "error" leaves unknown levels, which are refused where they are
+    read. `names` are the variables that are read, by default all. Columns that are absent or occur twice are left to
+    their reader.
 
     The second result has the cells whose level the network does not know, bool (n_rows,), by variable.
     """
@@ -62,7 +64,7 @@ def read_rows(
         position = labels.index(label)
         series = frame.iloc[:, position]
         if name not in network.levels:
-            numbers = _numbers(series, name, na_values)
+            numbers = _numbers(network, series, name)
             if numbers is not None:
                 columns[position] = numbers
             continue
@@ -89,8 +91,9 @@ def read_rows(
     return known, masks
 
 
-def _numbers(series: pd.Series[Any], name: str, na_values: Sequence[Any] | None) -> pd.Series[Any] | None:
+def _numbers(network: NetworkLike, series: pd.Series[Any], name: str) -> pd.Series[Any] | None:
     """Return a continuous column without symbols, its texts as numbers; None for one without symbols and texts."""
+    na_values = network.metadata.get("na_values")
     if has_floats(series.dtype) and not na_values:
         return None
     series = plain(series)
@@ -102,13 +105,49 @@ def _numbers(series: pd.Series[Any], name: str, na_values: Sequence[Any] | None)
     others = [value for value, symbol in zip(values, is_symbol, strict=True) if not symbol]
     is_text = is_text_like(series) and bool(others) and all(isinstance(v, str) for v in others)
     # dates are read by their own rules, and other texts are refused there
-    reads = is_text and unit_of(name) is None and numbers_in(others) is not None
-    if not is_symbol.any() and not reads:
+    numbers: Sequence[float | None] | None = None
+    if is_text and unit_of(name) is None:
+        numbers = numbers_in(others)
+        if numbers is None and (form := _form(network, name)) is not None:
+            numbers = _in_form(others, form, network.metadata.get(READ_DECIMAL))
+            if numbers is None:
+                is_wrong = [
+                    not symbol and _in_form([value], form, network.metadata.get(READ_DECIMAL)) is None
+                    for value, symbol in zip(values, is_symbol, strict=True)
+                ]
+                rows = np.flatnonzero(_cells(codes, np.array(is_wrong if any(is_wrong) else ~is_symbol)))
+                raise GomeaBnError(
+                    [
+                        f"Column '{name}' must hold what reads as {form!r}, as where the network was learned, got "
+                        f"{str(series.iloc[rows[0]])!r:.60} in ",
+                        RowPositions(rows),
+                        ".",
+                    ],
+                    ["repair or drop these rows"],
+                )
+    if not is_symbol.any() and numbers is None:
         return None
-    cleaned = [None if symbol else value for value, symbol in zip(values, is_symbol, strict=True)]
-    if not reads:
+    if numbers is None:
         return series.mask(_cells(codes, is_symbol))
-    return from_distinct(series, codes, cleaned)
+    each = iter(numbers)
+    return from_distinct(series, codes, [None if symbol else next(each) for symbol in is_symbol])
+
+
+def _form(network: NetworkLike, name: str) -> str | None:
+    """Return the form of the texts of a column in the fit, or None if its cells were numbers."""
+    forms = network.metadata.get(READ_FORMS)
+    form = forms.get(name) if isinstance(forms, Mapping) else None
+    # a file may hold anything there
+    return form if isinstance(form, str) and number_form(form) is not None else None
+
+
+def _in_form(texts: Sequence[str], form: str, decimal: object) -> Sequence[float | None] | None:
+    """Return the numbers of texts in a form, or None if they do not fit it."""
+    unit, limit = number_form(form) or (None, None)
+    marks = decimal if decimal in (".", ",") else ".,"
+    typed_texts = list(map(typed, texts))
+    found = (number_texts(typed_texts, mark, unit, limit, is_given=True) for mark in str(marks))
+    return next((read.numbers for read in found if read is not None), None)
 
 
 def _levels(

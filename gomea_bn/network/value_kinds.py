@@ -20,6 +20,9 @@ LEFT_OUT_COLUMNS = "left_out_columns"
 READ_FORMS = "read_forms"
 """Key in the metadata of learned networks: forms by the names of columns whose numbers were texts, such as 12 mg."""
 
+READ_DECIMAL = "read_decimal"
+"""Key in the metadata of learned networks: the decimal mark of these texts, if the table decided one."""
+
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 

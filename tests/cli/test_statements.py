@@ -135,3 +135,12 @@ def test_forms_that_are_none_name_no_unit(network, forms):
     assert read_statements("--given", ["income=1'250"], changed) == {"income": 1250}
     with pytest.raises(GomeaBnError, match="have no unit that the network knows"):
         read_statements("--given", ["income=€1,250"], changed)
+
+
+@pytest.mark.parametrize("text", ["answer=no ", "answer=no", "answer in {no, yes}"])
+def test_levels_with_outer_blanks_can_be_stated(text):
+    frame = pd.DataFrame({"answer": ["no ", "yes"] * 20, "x": np.arange(40.0)})
+    network = DiscretizedBayesNet.from_table(frame, [], {"x": [20.0]})
+    assert read_statements("--given", [text], network) == {
+        "answer": {"no ", "yes"} if "yes" in text else "no "
+    }

@@ -377,3 +377,17 @@ def test_rows_of_nullable_integers_with_gaps_are_learned_as_those_of_floats():
         answers = [network.query("y", {"x": value}) for network in learned]
         assert answers[0].to_dict() == pytest.approx(answers[1].to_dict())
         assert answers[0].max() > 0.9
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", object])
+def test_observed_integers_beyond_the_digits_of_floats_stay(dtype):
+    numbers = [2**60 + 112 + 1000 * step for step in STEPS]
+    cells = pd.Series(
+        [None if i in GAPS["many"] else number for i, number in enumerate(numbers)], dtype=object
+    )
+    frame = pd.DataFrame({"x": np.arange(N) / 8, "big": cells.astype(dtype)})
+    network = LEARNER.fit(frame).network_
+    filled = network.impute(frame, "mode")["big"].astype(object).tolist()
+    kept = [i for i in range(N) if i not in GAPS["many"]]
+    assert [filled[i] for i in kept] == [numbers[i] for i in kept]
+    assert not pd.isna(filled).any()

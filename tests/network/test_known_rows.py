@@ -174,3 +174,41 @@ def test_files_of_earlier_versions_are_read(network, tmp_path: Path):
     network.to_json(path)
     assert "na_values" not in network.metadata
     assert DiscretizedBayesNet.from_json(path) == network
+
+
+def measured(numbers):
+    """Return a table with texts in units, and the same one with numbers."""
+    texts = pd.DataFrame({"x": numbers, "mass": [f"{40 + n / 7:.3f} kg" for n in numbers]})
+    return texts, texts.assign(mass=[float(text.removesuffix(" kg")) for text in texts["mass"]])
+
+
+def test_texts_with_units_are_read_as_in_the_fit():
+    texts, numbers = measured(np.random.default_rng(1).permutation(60) / 3)
+    learner = BayesNetLearner(max_evaluations=100, random_state=1).fit(read_table(texts, decimal="."))
+    restored = DiscretizedBayesNet.from_json(learner.network_.to_json())
+    # a row of its own does not say which mark it has
+    for network, rows in ((restored, slice(None)), (restored, slice(0, 1)), (learner.network_, slice(3, 9))):
+        written, read = texts[rows], numbers[rows]
+        assert network.log_density(written).tolist() == network.log_density(read).tolist()
+        assert network.predict(written, "x").tolist() == network.predict(read, "x").tolist()
+        assert network.impute(written.drop(columns="x").assign(x=np.nan), "mean")["mass"].tolist() == (
+            read["mass"].tolist()
+        )
+        assert network.update(written).to_json() == network.update(read).to_json()
+    assert learner.score(texts) == learner.score(numbers)
+    has_gap = np.arange(60) % 4 == 0
+    gaps, gaps_read = (frame.assign(mass=frame["mass"].mask(has_gap)) for frame in (texts, numbers))
+    assert restored.predict(gaps, "x").tolist() == restored.predict(gaps_read, "x").tolist()
+
+
+@pytest.mark.parametrize("wrong", ["41 lb", "heavy"])
+def test_texts_of_another_unit_are_refused_by_row(wrong):
+    texts, _ = measured(np.arange(60) / 3)
+    network = (
+        BayesNetLearner(max_evaluations=100, random_state=1).fit(read_table(texts, decimal=".")).network_
+    )
+    texts.loc[[5, 7], "mass"] = wrong
+    with pytest.raises(
+        GomeaBnError, match=f"'mass' must hold what reads as 'number in kg'.* got '{wrong}' in rows 5, 7"
+    ):
+        network.predict(texts, "x")

@@ -115,8 +115,10 @@ def impute(
             is_integer = bool(recorded) and dtype == np.float64 and pd.api.types.is_integer_dtype(recorded)
             if is_integer or _has_own_storage(dtype):
                 filled_column = as_stored(filled_column, recorded if is_integer else dtype)
-            # a column with an index would be set by the labels of rows
-            result.isetitem(places[name], getattr(filled_column, "array", filled_column))
+            # a column with other labels of rows would be set by these, and one without would lose its type of object
+            if isinstance(filled_column, pd.Series):
+                filled_column = filled_column.set_axis(frame.index)
+            result.isetitem(places[name], filled_column)
         if name in unknown_levels:
             before, after = (of.iloc[:, places[name]] for of in (original, result))
             result.isetitem(places[name], _with_cells(after, before, unknown_levels[name]))
@@ -281,8 +283,14 @@ def _with_numbers(
         observed = numbers[~is_missing]
         filled = numbers.copy()
         filled[is_missing] = column_values(network, name, numbers[is_missing])
-        is_whole = bool((observed == np.floor(observed)).all())
-        return whole_numbers(filled) if is_whole else filled
+        if not (observed == np.floor(observed)).all():
+            return filled
+        whole = whole_numbers(filled)
+        stored = column[~is_missing].infer_objects()
+        if whole.dtype == np.int64 and pd.api.types.is_signed_integer_dtype(stored.dtype):
+            # beyond 2**53 the network's numbers are rounded
+            whole[~is_missing] = stored.to_numpy(np.int64)
+        return whole
     if source_name(name) == name or str(column.name) == name:
         return numbers
     filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
