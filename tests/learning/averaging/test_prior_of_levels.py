@@ -60,7 +60,7 @@ def parts_of(logit: Any, order: NDArray[np.int64]) -> tuple[Values, Values]:
 
 
 def of_wards(values: Values) -> Values:
-    return np.bincount(WARDS, values, len(N_ROWS))
+    return np.asarray(np.bincount(WARDS, values, len(N_ROWS)), np.float64)
 
 
 @pytest.mark.parametrize("n_levels", [2, 3])
