@@ -98,9 +98,7 @@ class _Fit:
         of_amounts[:] = rows.design.of_amounts / self._deviations**2
         if rows.has_several:
             several_indices_gain(data, scratch, np.arange(size), 0, size, -np.inf)
-            # what a row says of log odds
-            unit = float((shares * (1 - shares)).mean())
-            self._precisions = (precisions * scratch.state[0] + of_amounts) / unit
+            self._precisions = precisions * scratch.state[0] + of_amounts
             return
         start_logit(
             data,
@@ -169,7 +167,8 @@ class _Fit:
         """Return the logit with an index per level."""
         followed = LevelOdds(rows.levels, self._n_levels)
         terms = rows.design.columns / self._deviations
-        parameters, covariance, logs = followed.posterior(terms, self._precisions)
+        # in rows, by what a row says of log odds, which is less with levels without rows
+        parameters, covariance, logs = followed.posterior(terms, self._precisions / followed.prior_unit)
         constants, slopes = np.split(parameters, [self._n_levels])
         slopes = slopes.reshape(self._n_levels, -1) / self._deviations
         coefficients = np.column_stack([-slopes @ rows.design.means, slopes])
