@@ -50,15 +50,11 @@ def commands_of(page: str) -> list[list[str]]:
     return [shlex.split(" ".join(text.split()))[2:] for text in code]
 
 
-def test_every_command_of_an_anchor_is_an_experiment_or_in_the_history() -> None:
+def test_every_command_of_an_anchor_is_an_experiment() -> None:
     for anchor in json.loads((SCRIPT.parent / "anchors.json").read_text(encoding="utf-8")):
-        program, *arguments = shlex.split(anchor["command"])
-        if program == "python":
-            assert arguments[0] == "scripts/lab"
-            read_arguments(arguments[1], arguments[2:])
-        else:
-            assert program.startswith("scripts/benchmarks/"), anchor
-            assert "in the history alone" in anchor["not repeatable"]
+        program, script, *arguments = shlex.split(anchor["command"])
+        assert (program, script) == ("python", "scripts/lab")
+        read_arguments(arguments[0], arguments[1:])
 
 
 @pytest.mark.parametrize(

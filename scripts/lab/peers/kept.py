@@ -18,8 +18,9 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import Averaged
 from lab.methods.peers import GRID_SCORES
-from lab.peers.pairs import CellCoder, edges_of_cells, patients, split
+from lab.peers.pairs import CellCoder, patients, split
 from lab.peers.prediction import table_of
+from lab.published.search_engine import pyagrum_edges
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed, warm_up
@@ -27,6 +28,7 @@ from lab.runner.runs import timed, warm_up
 _COLUMNS = ("", "numbers kept", "share of rows", "file / table", "edges", "density", "seconds")
 # tables that come with the packages of the extra "peers" or are drawn
 _TABLES = ("diabetes", "auto-mpg", "wine", "breast-cancer", "pima", "patients")
+_MOST_PARENTS = 5
 # a number of at most so many values has levels
 _FEW = 2
 
@@ -66,7 +68,12 @@ def _ours(rows: pd.DataFrame, options: Options, prefer: str) -> DiscretizedBayes
 def _of_cells(rows: pd.DataFrame, score: str, ess: float) -> DiscretizedBayesNet:
     """Return the network that pyAgrum's tabu search learns from six quantile cells a column."""
     coder = CellCoder.of(rows)
-    edges = edges_of_cells(coder, coder.cells(rows), score, ess)
+    cells = coder.cells(rows)
+    complete = np.logical_and.reduce([codes >= 0 for codes in cells.values()])
+    frame = pd.DataFrame(
+        {name: pd.Categorical(codes[complete], range(coder.sizes[name])) for name, codes in cells.items()}
+    )
+    edges = pyagrum_edges("useLocalSearchWithTabuList", frame, score, ess, most=_MOST_PARENTS)
     # a quantile may be the least or the greatest value, which leaves an empty cell
     cuts = {
         name: inner[(inner > rows[name].min()) & (inner < rows[name].max())]

