@@ -425,8 +425,6 @@ class ChainSearch:
 
 # effort of parent pricing per evaluation of the search: of 1 to 5, all serve equally well
 _EFFORT_PER_EVALUATION = 2
-# pairs of parents that gain most together, to which further ones are added
-_EXPANDED_PAIRS = 1
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
 
@@ -567,8 +565,7 @@ class ParentLibraries:
         """Score two more parents than the required ones of every variable; pairs that gain more than either enter.
 
         Parents that count only together are not found by adding one at a time. Of many candidates the best single ones
-        are combined. The pair that gains most beyond its members gets further parents: a third one with an effect of
-        its own would hide it. Another thread may raise `stop` to end early.
+        are combined. Another thread may raise `stop` to end early.
         """
         for v, required in enumerate(self.required):
             if self._is_stopped(stop):
@@ -594,11 +591,6 @@ class ParentLibraries:
             for k in np.flatnonzero(of_pairs > least + rounding(without)).tolist():
                 self._libraries[v].enter(tuple(sets[k].tolist()), float(of_pairs[k]))
             self._ranked[v] = None
-            # what two parents gain beyond what each of them gains alone
-            alone = np.array([[of_single[parent] - without for parent in pair] for pair in pairs.tolist()])
-            joint = of_pairs - without - np.maximum(alone, 0.0).sum(axis=1)
-            if joint.max() > rounding(without):
-                self.expand(v, tuple(sets[int(joint.argmax())].tolist()))
 
     def widen(self, sets: Sequence[Parents], stop: NDArray[np.uint8]) -> bool:
         """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
