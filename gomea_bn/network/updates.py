@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.recorded import OF_ROWS, counted_parents
+from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.shown_tables import N_DRAWS
-from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
+from gomea_bn.network.tables import MOST_COMPUTED_CELLS, PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
@@ -164,10 +165,24 @@ def with_copies(
 
 
 def counted_tables(network: DiscretizedBayesNet, rows: Table) -> TableSet:
-    """Return tables over the shown bins that are counted from complete rows, by the parents that tables need."""
+    """Return tables over the shown bins that are counted from complete rows, by the parents that tables need.
+
+    Of parents whose table would be too large to be counted, those that gain most have one, as many as fit.
+    """
     names, cuts = network.names, network.cut_points
     position = {name: v for v, name in enumerate(names)}
     parents = dict(zip(names, counted_parents(network), strict=True))
+    by_gain = parents_by_gain(network)
+    for name, of_name in parents.items():
+        n_cells = network.cardinality(name)
+        if n_cells * prod(map(network.cardinality, of_name)) <= MOST_COMPUTED_CELLS:
+            continue
+        fitting = set()
+        for parent in dict.fromkeys([*(parent for parent, _ in by_gain[name]), *of_name]):
+            if parent in of_name and n_cells * network.cardinality(parent) <= MOST_COMPUTED_CELLS:
+                n_cells *= network.cardinality(parent)
+                fitting.add(parent)
+        parents[name] = tuple(parent for parent in of_name if parent in fitting)
     codes = [
         bin_codes(column.values, cuts[column.name]) if column.is_continuous else column.values
         for column in rows.columns

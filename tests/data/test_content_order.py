@@ -358,3 +358,16 @@ def test_the_distribution_of_every_column_is_that_of_all_rows(seed):
         assert drawn[name].mean() == pytest.approx(frame[name].mean(), abs=0.1 * frame[name].std())
         for value in frame[name].quantile(np.linspace(0.1, 0.9, 9)):
             assert (drawn[name] <= value).mean() == pytest.approx((frame[name] <= value).mean(), abs=0.09)
+
+
+def test_copies_of_a_column_with_many_parents_get_a_table_of_those_that_fit():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{k}": [f"l{code}" for code in rng.integers(0, 5, 400)] for k in range(13)})
+    amounts = [rng.normal(size=5)[frame[name].str[1].astype(int)] for name in frame]
+    frame["y"] = np.sum(amounts, axis=0) + rng.normal(scale=0.5, size=400)
+    copied = pd.concat([frame, frame.iloc[:150]], ignore_index=True)
+    network = BayesNetLearner(target="y", max_evaluations=50, random_state=1).fit(copied).network_
+    # a table of all parents would have billions of cells
+    assert network.cardinality("y") * 5 ** len(network.parents("y")) > 2**27
+    error = network.predict(frame, "y") - frame["y"]
+    assert error.std() < 0.5 * frame["y"].std()
