@@ -283,6 +283,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                         of_member.finish(
                             {"network": network.to_json(), "seconds": seconds, "is_cut_short": is_cut_short}
                         )
+                        section.write_if_due()
                 start = network if is_cut_short else None
                 if is_averaged:
                     began = search_clock()

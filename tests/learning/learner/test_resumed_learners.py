@@ -127,7 +127,7 @@ def test_a_killed_and_resumed_ensemble_learns_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ensemble, n_kills = killed_and_resumed(
-        monkeypatch, lambda checkpoint: small_ensemble().fit(rows(), checkpoint=checkpoint), tmp_path / "c", 2
+        monkeypatch, lambda checkpoint: small_ensemble().fit(rows(), checkpoint=checkpoint), tmp_path / "c", 1
     )
     assert n_kills > 2
     whole = small_ensemble().fit(rows())
