@@ -17,6 +17,7 @@ from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import (
     GomeaBnError,
     GomeaBnWarning,
+    Option,
     check_choice,
     check_integer,
     check_verbose,
@@ -187,6 +188,15 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
         refuse_times(options, "an ensemble")
+        if options["target"] is not None:
+            raise GomeaBnError(
+                [
+                    "The learner of an ensemble must have no ",
+                    Option("target"),
+                    f", got {options['target']!r}.",
+                ],
+                ["leave it out, or learn one network"],
+            )
         clock = FitClock(options["max_seconds"])
         table = table_to_learn(
             X,

@@ -201,7 +201,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             if seconds is not None:
                 # what the first network has left
                 options["max_seconds"] = max(clock.left, _LEAST_SHARE * seconds)
-            rest = learner_of_options(BayesNetLearner, options)
+            # parts of the rows have networks of the score, since members are averaged over all rows afterwards
+            rest = learner_of_options(BayesNetLearner, {**options, "target": None})
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
@@ -265,7 +266,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         whose parents left-out rows choose; "free" where that is not possible, as with ``density="bins"``.
     n_networks : int
         Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
-        `BayesNetEnsemble`.
+        `BayesNetEnsemble`, whose graphs the score chooses.
     random_state : int, numpy Generator, RandomState or None
         Seed of the searches and of the folds.
     unknown : {"missing", "nearest", "error"}

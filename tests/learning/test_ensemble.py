@@ -546,3 +546,10 @@ def test_tables_in_pieces_are_refused_with_a_way_out(frame, learner, tmp_path):
     for source in ([frame, frame], tmp_path):
         with pytest.raises(GomeaBnError, match=r"no table in pieces.*pandas\.read_parquet"):
             learner.fit(source)
+
+
+def test_an_ensemble_has_no_target():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    ensemble = BayesNetEnsemble(BayesNetLearner(target="a", max_evaluations=50), n_networks=2)
+    with pytest.raises(GomeaBnError, match="The learner of an ensemble must have no target, got 'a'"):
+        ensemble.fit(frame)

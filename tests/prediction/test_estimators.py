@@ -182,10 +182,13 @@ def test_a_class_with_a_single_row_is_learned():
     np.testing.assert_allclose(fitted.predict_proba(x).sum(axis=1), 1)
 
 
-@pytest.mark.long
-def test_several_networks_are_averaged():
+@pytest.mark.parametrize("structure", ["auto", "root"])
+def test_several_networks_are_averaged(structure):
     x, y = classes()
-    model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)
+    model = BayesNetClassifier(
+        learner(max_evaluations=200), structure=structure, n_networks=3, random_state=1
+    ).fit(x, y)
+    assert model.structure_ == structure
     assert len(model.densities_) == 3
     assert model.densities_[0] is model.network_
     networks: list[Any] = model.densities_
