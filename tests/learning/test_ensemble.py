@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of, lines_of, sets_of
+from averaged_examples import conditionals_of, lines_of
 from learning_inside import seconds_after_search
 from network_examples import simple_network
 from shaped_examples import shaped_table
@@ -526,7 +526,7 @@ def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -
     assert np.exp(ensemble.log_density(frame)) == pytest.approx(densities.mean(axis=0))
     again = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
     assert again.networks_ == ensemble.networks_
-    first, second = (sets_of(network)[0].cut_points["x"].tolist() for network in ensemble.networks_)
+    first, second = (network.cut_points["x"].tolist() for network in ensemble.networks_)
     assert first != second
     drawn = ensemble.sample(4000, random_state=0)
     assert np.corrcoef(drawn["x"], drawn["y"])[0, 1] > 0.8
