@@ -146,8 +146,8 @@ def _in_form(texts: Sequence[str], form: str, decimal: object) -> Sequence[float
     unit, limit = number_form(form) or (None, None)
     marks = decimal if decimal in (".", ",") else ".,"
     typed_texts = list(map(typed, texts))
-    found = (number_texts(typed_texts, mark, unit, limit, is_given=True) for mark in str(marks))
-    return next((read.numbers for read in found if read is not None), None)
+    readings = (number_texts(typed_texts, mark, unit, limit, is_given=True) for mark in str(marks))
+    return next((read.numbers for read in readings if read is not None), None)
 
 
 def _levels(

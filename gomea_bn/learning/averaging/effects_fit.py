@@ -83,14 +83,14 @@ class Design:
     @property
     def of_amounts(self) -> NDArray[np.float64]:
         """Squared heights of indicators of levels, and 0 of all other columns, float64 (n,)."""
-        found, place = np.zeros(len(self.means)), 0
+        heights, first = np.zeros(len(self.means)), 0
         for of in self.functions:
             if of.of_levels:
                 # the line of ordered levels is no amount of one of them
                 is_amount = np.count_nonzero(of.matrix, axis=0) == 1
-                found[place : place + of.size] = is_amount * (of.matrix**2).max(axis=0)
-            place += of.size
-        return found
+                heights[first : first + of.size] = is_amount * (of.matrix**2).max(axis=0)
+            first += of.size
+        return heights
 
     def effects(
         self, coefficients: NDArray[np.float64], places: Mapping[str, NDArray[np.float64]], tolerance: float
