@@ -90,7 +90,7 @@ def test_log_odds_of_each_level_have_one_width_also_next_to_a_level_without_rows
 
 
 @pytest.mark.parametrize("has_several", [False, True])
-def test_names_of_levels_and_the_order_of_rows_change_no_amount(has_several: bool) -> None:
+def test_other_numbers_of_levels_and_a_reversed_child_change_no_probability(has_several: bool) -> None:
     levels, order = levels_of(3), np.arange(len(N_ROWS))
     renamed = np.array([3, 0, 5, 1, 4, 2])
     _, logs = parts_of(logit_of(levels, 3, order, has_several=has_several), order)
