@@ -163,7 +163,9 @@ def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
         plan = experiment.planned()
         tasks = experiment.expand(plan)
         assert plain(tasks) == plain(experiment.expand(experiment.described(experiment.describe(plan))))
-        assert len({task_key(task) for task in plain(tasks)}) == len(tasks) > 0
+        assert len({task_key(task) for task in plain(tasks)}) == len(tasks)
+        # experiments on simulated visits have no task before their file is given
+        assert tasks or "clinic" in experiment.options
         assert experiment.described(experiment.describe(plan)) == plan
     published = [experiment for experiment in experiments if experiment.plan is not None]
     assert len(published) >= 10

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.network.conditionals import FamilyTable
+from gomea_bn.learning.parameters import OptimalCuts
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
@@ -166,7 +166,7 @@ def of_ours(
     record: Record = {"method": OURS}
     averaged: list[Record] = [{"method": method} for method in AVERAGED] if averages else []
     for width in widths:
-        least = {"min_width": width} if width else {}
+        least = {"discretizer": OptimalCuts(min_width=width)} if width else {}
         learner, seconds = timed(make_learner({**options, **least}, **fixed).fit, train)
         record.setdefault("seconds", seconds)
         network = learner.network_
@@ -186,18 +186,8 @@ def of_ours(
             families, seconds = timed(average_families, network, learner.table_, line=line)
             of_method.setdefault("seconds", seconds)
             of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
-            known = families.conditionals
-            of_method[f"bins {width}"] = float(
-                np.mean(
-                    [
-                        mean_bins(one.cuts for one in fitted.tables if one.cuts is not None)
-                        for name in families.cut_points
-                        for _, fitted in known.stacks[name].members
-                        if isinstance(fitted, FamilyTable)
-                    ]
-                )
-            )
-            of_method[f"weight {width}"] = known.mean_line_weight(families)
+            of_method[f"bins {width}"] = mean_bins(families.cut_points.values())
+            of_method[f"weight {width}"] = families.conditionals.mean_line_weight(families)
             of_method.setdefault("n edges", len(network.edges))
     return [record, *averaged]
 

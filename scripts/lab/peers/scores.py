@@ -79,8 +79,11 @@ def one_table(task: Task) -> dict[str, Any]:
         learner = BayesNetLearner(max_seconds=task["seconds"], random_state=task["seed"], n_jobs=1)
         network = learner.fit(rows).network_
         gains = gains_of(network)
-        is_known = [new[name].isin(rows[name]) for name in network.names if name not in network.cut_points]
-        new = new[np.logical_and.reduce(is_known, initial=True)].reset_index(drop=True)
+        levels = [name for name in network.names if name not in network.cut_points]
+        is_known = np.all(
+            [new[name].isin(rows[name]) for name in levels] or [np.full(len(new), True)], axis=0
+        )
+        new = new[is_known].reset_index(drop=True)
         most = max(map(len, gains.values()))
         logs = [
             {
