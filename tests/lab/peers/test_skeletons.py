@@ -1,4 +1,4 @@
-"""F1 of skeletons, and what is printed of methods with and without results."""
+"""F1 of skeletons and CPDAGs, and what is printed of methods with and without results."""
 
 import itertools
 
@@ -8,7 +8,7 @@ import pytest
 
 from lab.methods.peers import PeerRun
 from lab.peers import skeletons
-from lab.peers.skeletons import f1_of_skeleton
+from lab.peers.skeletons import f1_of_cpdag, f1_of_skeleton
 from lab.runner.results import ResultFolder
 
 QUICK = ["--discretizer", "equal-frequency", "--option", "max_evaluations=300"]
@@ -34,12 +34,27 @@ def test_f1_equals_a_count_over_all_pairs():
     assert f1_of_skeleton([("a", "b")], [("b", "a"), ("a", "b")]) == 1.0
 
 
+def test_f1_of_cpdags_counts_edges_whose_direction_is_right():
+    collider = [("a", "c"), ("b", "c"), ("c", "d")]
+    assert f1_of_cpdag(collider, collider) == 1.0
+    # one edge has lost its direction, and one has another
+    learned = [("a", "c"), ("c", "a"), ("b", "c"), ("d", "c")]
+    assert f1_of_cpdag(collider, learned) == pytest.approx(2 * 1 / 6)
+    assert f1_of_cpdag(learned, collider) == pytest.approx(2 * 1 / 6)
+    assert f1_of_cpdag(collider, collider[:1]) == pytest.approx(2 * 1 / 4)
+    undirected = [("d", "a"), ("a", "d")]
+    assert f1_of_cpdag(undirected, undirected[::-1]) == 1.0
+    assert f1_of_cpdag([], []) == 1.0
+    assert f1_of_cpdag([], undirected) == 0.0
+
+
 def test_skeletons_prints_every_method_and_resumes(monkeypatch, run_lab, tmp_path):
     calls = []
 
     def replaced(frame, timeout):
         calls.append((len(frame), timeout))
-        yield PeerRun("perfect", skeletons.LAWS["mixed"](len(frame), 7).edges, 0.25)
+        edges = skeletons.essential_edges(frame.columns, skeletons.LAWS["mixed"](len(frame), 7).edges)
+        yield PeerRun("perfect", edges, 0.25)
         yield PeerRun("absent", None, float("nan"), "No module named 'absent'")
 
     monkeypatch.setattr(skeletons, "peer_skeletons", replaced)
@@ -47,7 +62,8 @@ def test_skeletons_prints_every_method_and_resumes(monkeypatch, run_lab, tmp_pat
     command += ["--first-seed", "7", "--timeout", "3", "--seconds", "2"]
     printed = run_lab(*command)
     lines = {line.split()[0]: line.split() for line in printed.splitlines() if line}
-    assert lines["perfect"][1] == "1.00"
+    # F1 of the skeleton, and that of the CPDAG after the interval of the difference
+    assert lines["perfect"][1] == lines["perfect"][7] == "1.00"
     assert lines["perfect"][-1] == "0.25"
     assert lines["absent,"][:3] == ["absent,", "150", "rows:"]
     assert 0.0 <= float(lines["ours"][1]) <= 1.0
@@ -63,10 +79,12 @@ def test_skeletons_prints_every_method_and_resumes(monkeypatch, run_lab, tmp_pat
 
 
 def test_a_method_that_ended_on_some_graphs_is_compared_on_these():
-    first = {graph: {"f1": f1, "edges": 5, "seconds": 1.0} for graph, f1 in enumerate([0.5, 0.9])}
-    other: dict[int, skeletons.Record] = {0: {"f1": 0.7, "edges": 4, "seconds": 2.0}, 1: {"f1": None}}
-    assert skeletons._cell(other, first) == ["0.70 ± nan (1 of 2)", "+0.20 [+0.20, +0.20]", "4.0", "2.00"]
-    assert skeletons._cell({0: {"f1": None}}, first) == ["-"] * 4
+    first = {g: {"f1": f1, "cpdag": 0.4, "edges": 5, "seconds": 1.0} for g, f1 in enumerate([0.5, 0.9])}
+    ended = {"f1": 0.7, "cpdag": 0.6, "edges": 4, "seconds": 2.0}
+    other: dict[int, skeletons.Record] = {0: ended, 1: {"f1": None}}
+    cells = ["0.70 ± nan (1 of 2)", "+0.20 [+0.20, +0.20]", "0.60 ± nan", "4.0", "2.00"]
+    assert skeletons._cell(other, first) == cells
+    assert skeletons._cell({0: {"f1": None}}, first) == ["-"] * 5
 
 
 def test_ours_gets_the_kinds_and_the_options(monkeypatch):
