@@ -220,8 +220,6 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
     def _initialize_infill(self) -> Population | None:
         self._run = self._new_run(int(self.random_state.integers(2**32)))
         self._section = opened_run(self.checkpoint, self._run, self.seed)
-        self._section.resume(self._restore)
-        self._section.keep(lambda: {"n_iter": self.n_iter, "has_ended": self._has_ended})
         self._of_run = self._section.part("run")
         if self._searched.meeting is None:
             return None
@@ -229,6 +227,9 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         return self._infill()
 
     def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
+        # pymoo has just set the number of the iteration to 1
+        self._section.resume(self._restore)
+        self._section.keep(lambda: {"n_iter": self.n_iter, "has_ended": self._has_ended})
         if self._asked is not None:
             self._advance(infills)
             return
