@@ -35,7 +35,7 @@ RECORDED = {
     "refine, dp free": "f2750a1ccff0f9ea",
     "refine, bayesian": "9799461efe701b71",
     "refine, rv-gomea": "1b049b0b229291c1",
-    "network files": "453f73e79b8eebf9",
+    "network files": "ef9e7896ee154420",
     "front files": "54e0ce777eee8591",
 }
 
