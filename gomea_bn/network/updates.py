@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL
-from gomea_bn.data.content_order import FIXED_SEED
+from gomea_bn.data.content_order import FIXED_SEED, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wrong_option
@@ -117,6 +117,8 @@ def with_copies(
     A column without tables takes those over its shown bins, unless it follows the copies without them. Where the clock
     leaves no time to fit effects and logits to all rows, this weight alone says how far they follow the copies.
     """
+    # draws of a row must not depend on where it stands
+    table = in_row_order(table)
     # seconds that the fit of a logit to all rows takes for a row, as a clock expects them
     is_late = clock.before(1e-4 * table.n_rows).late(COPIES)
     counted = network_of_all_rows(network, table, np.ones(table.n_rows), is_late)
