@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
@@ -125,7 +125,7 @@ class _Sizes(NamedTuple):
 
     n_edges: int
     n_parameters: int | None
-    largest_table: int
+    most_parents: int
     left_out_loss: float | None
     follows_conditionals: bool
 
@@ -269,7 +269,7 @@ class Front:
         return parts_of(self.network(position))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per network: objectives and numbers of edges, parameters and cells of the largest table.
+        """Return one row per network: objectives and numbers of edges, parameters and most parents of a column.
 
         The index is named "id". If the number of rows is known, column `complexity_nats` is k ln(n_rows) / (2 n_rows),
         the penalty of the BIC in nats per row, for k parameters: the objective "complexity", or without it
@@ -292,7 +292,7 @@ class Front:
         frame["n_edges"] = [of_network.n_edges for of_network in sizes]
         counts = [of_network.n_parameters for of_network in sizes]
         frame["n_parameters"] = pd.array(counts, "Int64") if None in counts else counts
-        frame["largest_table"] = [of_network.largest_table for of_network in sizes]
+        frame["most_parents"] = [of_network.most_parents for of_network in sizes]
         if any(of_network.follows_conditionals for of_network in sizes):
             frame["left_out_loss"] = np.array([of_network.left_out_loss for of_network in sizes], np.float64)
         if (rows := self.n_rows) is not None:
@@ -306,15 +306,14 @@ class Front:
         if position not in self._built and isinstance(self._networks, PooledNetworks):
             parts = self.network_parts(position)
             if not parts.has_conditionals:
-                n_edges, n_free, largest = parts.sizes
+                n_edges, n_free, most_parents = parts.sizes
                 learns = parts.learns_conditionals
-                return _Sizes(n_edges, None if learns else n_free, largest, None, learns)
+                return _Sizes(n_edges, None if learns else n_free, most_parents, None, learns)
         network = self.network(position)
-        cells = (prod(map(network.cardinality, (name, *network.parents(name)))) for name in network.names)
         return _Sizes(
             len(network.edges),
             network.n_parameters,
-            max(cells),
+            max(len(network.parents(name)) for name in network.names),
             left_out_loss(network),
             network.conditionals is not None,
         )

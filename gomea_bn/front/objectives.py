@@ -47,7 +47,7 @@ _RESERVED = (
     "id",
     "n_edges",
     "n_parameters",
-    "largest_table",
+    "most_parents",
     "left_out_loss",
     "complexity_nats",
     "knee",

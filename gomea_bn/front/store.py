@@ -66,10 +66,11 @@ class StoredParts:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Numbers of edges and of free probabilities of the tables, and cells of the largest table."""
+        """Numbers of edges, of free probabilities of the tables, and of most parents of a column."""
         tables = [variable.table for variable in self.variables]
         n_free = sum(table.size - table.size // table.shape[-1] for table in tables)
-        return sum(map(len, self.graph)), n_free, max(table.size for table in tables)
+        n_parents = [len(parents) for parents in self.graph]
+        return sum(n_parents), n_free, max(n_parents)
 
     @property
     def has_conditionals(self) -> bool:

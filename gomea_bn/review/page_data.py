@@ -78,7 +78,7 @@ def front_data(
         "objectives": [asdict(objective) for objective in shown.objectives],
         "values": shown.values.tolist(),
         "n_edges": frame["n_edges"].tolist(),
-        "largest_table": frame["largest_table"].tolist(),
+        "most_parents": frame["most_parents"].tolist(),
         **_kept(networks),
         # the sliders choose among these networks only
         "competing": np.isin(range(len(shown)), nondominated_rows(shown.values)).tolist(),

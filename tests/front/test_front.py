@@ -114,7 +114,7 @@ def test_table_of_a_front_says_what_the_networks_are():
     frame = front.to_frame()
     assert frame.index.name == "id"
     assert frame.columns.tolist() == [
-        "misfit", "complexity", "expert_distance", "n_edges", "n_parameters", "largest_table", "complexity_nats",
+        "misfit", "complexity", "expert_distance", "n_edges", "n_parameters", "most_parents", "complexity_nats",
     ]  # fmt: skip
     np.testing.assert_array_equal(frame[["misfit", "complexity", "expert_distance"]], front.values)
     for candidate in front:
@@ -122,7 +122,7 @@ def test_table_of_a_front_says_what_the_networks_are():
         free = sum(table[..., 1:].size for table in tables.values())
         assert row["n_edges"] == sum(table.ndim - 1 for table in tables.values())
         assert row["n_parameters"] == free
-        assert row["largest_table"] == max(table.size for table in tables.values())
+        assert row["most_parents"] == max(table.ndim - 1 for table in tables.values())
         assert row["complexity_nats"] == pytest.approx(row["complexity"] * math.log(50) / 100)
     assert "complexity_nats" not in front_of([[1, 2]]).to_frame()
 

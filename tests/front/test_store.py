@@ -41,7 +41,7 @@ def test_networks_come_back_as_their_json_has_them(tmp_path, seed):
         assert back(position) == network
         assert back(position).to_json() == network.to_json()
         assert back.parts(position).sizes == (
-            len(network.edges), network.n_parameters, max(table.size for table in network.tables.values())
+            len(network.edges), network.n_parameters, max(len(network.parents(name)) for name in network.names)
         )  # fmt: skip
     assert packed_networks(map(parts_of, networks)) == content
 

@@ -429,7 +429,7 @@ def test_address_restores_the_whole_view(page):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("s")
     page.fill("#note", "note & more = 1, 2: #3")
-    page.select_option("#axis-x", label="Largest table")
+    page.select_option("#axis-x", label="Most parents")
     page.locator("#weight-1").evaluate("one => { one.value = 80; }")
     handle(page, 0, 1).press("ArrowLeft")
     page.locator(".node").nth(2).click()
@@ -471,7 +471,7 @@ def test_tables_say_what_the_charts_show(page, front):
     frame = front.to_frame()
     cells = rows.nth(6).locator("td").all_inner_texts()
     assert [int(cells[3]), int(cells[4].replace(",", ""))] == frame.loc[
-        6, ["n_edges", "largest_table"]
+        6, ["n_edges", "most_parents"]
     ].tolist()
     assert float(cells[0]) == pytest.approx(front.values[6, 0], abs=0.01)
     rows.nth(6).locator("th button").click()

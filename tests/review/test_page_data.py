@@ -114,7 +114,7 @@ def test_further_axes_are_columns_of_the_fronts_frame():
     front = example_front()
     data, frame = page_data(review_page(front)), front.to_frame()
     assert data["n_edges"] == frame["n_edges"].tolist()
-    assert data["largest_table"] == frame["largest_table"].tolist()
+    assert data["most_parents"] == frame["most_parents"].tolist()
 
 
 def test_thinned_page_names_networks_by_their_place_in_the_whole_front():

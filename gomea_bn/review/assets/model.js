@@ -43,7 +43,7 @@ function buildModel(data) {
   }));
   const further = [
     { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain" },
-    { key: "largest_table", label: "Largest table", unit: "probabilities", better: "smaller tables" },
+    { key: "most_parents", label: "Most parents", unit: "of a column", better: "easier columns" },
     { key: "n_parameters", label: "Free parameters", unit: "", better: "simpler" },
     {
       key: "left_out_loss",
@@ -73,7 +73,7 @@ function buildModel(data) {
 }
 
 // quantities that grow by factors
-const BY_FACTORS = ["complexity", "largest_table"];
+const BY_FACTORS = ["complexity"];
 
 function asAxis(column) {
   const sorted = [...new Set(column.values)].sort((a, b) => a - b);
