@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import forkserver, get_all_start_methods, get_context
 from pickle import PicklingError
 from statistics import median
 from threading import Condition
@@ -182,8 +182,9 @@ def new_processes(problem: Any, n_jobs: int, imported: str) -> ProcessPoolExecut
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     context = get_context(method)
-    # what the script of the search imports is imported once, not in every process
-    context.set_forkserver_preload(["__main__", imported])
+    # what the script of the search imports is imported once, not in every process; what a user lists stays
+    listed = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
+    context.set_forkserver_preload([*dict.fromkeys((*listed, imported))])
     pool = ProcessPoolExecutor(n_jobs, context, _take_problem, (problem,))
     try:
         pool.submit(len, ()).result()
