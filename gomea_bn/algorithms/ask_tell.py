@@ -15,7 +15,6 @@ from gomea_bn.algorithms.elite import no_elite, take_best
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.problems.spaces import by_name, named_user, posed
-from gomea_bn.runtime.evaluations import Failure
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
 
@@ -224,4 +223,4 @@ class AskedRun:
         """Return what `tell` gives for solutions, in the thread of the search."""
         self._questions.put(solutions)
         answers = self._answers.get()
-        return [Failure(_Closed())] * len(solutions) if answers is None else answers
+        return [_Closed()] * len(solutions) if answers is None else answers

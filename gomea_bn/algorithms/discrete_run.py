@@ -22,7 +22,7 @@ from gomea_bn.algorithms.multi_start import (
     opened_run,
 )
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Learner, Linkage, learned_linkage, linkage_model, single_genes
+from gomea_bn.linkage.models import Linkage, LinkageModel, learned_linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import (
     EVALUATIONS,
     FINISHED,
@@ -181,7 +181,7 @@ _BLOCK_GENES = 1024
 class DiscreteSearch(Scheme, ABC):
     """The options and the call that the searches over discrete genes share."""
 
-    linkage: str | Learner
+    linkage: str | LinkageModel
     local_search: bool | None  # None asks the problem
     forced_improvement: bool
     # donors are tried until one differs; the problem decides if None
@@ -300,7 +300,8 @@ class DiscreteRun(MultiStartRun):
         self.immediate = immediate
         n_threads = thread_count(n_jobs) if problem.meeting is None else ROUND
         super().__init__(settings, problem, limits, random_state, callback, 1 if immediate else n_threads)
-        self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
+        model: Any = linkage_model(settings.linkage)
+        self.linkage = model.for_run(self.stop.flag) if hasattr(model, "for_run") else model
         # a function of the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(problem.solutions_per_block, _BLOCK_GENES // max(problem.n_variables, 1)))
         self.climbs = problem.climbs if settings.local_search is None else settings.local_search

@@ -27,7 +27,7 @@ from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
 from gomea_bn.algorithms.rvgomea import Population as RealPopulation
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
-from gomea_bn.linkage.models import Learner, Linkage, linkage_model
+from gomea_bn.linkage.models import Linkage, LinkageModel, linkage_model
 from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
 from gomea_bn.operators.front_mixing import (
     ALL,
@@ -205,7 +205,7 @@ class MOGOMEA(DiscreteSearch):
     7
     """
 
-    linkage: str | Learner = "tree-corrected"
+    linkage: str | LinkageModel = "tree-corrected"
     local_search: bool | None = None
     forced_improvement: bool = True
     search_donors: bool = True

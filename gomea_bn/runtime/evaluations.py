@@ -43,12 +43,6 @@ class Request(NamedTuple):
     parent_terms: NDArray[np.float64] | None = None
 
 
-class Failure(NamedTuple):
-    """The exception that an evaluation ended with."""
-
-    error: BaseException
-
-
 class Meeting:
     """The place where threads wait until the evaluations of all of them can be answered together.
 
@@ -95,7 +89,7 @@ class Meeting:
                 self._answer_if_complete()
 
     def value(self, thread: int, request: Request) -> Any:
-        """Return the answer to a request, which is a `Failure` if there is none."""
+        """Return the answer to a request, or the exception in its place."""
         with self._condition:
             self._waiting[thread] = request
             self._answer_if_complete()
@@ -129,17 +123,17 @@ class Meeting:
 
 
 def _answer(problem: Any, request: Request) -> Any:
-    """Return what a user's object answers to one request, or the `Failure`."""
+    """Return what a user's object answers to one request, or the exception."""
     try:
         if request.changed is None:
             return problem.evaluate(request.x)
         return problem.evaluate_partial(*request)
     except Exception as error:
-        return Failure(error)
+        return error
 
 
 def _batch_answers(problem: Any, solutions: NDArray[Any]) -> list[Any]:
-    """Return what ``evaluate_batch`` answers for every row of solutions (k, n_variables), or the `Failure` of all."""
+    """Return what ``evaluate_batch`` answers for every row of solutions (k, n_variables), or the exception of all."""
     k = len(solutions)
     try:
         answer = problem.evaluate_batch(solutions)
@@ -155,7 +149,7 @@ def _batch_answers(problem: Any, solutions: NDArray[Any]) -> list[Any]:
         violations = np.zeros(k) if len(arrays) == 1 else np.reshape(arrays[1], k)
         return list(zip(rows, violations.tolist(), strict=True))
     except Exception as error:
-        return [Failure(error)] * k
+        return [error] * k
 
 
 # the problem of a worker process
@@ -308,8 +302,8 @@ class Evaluations:
         if self._is_single:
             return self.problem.evaluate(request.x)
         (answer,) = _batch_answers(self.problem, request.x[None])
-        if isinstance(answer, Failure):
-            raise answer.error
+        if isinstance(answer, BaseException):
+            raise answer
         return answer
 
     def prepare(self, requests: list[Request]) -> None:
@@ -319,7 +313,7 @@ class Evaluations:
         self._prepared = dict(zip(keys, self.answers(requests), strict=True))
 
     def answers(self, requests: list[Request]) -> list[Any]:
-        """Return the answers to some requests, of which equal ones are evaluated once; failures are `Failure`."""
+        """Return the answers to some requests, of which equal ones are evaluated once; of a failure its exception."""
         answers: list[Any] = [None] * len(requests)
         new: dict[bytes, list[int]] = {}
         for i, request in enumerate(requests):
@@ -339,7 +333,7 @@ class Evaluations:
             return answers
         for places, answer in zip(new.values(), self._answers_of([requests[i] for i in asked]), strict=True):
             self.n_repeated += len(places) - 1
-            if self._keeps is not False and not isinstance(answer, Failure):
+            if self._keeps is not False and not isinstance(answer, BaseException):
                 self._keep(requests[places[0]], answer)
             for i in places:
                 answers[i] = answer
