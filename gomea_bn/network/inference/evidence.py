@@ -28,17 +28,6 @@ Outside: TypeAlias = float | Interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrameEvidence:
-    """Evidence of the rows of a frame, and the values of the continuous variables that were read.
-
-    Values (n_rows,) are NaN where missing. Variables that were not read are unknown.
-    """
-
-    evidence: Evidence
-    values: dict[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """What is known of one variable in one row.
 
@@ -106,8 +95,13 @@ class EvidenceReader:
                 raise GomeaBnError(f"{option} names '{name}' twice; name it once.")
         return chosen
 
-    def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
-        """Return the values of some columns of a frame; missing cells are unknown."""
+    def frame(
+        self, frame: pd.DataFrame, names: Iterable[str]
+    ) -> tuple[Evidence, dict[str, NDArray[np.float64]]]:
+        """Return the evidence of some columns of a frame, and the values (n_rows,) of the continuous ones.
+
+        Missing cells are unknown, and their values NaN.
+        """
         names = list(names)
         places = column_positions(frame, names)
         codes = np.full((len(frame), len(self.names)), -1, np.int32)
@@ -121,7 +115,7 @@ class EvidenceReader:
                 values[name] = numeric_values(series, name, allow_missing=True)
                 codes[:, position] = self.bins[name].codes(values[name])
                 numbers[:, position] = np.clip(values[name], *self.support[name])
-        return FrameEvidence(Evidence(codes, {}, numbers), values)
+        return Evidence(codes, {}, numbers), values
 
     def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
         """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
