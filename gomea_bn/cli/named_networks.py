@@ -49,7 +49,6 @@ Statements = Annotated[
 """The option --given of commands that answer."""
 
 _BY_ROLE = ("recommended", "knee", "closest", "single")
-_OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 
 
 def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
@@ -97,7 +96,7 @@ def _is_of_expert(path: str) -> bool:
     from gomea_bn.expert.files import FORMAT
     from gomea_bn.runtime.files import has_format
 
-    return path.lower().endswith(_OF_EXPERTS) or (
+    return path.lower().endswith((".csv", ".tsv", ".dot", ".gv")) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)
     )
 
@@ -214,14 +213,12 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
 
 def run_record_of(folder: Path) -> dict[str, Any]:
     """Return the run.json of a folder that `learn --out` wrote, or an empty record if there is none."""
-    from gomea_bn.learning.run_folder import RECORD_FORMAT, RECORD_FORMAT_VERSION
+    from gomea_bn.learning.run_folder import RECORD_FORMAT
 
     path = folder / "run.json"
     if not os.path.isfile(path):
         return {}
-    record, _ = read_json(
-        path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."
-    )
+    record, _ = read_json(path, "the record of a run", RECORD_FORMAT, advice="Learn again with --out.")
     return record
 
 
