@@ -550,7 +550,8 @@ class DiscretizedBayesNet(NetworkParts):
             its columns may be any of the other variables. A value is one of:
 
             * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
-              datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
+              datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30"; for a column of
+              texts such as "12 mg" also such a text;
             * None, NaN or NA for an unknown value;
             * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), to which both ends
               belong and in which None is infinite, or a set of intervals; an Interval that begins at the smallest
