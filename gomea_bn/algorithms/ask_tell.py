@@ -18,9 +18,6 @@ from gomea_bn.problems.spaces import by_name, named_user, posed
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
 
-# evaluations in turn of solutions that were evaluated before, after which a search ends
-_MOST_REPEATS = 100_000
-
 
 class _Closed(BaseException):
     """The end of a search whose evaluations nobody answers any more."""
@@ -216,7 +213,8 @@ class AskedRun:
 
     def _note_repeats(self, n: int) -> None:
         """End a search that has come to nothing new for long, as it would never ask again."""
-        if n > _MOST_REPEATS:
+        # evaluations in turn of solutions that were evaluated before, after which a search ends
+        if n > 100_000:
             self._run.stop.raise_for("repeated")
 
     def _answered(self, solutions: NDArray[Any]) -> list[Any]:

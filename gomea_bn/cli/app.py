@@ -28,7 +28,6 @@ from gomea_bn.texts import listed
 
 __all__ = ["main", "run_as_process"]
 
-_MAY_BE_EMPTY = ("--na-values",)
 # what standard output may refuse, and words for what the system calls otherwise
 _OUTPUT_ERRORS = {errno.ENOSPC: None, errno.EBADF: "standard output is closed"}
 
@@ -171,7 +170,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         option, mark, value = (
             argument.partition("=") if argument.startswith("--") else (former, "=", argument)
         )
-        if mark and not value and option not in _MAY_BE_EMPTY:
+        if mark and not value and option != "--na-values":
             name = option if option.startswith("-") else "an argument"
             say(f"Error: {name} must not be empty.")
             sys.exit(WRONG_USE)

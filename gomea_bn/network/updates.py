@@ -34,8 +34,6 @@ from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
 _SHARES = np.linspace(0.02, 0.98, 49)
-# entries of the metadata that are of the former rows
-_OF_FORMER_ROWS = ("score", "data_sha256", *OF_ROWS)
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
 # a piece never loses all of its probability
@@ -292,7 +290,12 @@ class _Update:
         }
 
     def _metadata(self) -> dict[str, Any]:
-        kept = {key: value for key, value in self._network.metadata.items() if key not in _OF_FORMER_ROWS}
+        # entries of the metadata that are of the former rows
+        kept = {
+            key: value
+            for key, value in self._network.metadata.items()
+            if key not in ("score", "data_sha256", *OF_ROWS)
+        }
         return {
             **kept,
             "n_rows": round(max(self.n_rows().values())),

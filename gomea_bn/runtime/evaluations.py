@@ -23,14 +23,6 @@ from gomea_bn.runtime.threads import POLL_SECONDS
 ROUND = 64
 
 
-# calls whose median duration decides whether repeated solutions are looked up; a busy machine delays single ones
-_TIMED_CALLS = 15
-# a look-up takes about a microsecond; a function this quick is called again instead
-_LEAST_SECONDS = 20e-6
-# solutions that are kept at most; later ones are evaluated each time
-_MOST_KEPT = 1 << 20
-
-
 def _bytes_of(x: NDArray[Any]) -> bytes:
     return x.tobytes()
 
@@ -354,13 +346,16 @@ class Evaluations:
     def _time(self, seconds: float) -> None:
         """Note the time of a call; after the first calls decide whether look-ups pay."""
         self._timed.append(seconds)
-        if len(self._timed) == _TIMED_CALLS:
-            self._keeps = median(self._timed) >= _LEAST_SECONDS
+        # their median decides whether repeated solutions are looked up; a busy machine delays single ones
+        if len(self._timed) == 15:
+            # a look-up takes about a microsecond; a function this quick is called again instead
+            self._keeps = median(self._timed) >= 20e-6
             if not self._keeps:
                 self._kept.clear()
 
     def _keep(self, request: Request, answer: Any) -> None:
-        if len(self._kept) < _MOST_KEPT:
+        # solutions that are kept at most; later ones are evaluated each time
+        if len(self._kept) < (1 << 20):
             # the caller may change what it has returned
             with suppress(Exception):
                 answer = (

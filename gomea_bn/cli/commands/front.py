@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 
-# number of networks that get averaged misfits where none gets files
-_AVERAGED = 200
-
 
 @reads_table()
 @searches(FrontParameters)
@@ -240,7 +237,8 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
     from gomea_bn.front.folder import ids_with_files
     from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 
-    ids = ids_with_files(front, networks or _AVERAGED)
+    # number of networks that get averaged misfits where none gets files
+    ids = ids_with_files(front, networks or 200)
     try:
         misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
     except KeyboardInterrupt:

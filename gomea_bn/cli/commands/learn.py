@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-# bytes of memory that are worth a line before the search
-_MUCH_MEMORY = 1e9
 # names and values that need no quotes inside a finding
 _PLAIN = re.compile(r"[\w.-][\w .-]*")
 
@@ -213,7 +211,8 @@ def _read_source(
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
     planned = planned_bytes(table, options, thread_count(learner.n_jobs), learner.sample_rows)
-    if planned > _MUCH_MEMORY:
+    # bytes of memory that are worth a line before the search
+    if planned > 1e9:
         tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
     return table, digest
 

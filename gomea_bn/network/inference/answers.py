@@ -43,8 +43,6 @@ from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
 
-_POINTS = ("mean", "median", "mode")
-
 
 def query(
     engine: Engine, targets: str | Sequence[str], evidence: Mapping[str, object] | pd.DataFrame | None = None
@@ -100,7 +98,7 @@ def predict(
     engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None, unknown: str = "missing"
 ) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
-    check_choice("how", how, _POINTS, optional=True)
+    check_choice("how", how, ("mean", "median", "mode"), optional=True)
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
