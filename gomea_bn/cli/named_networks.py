@@ -303,7 +303,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.data.files.database_names import source_digest
+    from gomea_bn.data.files.database_names import content_digest
 
     source = source if isinstance(source, dict) else {}
     if data is not None and not os.path.isfile(data) and database_of(data) is None:
@@ -311,7 +311,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
             f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if (os.path.isfile(path) or database_of(path)) and source_digest(path) == source.get("file_sha256"):
+    if (os.path.isfile(path) or database_of(path)) and content_digest(path) == source.get("file_sha256"):
         return path
     if data is not None:
         raise GomeaBnError(

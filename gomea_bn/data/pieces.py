@@ -285,9 +285,9 @@ def files_digest(source: str | os.PathLike[str]) -> str:
     Their content is not read, since that would take as long as learning from it.
     """
     if database_of(source) is not None:
-        from gomea_bn.data.files.database_names import source_digest
+        from gomea_bn.data.files.database_names import content_digest
 
-        return source_digest(source)
+        return content_digest(source)
     digest = hashlib.sha256()
     for path in _files(os.fspath(source)):
         try:

@@ -153,7 +153,7 @@ def _front(
     averaged_misfit: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
-    from gomea_bn.data.files.database_names import absolute_source, source_digest
+    from gomea_bn.data.files.database_names import absolute_source, content_digest
     from gomea_bn.front.folder import check_front_folder, write_front
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.pareto_learner import check_front_learning
@@ -175,7 +175,7 @@ def _front(
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
     sources: dict[str, dict[str, str]] = {
-        name: {"path": absolute_source(path), "file_sha256": source_digest(path)}
+        name: {"path": absolute_source(path), "file_sha256": content_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }

@@ -165,7 +165,7 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.files.database_names import source_digest
+    from gomea_bn.data.files.database_names import content_digest
     from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
@@ -206,7 +206,7 @@ def _read_source(
         horizon=learner.horizon,
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
-    digest = source_digest(data)
+    digest = content_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling(), MOST_DESCRIBED))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
