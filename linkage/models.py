@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,12 @@ class Linkage(NamedTuple):
         return from_subsets({frozenset(part): part for part in parts if part}.values())
 
 
-class Learner(Protocol):
-    """The part of a linkage model that a user's own class must have."""
+class LinkageModel(Protocol):
+    """An object that learns the subsets of genes; a user's own class needs no base.
+
+    It may also have ``for_run(stop)``, which returns the model that one run uses; the run sets `stop`, uint8 (1,), to
+    end learning early.
+    """
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
@@ -65,27 +69,6 @@ class Learner(Protocol):
 
         A list of lists of genes will do.
         """
-
-
-@runtime_checkable
-class LinkageModel(Learner, Protocol):
-    """A linkage model with all members that a search uses; a base class with their defaults."""
-
-    def for_run(self, stop: NDArray[np.uint8]) -> LinkageModel:
-        """Return the model that one run uses, by default itself; the run sets `stop` to end learning early."""
-        return self
-
-
-@dataclass(frozen=True)
-class _FromLearner(LinkageModel):
-    """A user's object that has ``learn`` alone, with the defaults of `LinkageModel`."""
-
-    learner: Learner
-
-    def learn(
-        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
-    ) -> Linkage:
-        return self.learner.learn(genotypes, alphabet, generator)
 
 
 def from_subsets(subsets: Iterable[Iterable[int]]) -> Linkage:
@@ -350,11 +333,8 @@ def average_linkage(
     return Linkage(leaves, starts, sizes), children, strength
 
 
-def linkage_model(model: str | Learner) -> LinkageModel:
-    """Return a linkage model by its name ("tree", "tree-mi", "tree-corrected", "univariate"), or the given object.
-
-    An object that has only ``learn`` is wrapped, so that it has the other members of `LinkageModel`.
-    """
+def linkage_model(model: str | LinkageModel) -> LinkageModel:
+    """Return a linkage model by its name ("tree", "tree-mi", "tree-corrected", "univariate"), or the given object."""
     named: dict[str, LinkageModel] = {
         "tree": LinkageTree(),
         "tree-mi": LinkageTree("mi"),
@@ -367,12 +347,12 @@ def linkage_model(model: str | Learner) -> LinkageModel:
     names = ", ".join(map(repr, named))
     if not callable(getattr(model, "learn", None)):
         raise GomeaBnError(f"linkage must be one of {names} or an object with learn(...), got {model!r:.80}.")
-    if hasattr(model, "learned") and not isinstance(model, LinkageModel):
+    if hasattr(model, "learned") and not hasattr(model, "for_run"):
         raise GomeaBnError(
             f"linkage must be one of {names} or a linkage model of discrete genes; got {model!r:.80}, which is one of "
             "real variables, for RVGOMEA."
         )
-    return model if isinstance(model, LinkageModel) else _FromLearner(model)
+    return model
 
 
 def count_work(

@@ -188,7 +188,7 @@ def real_linkage_model(
         return _CorrelationTree(model.max_set_size)
     if not isinstance(model, RealLinkageModel):
         wanted = "a model of real variables, with learn(covariance, generator) and learned"
-        discrete = ", which is one of discrete genes" if isinstance(model, LinkageModel) else ""
+        discrete = ", which is one of discrete genes" if hasattr(model, "learn") else ""
         raise GomeaBnError(
             f"linkage must be one of {', '.join(map(repr, names))} or {wanted}, got {model!r:.80}{discrete}."
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numba.core import types
@@ -24,11 +24,10 @@ __all__ = [
     "AUX",
     "GENES",
     "TERMS",
+    "AnyProblem",
     "CompiledProblem",
-    "DiscreteDefaults",
     "Journal",
     "KernelProblem",
-    "ProblemDefaults",
     "Refiner",
     "Solution",
     "ValuesInUse",
@@ -164,104 +163,71 @@ def undo(solution: Solution, journal: Journal) -> None:
     journal.counts[:] = 0
 
 
-class AnyProblem(Protocol):
-    """The members of a problem whose evaluation is compiled, over discrete genes or real variables."""
+class AnyProblem:
+    """The members of a problem whose evaluation is compiled, and the defaults of those that it need not have."""
 
     is_real: bool
     n_variables: int
-    n_objectives: int
     n_terms: int
-    n_aux: int
-    target: float | None  # objective at which the problem counts as solved
-    meeting: (
-        Meeting | None
-    )  # where threads wait for evaluations that are answered together; None if there are none
+    n_objectives: int = 1
+    n_aux: int = 0
+    # objective at which the problem counts as solved
+    target: float | None = None
+    # where threads wait for evaluations that are answered together; None if there are none
+    meeting: Meeting | None = None
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread; shared arrays are the same objects in each."""
+        raise NotImplementedError
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[Any]:
         """Return initial solutions, shape (n, n_variables)."""
+        raise NotImplementedError
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return the data for the thread's next kernel; called by that thread after each of its kernels."""
+        """Return the data for the thread's next kernel, by default the same; called by it after each of its kernels."""
+        return data
 
     def generation_ended(self) -> None:
         """Take in the threads' results; called between kernels, never while one runs."""
 
     def statistics(self) -> dict[str, int]:
-        """Return counts of the problem's own work so far."""
+        """Return counts of the problem's own work so far, by default none."""
+        return {}
 
     def identity(self) -> dict[str, str]:
-        """Return texts by name that differ for problems with other solutions or objectives, for checkpoints."""
+        """Return texts by name that differ for problems with other solutions or objectives, for checkpoints.
+
+        They are by default the class and the numbers of variables, objectives and terms.
+        """
+        numbers = {name: str(getattr(self, name)) for name in ("n_variables", "n_objectives", "n_terms")}
+        return {"class": type(getattr(self, "_problem", self)).__qualname__, **numbers}
 
     def state(self) -> dict[str, Any]:
-        """Return what changes during a run, as plain values and arrays, for checkpoints."""
+        """Return what changes during a run, as plain values and arrays, for checkpoints; by default nothing."""
+        return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in what `state` had returned for an equal problem; called between kernels."""
 
 
-@runtime_checkable
-class CompiledProblem(AnyProblem, Protocol):
-    """The members of a problem over discrete genes whose evaluation is compiled; `DiscreteDefaults` has most of them.
+class CompiledProblem(AnyProblem):
+    """A problem over discrete genes whose evaluation is compiled.
 
-    A class that has the members without a default in `DiscreteDefaults` is enough: the searches add the defaults.
+    A class that has the members without a default here is enough: the searches add the defaults.
     """
 
+    is_real: bool = False
     alphabet: NDArray[np.int64]  # (n_variables,) cardinalities
     allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): values that sampling and local search may use
     ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring values only
-    climbs: bool  # whether local search is on unless the settings say otherwise
-    solutions_per_block: int  # most solutions that a thread varies in one go; few where evaluations are slow
-    max_tries: int | None  # most other values of a gene that is not ordinal in one climb; None for all
-
-    def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
-        """Return the refiner of one run, which ends early once `stop` (1,) is set, or None."""
-
-
-class ProblemDefaults:
-    """Defaults of the members that a compiled problem, discrete or real, need not have."""
-
-    n_objectives: int = 1
-    n_aux: int = 0
-    target: float | None = None
-    meeting: Meeting | None = None
-
-    def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return `data` as it is."""
-        return data
-
-    def generation_ended(self) -> None:
-        """Do nothing."""
-
-    def statistics(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
-
-    def identity(self) -> dict[str, str]:
-        """Return the class and the numbers of variables, objectives and terms."""
-        numbers = {name: str(getattr(self, name)) for name in ("n_variables", "n_objectives", "n_terms")}
-        return {"class": type(getattr(self, "_problem", self)).__qualname__, **numbers}
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the problem does not change."""
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Do nothing."""
-
-
-class DiscreteDefaults(ProblemDefaults):
-    """Defaults of the members that a problem over discrete genes need not have."""
-
-    is_real: bool = False
-    climbs: bool = False
+    climbs: bool = False  # whether local search is on unless the settings say otherwise
+    # most solutions that a thread varies in one go; few where evaluations are slow
     solutions_per_block: int = 16
-    max_tries: int | None = None
+    max_tries: int | None = None  # most other values of a gene that is not ordinal in one climb; None for all
 
     def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
-        """Return None: the problem has no refiner."""
+        """Return the refiner of one run, which ends early once `stop` (1,) is set, or None as by default."""
         return None
 
 
@@ -282,14 +248,13 @@ class WithDefaults:
         return getattr(self._problem, name)
 
 
-class _WithDiscreteDefaults(WithDefaults, DiscreteDefaults):
+class _WithDiscreteDefaults(WithDefaults, CompiledProblem):
     """A user's object, with the defaults of those members of `CompiledProblem` that it lacks."""
 
 
 def with_defaults(problem: Any) -> CompiledProblem:
     """Return a discrete problem that has all members of `CompiledProblem`: the given one, or one that wraps it."""
-    complete = isinstance(problem, (DiscreteDefaults, CompiledProblem))
-    return problem if complete else _WithDiscreteDefaults(problem)
+    return problem if isinstance(problem, CompiledProblem) else _WithDiscreteDefaults(problem)
 
 
 def check_cardinalities(alphabet: NDArray[np.int64]) -> None:
@@ -312,7 +277,7 @@ def data_digest(data: Any) -> str:
     return digest.hexdigest()[:16]
 
 
-class KernelProblem(DiscreteDefaults):
+class KernelProblem(CompiledProblem):
     """A problem that consists of its kernel data: no constraints on genes, no caches, uniform sampling.
 
     Parameters

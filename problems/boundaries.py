@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.continuous import RealDefaults
+from gomea_bn.problems.continuous import RealProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
@@ -29,7 +29,7 @@ from gomea_bn.problems.scores import ScoringMethod
 Cuts = Mapping[int, NDArray[np.float64]]
 
 
-class BoundaryProblem(RealDefaults):
+class BoundaryProblem(RealProblem):
     """Cut points of all variables together; minimises minus the score in nats without its constant part.
 
     Every variable has one policy, whose number of bins is kept. Bins stay uniform or shaped inside as under that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,6 @@ from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.base import (
     AnyProblem,
     Journal,
-    ProblemDefaults,
     WithDefaults,
     check_cardinalities,
     data_digest,
@@ -34,9 +33,8 @@ _CIRCLES = {
 }
 
 
-@runtime_checkable
-class RealProblem(AnyProblem, Protocol):
-    """The members of a problem over real variables whose evaluation is compiled; `RealDefaults` has some of them.
+class RealProblem(AnyProblem):
+    """A problem over real variables whose evaluation is compiled.
 
     Some variables may be discrete. Their values are 0 to cardinality - 1, as float64 like all others.
 
@@ -44,30 +42,22 @@ class RealProblem(AnyProblem, Protocol):
     terms, which removes the rounding errors of many small changes.
     """
 
+    is_real: bool = True
     lower: NDArray[np.float64]  # (n_variables,), -inf for none
     upper: NDArray[np.float64]  # (n_variables,), inf for none
     initial_range: tuple[NDArray[np.float64], NDArray[np.float64]]  # least and largest initial values
-    interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
+    interactions: list[tuple[int, int]] | None = None  # pairs of variables that share a term, if known
     # (n_variables,) cardinalities, 0 for real variables; None if all are real
-    alphabet: NDArray[np.int64] | None
-
-
-class RealDefaults(ProblemDefaults):
-    """Defaults of the members that a problem over real variables need not have."""
-
-    is_real: bool = True
-    interactions: list[tuple[int, int]] | None = None
     alphabet: NDArray[np.int64] | None = None
 
 
-class _WithRealDefaults(WithDefaults, RealDefaults):
+class _WithRealDefaults(WithDefaults, RealProblem):
     """A user's object, with the defaults of those members of `RealProblem` that it lacks."""
 
 
 def with_real_defaults(problem: Any) -> RealProblem:
     """Return a real problem that has all members of `RealProblem`: the given one, or one that wraps it."""
-    complete = isinstance(problem, (RealDefaults, RealProblem))
-    return problem if complete else _WithRealDefaults(problem)
+    return problem if isinstance(problem, RealProblem) else _WithRealDefaults(problem)
 
 
 def outside(problem: RealProblem, solutions: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -134,7 +124,7 @@ def _mixed_alphabet(alphabet: ArrayLike, n_variables: int) -> NDArray[np.int64]:
     return cardinalities.astype(np.int64)
 
 
-class RealKernelProblem(RealDefaults):
+class RealKernelProblem(RealProblem):
     """A problem over real variables that consists of its kernel data.
 
     Parameters

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, check_integer, nearest
 from gomea_bn.texts import counted, listed
 
-DEFAULT_MAX_TABLE_CELLS = 1_000_000
-
 
 @dataclass(frozen=True)
 class ExpertKnowledge:
@@ -43,7 +41,7 @@ class ExpertKnowledge:
     forbidden_edges: Sequence[tuple[str, str]] = ()
     temporal_order: Sequence[Sequence[str]] = ()
     max_indegree: int | None = None
-    max_table_cells: int = DEFAULT_MAX_TABLE_CELLS
+    max_table_cells: int = 1_000_000
 
     def __post_init__(self) -> None:
         for option in ("required_edges", "forbidden_edges"):

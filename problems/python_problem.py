@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.base import (
-    DiscreteDefaults,
+    CompiledProblem,
     check_cardinalities,
     data_digest,
     with_defaults,
 )
-from gomea_bn.problems.continuous import RealKernelProblem, outside, with_real_defaults
+from gomea_bn.problems.continuous import RealKernelProblem, RealProblem, outside, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
 from gomea_bn.problems.spaces import NamedProblem, posed
-from gomea_bn.runtime.evaluations import ROUND, Evaluations, Failure, Meeting, Request
+from gomea_bn.runtime.evaluations import ROUND, Evaluations, Meeting, Request
 
 
 def _numbers(part: Any) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ def _numbers(part: Any) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-class PythonProblem(DiscreteDefaults):
+class PythonProblem(CompiledProblem):
     """The problem of a plain object with ``n_variables``, ``evaluate``, and ``alphabet``, ``bounds`` or both.
 
     ``alphabet`` holds cardinalities from 1 to 32,767: one for all variables, or one per variable; next to ``bounds`` it
@@ -159,8 +159,8 @@ class PythonProblem(DiscreteDefaults):
                 if meeting is not None:
                     changes = (changed[: sizes[0]].copy(), parent_terms.copy()) if partial else ()
                     answer = meeting.value(thread, Request(x.copy(), *changes))
-                    if isinstance(answer, Failure):
-                        raise answer.error
+                    if isinstance(answer, BaseException):
+                        raise answer
                 else:
                     answer = evaluations.answer(
                         Request(x, changed[: sizes[0]], parent_terms) if partial else Request(x)
@@ -297,7 +297,7 @@ class PythonProblem(DiscreteDefaults):
             raise GomeaBnError(f"sample must return shape {(n, self.n_variables)}, got {solutions.shape}.")
         if self.is_real:
             solutions = solutions.astype(np.float64)
-            wrong = outside(self, solutions).any(axis=1)
+            wrong = outside(cast("RealProblem", self), solutions).any(axis=1)
             kinds = "" if self.alphabet is None else " and whole numbers for discrete variables"
             allowed = f"within the bounds{kinds}"
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
+from gomea_bn.problems.base import CompiledProblem, ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
@@ -23,7 +23,7 @@ from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.runtime.checkpoints import fill
 
 
-class StructureProblem(DiscreteDefaults):
+class StructureProblem(CompiledProblem):
     """Structure and bins of a network, scored by families; minimises minus the score in nats without its constant part.
 
     The constant part is ``scorer.constant_score``. There is one gene per pair in the order (0,1), (0,2), ..., without

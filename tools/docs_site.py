@@ -144,15 +144,14 @@ def command_page() -> str:
     from gomea_bn.cli.app import main
 
     group = typer.main.get_command(main)
-    assert hasattr(group, "commands")
-    context = click.Context(group, info_name="gomea-bn")  # type: ignore[arg-type]
+    assert isinstance(group, typer.core.TyperGroup)
+    context: Any = click.Context(group, info_name="gomea-bn")  # type: ignore[arg-type]
     parts = [
         "# Command line reference",
         "Generated from the commands. [Commands](../commands.md) has examples.",
     ]
-    for name, command in sorted(group.commands.items()):
-        if command.hidden:
-            continue
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
         parts += [f"## {name}", _prose(command.help or "")]
         rows = [_option_row(parameter, context) for parameter in command.params]
         if rows:

@@ -22,16 +22,10 @@ MOST_VARIABLES = 200
 
 # share of the sizes of the four objectives above which a second difference is no rounding
 _ROUNDING = 1e-12
-# first standard deviation, as a share of the initial range
-_FIRST_DEVIATION = 0.3
-# attempts to draw inside the bounds
-_DRAWS = 3
 # share of the initial range below which a distribution no longer moves anything
 _LEAST_WIDTH = 1e-12
 # relative change of the best objectives of some generations below which they are equal
 _EQUAL = 1e-14
-# largest condition number of a covariance matrix
-_WORST_CONDITION = 1e14
 
 
 def evaluates_whole(problem: RealProblem) -> bool:
@@ -91,7 +85,8 @@ class Adapted:
         self.variables, self.widths = variables, widths
         self.mean, self.step = mean, 1.0
         # the axes are those of the covariances at their latest decomposition
-        self.axes, self.lengths = np.eye(k), _FIRST_DEVIATION * widths
+        # first standard deviation, as a share of the initial range
+        self.axes, self.lengths = np.eye(k), 0.3 * widths
         self.covariance = np.diag(self.lengths**2)
         self.path, self.step_path = np.zeros(k), np.zeros(k)
         self.counts = np.zeros(2, np.int64)  # generations, and those at the latest decomposition
@@ -117,7 +112,8 @@ class Adapted:
         """Return n draws, shape (n, k), within the bounds if a few attempts lead there."""
         values = np.empty((n, len(self.mean)))
         rows = np.arange(n)
-        for _ in range(_DRAWS):
+        # attempts to draw inside the bounds
+        for _ in range(3):
             normals = generator.standard_normal((len(rows), len(self.mean)))
             values[rows] = self.mean + self.step * (normals * self.lengths) @ self.axes.T
             rows = np.flatnonzero(((values < lower) | (values > upper)).any(axis=1))
@@ -187,7 +183,8 @@ class Adapted:
         self.counts[1] = self.counts[0]
         self.covariance = (self.covariance + self.covariance.T) / 2
         variances, axes = np.linalg.eigh(self.covariance)
-        if not (variances[0] > 0 and variances[-1] < _WORST_CONDITION * variances[0]):
+        # largest condition number of a covariance matrix
+        if not (variances[0] > 0 and variances[-1] < 1e14 * variances[0]):
             self.has_ended = True
             return
         self.axes, self.lengths = axes, np.sqrt(variances)

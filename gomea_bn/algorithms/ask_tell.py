@@ -15,12 +15,8 @@ from gomea_bn.algorithms.elite import no_elite, take_best
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.problems.spaces import by_name, named_user, posed
-from gomea_bn.runtime.evaluations import Failure
 from gomea_bn.runtime.limits import Result
 from gomea_bn.runtime.threads import DaemonThreads
-
-# evaluations in turn of solutions that were evaluated before, after which a search ends
-_MOST_REPEATS = 100_000
 
 
 class _Closed(BaseException):
@@ -217,11 +213,12 @@ class AskedRun:
 
     def _note_repeats(self, n: int) -> None:
         """End a search that has come to nothing new for long, as it would never ask again."""
-        if n > _MOST_REPEATS:
+        # evaluations in turn of solutions that were evaluated before, after which a search ends
+        if n > 100_000:
             self._run.stop.raise_for("repeated")
 
     def _answered(self, solutions: NDArray[Any]) -> list[Any]:
         """Return what `tell` gives for solutions, in the thread of the search."""
         self._questions.put(solutions)
         answers = self._answers.get()
-        return [Failure(_Closed())] * len(solutions) if answers is None else answers
+        return [_Closed()] * len(solutions) if answers is None else answers

@@ -22,7 +22,7 @@ from gomea_bn.algorithms.multi_start import (
     opened_run,
 )
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Learner, Linkage, learned_linkage, linkage_model, single_genes
+from gomea_bn.linkage.models import Linkage, LinkageModel, learned_linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import (
     EVALUATIONS,
     FINISHED,
@@ -168,20 +168,15 @@ def finished_prefix(tallies: NDArray[np.int64]) -> int:
 # the same with one thread, where another thread only lets the deadline be seen
 _ALONE_SECONDS = 0.05
 
-# below this number of genes times solutions, linkage is learned in the calling thread
-_INLINE_CELLS = 1 << 16
 
 # a sample of refined solutions is the population's size divided by this number
 _REFINED_SHARE = 8
-
-# largest number of genes of a block of solutions
-_BLOCK_GENES = 1024
 
 
 class DiscreteSearch(Scheme, ABC):
     """The options and the call that the searches over discrete genes share."""
 
-    linkage: str | Learner
+    linkage: str | LinkageModel
     local_search: bool | None  # None asks the problem
     forced_improvement: bool
     # donors are tried until one differs; the problem decides if None
@@ -300,9 +295,11 @@ class DiscreteRun(MultiStartRun):
         self.immediate = immediate
         n_threads = thread_count(n_jobs) if problem.meeting is None else ROUND
         super().__init__(settings, problem, limits, random_state, callback, 1 if immediate else n_threads)
-        self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
+        model: Any = linkage_model(settings.linkage)
+        self.linkage = model.for_run(self.stop.flag) if hasattr(model, "for_run") else model
         # a function of the problem alone, so that results do not depend on the number of threads
-        self.block = max(1, min(problem.solutions_per_block, _BLOCK_GENES // max(problem.n_variables, 1)))
+        # largest number of genes of a block of solutions
+        self.block = max(1, min(problem.solutions_per_block, 1024 // max(problem.n_variables, 1)))
         self.climbs = problem.climbs if settings.local_search is None else settings.local_search
         self.searches = not problem.climbs if settings.search_donors is None else settings.search_donors
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
@@ -516,7 +513,8 @@ class DiscreteRun(MultiStartRun):
                     learned_linkage(self.scheme.linkage, "genes", answer, len(self.problem.alphabet))
                 )
 
-        inline = self.problem.n_variables * population.size < _INLINE_CELLS
+        # below this number of genes times solutions, linkage is learned in the calling thread
+        inline = self.problem.n_variables * population.size < (1 << 16)
         self.execute(learn, 1, work_kind="linkage", n_threads=1, inline=inline)
         # a stopped run still gets a family, of which it uses nothing
         return (

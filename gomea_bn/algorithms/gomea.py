@@ -22,7 +22,7 @@ from gomea_bn.algorithms.discrete_run import (
 )
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
-from gomea_bn.linkage.models import Learner, linkage_model
+from gomea_bn.linkage.models import LinkageModel, linkage_model
 from gomea_bn.operators.mixing import MixingWork, PopulationData, initialise_range, vary_range
 from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner
@@ -77,7 +77,7 @@ class GOMEA(DiscreteSearch):
     'target'
     """
 
-    linkage: str | Learner = "tree"
+    linkage: str | LinkageModel = "tree"
     local_search: bool | None = None
     forced_improvement: bool = True
     search_donors: bool | None = None

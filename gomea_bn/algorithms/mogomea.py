@@ -27,7 +27,7 @@ from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
 from gomea_bn.algorithms.rvgomea import Population as RealPopulation
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
-from gomea_bn.linkage.models import Learner, Linkage, linkage_model
+from gomea_bn.linkage.models import Linkage, LinkageModel, linkage_model
 from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
 from gomea_bn.operators.front_mixing import (
     ALL,
@@ -47,8 +47,6 @@ from gomea_bn.runtime.checkpoints import State, fill, filled, history_of, histor
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 _MOST_ROUNDS = 1000
-# sum of the centres' shifts at which k-means ends
-_STILL = 1e-10
 
 
 def balanced_clusters(
@@ -85,7 +83,8 @@ def balanced_clusters(
             moved[c] = points[in_cluster].mean(axis=0) if in_cluster.any() else points[farthest]
         shift = float(np.sqrt(((moved - centres) ** 2).sum(axis=1)).sum())
         centres = moved
-        if shift <= _STILL:
+        # sum of the centres' shifts at which k-means ends
+        if shift <= 1e-10:
             break
     size = max(1, 2 * n // k)
     clusters = []
@@ -124,20 +123,8 @@ def extreme_clusters(
     return own_objective
 
 
-# number of blocks that vary on one state of the archive; their finds are merged before the next ones
-_WAVE = 64
-
 # largest number of members that a block may find, and of bytes of their genotypes
 _MOST_FINDS, _FIND_BYTES = 512, 1 << 21
-
-# objectives beyond this count as infinite, because sums of them would be
-_INFINITE = 1e300
-
-# least room in the archive for a block of solutions in immediate mode, whatever the wanted size
-_LEAST_ROOM = 1024
-
-# in immediate mode the grid is adapted within a generation above this multiple of the wanted size
-_OVERFLOW = 2.0
 
 
 @with_known_names
@@ -205,7 +192,7 @@ class MOGOMEA(DiscreteSearch):
     7
     """
 
-    linkage: str | Learner = "tree-corrected"
+    linkage: str | LinkageModel = "tree-corrected"
     local_search: bool | None = None
     forced_improvement: bool = True
     search_donors: bool = True
@@ -251,7 +238,8 @@ class _Population(Population):
 
 def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return objectives (n, m), with infinite ones one range beyond the finite ones, which stay comparable."""
-    finite = np.abs(objectives) < _INFINITE
+    # objectives beyond this count as infinite, because sums of them would be
+    finite = np.abs(objectives) < 1e300
     low = np.where(finite, objectives, np.inf).min(axis=0)
     high = np.where(finite, objectives, -np.inf).max(axis=0)
     low, high = np.where(finite.any(axis=0), low, 0.0), np.where(finite.any(axis=0), high, 0.0)
@@ -482,7 +470,8 @@ class FrontRun(_FrontResults, DiscreteRun):
         size, rules, scale = population.size, self._rules(population.size), self._scale()
         stalled = population.stalled > stall_limit(size)
         turn = self._begin(population, cost_bound)
-        wave = 1 if self.immediate else _WAVE
+        # number of blocks that vary on one state of the archive; their finds are merged before the next ones
+        wave = 1 if self.immediate else 64
 
         def vary_block(data: Any, thread: int, block: int, bounds: tuple[int, int]) -> None:
             archive, finds = self.archive.data, self._finds[block % wave]
@@ -541,9 +530,11 @@ class FrontRun(_FrontResults, DiscreteRun):
         """Make room for what some blocks find, in immediate mode in the archive itself."""
         size = self.settings.archive_size
         if self.immediate:
-            if len(self.archive) > _OVERFLOW * size:
+            # in immediate mode the grid is adapted within a generation above this multiple of the wanted size
+            if len(self.archive) > 2.0 * size:
                 self.archive.adapt()
-            self.archive.reserve(min(cost_bound * self.block, max(4 * size, _LEAST_ROOM)))
+            # least room in the archive for a block of solutions in immediate mode, whatever the wanted size
+            self.archive.reserve(min(cost_bound * self.block, max(4 * size, 1024)))
         while len(self._finds) < n_blocks:
             capacity = 1 if self.immediate else self._find_capacity
             self._finds.append(new_archive(capacity, self.problem.n_variables, self.problem.n_objectives))
@@ -564,14 +555,8 @@ class FrontRun(_FrontResults, DiscreteRun):
 
 # factor of population sizes and of subgenerations to those over discrete variables
 _LARGER = 4
-# share of base vectors that are members of the archive
-_FROM_ARCHIVE = 0.3
-# range of the share of a difference that is added
-_SHARES = (0.05, 0.9)
 # shares of trials that change all variables, and whose other variables are those of the base vector
 _WHOLE, _OF_BASE = 0.1, 0.7
-# index of polynomial mutation, as in NSGA-II: the larger, the smaller its steps
-_MUTATION = 20
 
 
 def survivors(objectives: NDArray[np.float64], violations: NDArray[np.float64], n: int) -> NDArray[np.int64]:
@@ -647,8 +632,10 @@ class RealFrontRun(_FrontResults, RealRun):
         if len(self.archive):
             members = self.archive.genotypes
             chosen = generator.integers(len(members), size=n)
-            base = np.where(generator.random((n, 1)) < _FROM_ARCHIVE, members[chosen], base)
-        share = generator.uniform(*_SHARES, (n, 1))
+            # share of base vectors that are members of the archive
+            base = np.where(generator.random((n, 1)) < 0.3, members[chosen], base)
+        # range of the share of a difference that is added
+        share = generator.uniform(0.05, 0.9, (n, 1))
         trial = base + share * (parents[donors[:, 1]] - parents[donors[:, 2]])
         # all variables together, or some of them
         chance = np.where(generator.random((n, 1)) < _WHOLE, 1.0, generator.random((n, 1)) ** 4)
@@ -661,7 +648,8 @@ class RealFrontRun(_FrontResults, RealRun):
         # one variable of a trial mutates on average
         mutated = generator.random((n, n_variables)) < 1.0 / n_variables
         signed = 2.0 * generator.random((n, n_variables)) - 1.0
-        steps = np.sign(signed) * (1.0 - (1.0 - np.abs(signed)) ** (1.0 / (_MUTATION + 1)))
+        # polynomial mutation of index 20, as in NSGA-II: the larger the index, the smaller the steps
+        steps = np.sign(signed) * (1.0 - (1.0 - np.abs(signed)) ** (1.0 / 21))
         least, largest = problem.initial_range
         trial += np.where(mutated & ~discrete, steps * (largest - least), 0.0)
         if self.mixed is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
-from gomea_bn.problems.base import ProblemDefaults
+from gomea_bn.problems.base import AnyProblem
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
@@ -173,7 +173,7 @@ def is_real_problem(problem: Any) -> bool:
 def compiled_for(settings: Scheme, problem: Any, *, is_real: bool) -> Any:
     """Return a problem that kernels can evaluate; raises `GomeaBnError` for variables of the other kind."""
     # learners load without problems in plain Python
-    if isinstance(problem, ProblemDefaults) and getattr(problem, "space", None) is None:
+    if isinstance(problem, AnyProblem) and getattr(problem, "space", None) is None:
         compiled: Any = problem
     else:
         from gomea_bn.problems.python_problem import as_compiled

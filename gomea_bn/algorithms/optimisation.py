@@ -59,12 +59,6 @@ def evaluate_solutions(
     return data.objectives[: len(initial)], data.violations[: len(initial)]
 
 
-# relative difference of two sums of the same terms in another order
-_SAME = 1e-9
-# most variables that are changed together
-_MOST_CHANGED = 4
-
-
 def check_problem(problem: Any, *, n_changes: int = 200, random_state: Any = 0) -> list[str]:
     """Return sentences on where partial evaluation, or a second evaluation, differs from a whole one.
 
@@ -128,7 +122,8 @@ def check_problem(problem: Any, *, n_changes: int = 200, random_state: Any = 0) 
     starts, ends = problem.sample(generator, n_changes), problem.sample(generator, n_changes)
     for x, y in zip(starts, ends, strict=True):
         solution = whole(x)
-        genes = generator.permutation(n)[: 1 + generator.integers(min(n, _MOST_CHANGED))]
+        # most variables that are changed together
+        genes = generator.permutation(n)[: 1 + generator.integers(min(n, 4))]
         # a problem may repair solutions
         before, values = solution.genotype[genes].tolist(), y[genes].copy()
         evaluate_change(kernel_data, solution, journal, genes, values, generator)
@@ -140,13 +135,10 @@ def check_problem(problem: Any, *, n_changes: int = 200, random_state: Any = 0) 
             sentences.append(f"x = {solution.genotype.tolist()}: a second evaluate gives {words}.")
         elif words := _difference(solution, wanted):
             sentences.append(f"{change} {words}.")
-        if len(sentences) == _MOST_SENTENCES:
+        # sentences after which a check ends
+        if len(sentences) == 10:
             break
     return sentences
-
-
-# sentences after which a check ends
-_MOST_SENTENCES = 10
 
 
 def _difference(given: Solution, wanted: Solution) -> str:
@@ -160,8 +152,9 @@ def _difference(given: Solution, wanted: Solution) -> str:
     for noun, (ours, theirs) in zip(nouns, parts, strict=True):
         # infinite values are equal or not
         with np.errstate(invalid="ignore"):
+            # relative difference of two sums of the same terms in another order
             wrong = ~(
-                (ours == theirs) | (np.abs(ours - theirs) <= _SAME * np.maximum(np.abs(ours), np.abs(theirs)))
+                (ours == theirs) | (np.abs(ours - theirs) <= 1e-9 * np.maximum(np.abs(ours), np.abs(theirs)))
             )
         if wrong.any():
             k = int(wrong.argmax())

@@ -66,11 +66,6 @@ from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside,
 from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
-# a distribution this narrow no longer moves anything
-_LEAST_MULTIPLIER = 1e-10
-# probability of keeping a step that does not improve, where every variable is in one subset only
-_ACCEPT_WORSE = 0.05
-
 
 @with_known_names
 @dataclass(frozen=True)
@@ -222,7 +217,8 @@ class Population:
         objectives, violations = self.data.objectives[:, 0], self.data.violations
         if self.adapted:
             return all(group.has_ended for group in self.adapted)
-        if self.linkage is not None and float(self.multipliers.max()) < _LEAST_MULTIPLIER:
+        # a distribution this narrow no longer moves anything
+        if self.linkage is not None and float(self.multipliers.max()) < 1e-10:
             return True
         return bool((objectives == objectives[0]).all() and (violations == violations[0]).all())
 
@@ -464,7 +460,8 @@ class RealRun(EliteRun):
                 carry_multipliers(former, multipliers, sampled, population.multipliers, marks)
             # subsets of a tree are overlapping slices of the same members
             disjoint = int(sampled.sizes.sum()) == len(np.unique(sampled.members))
-            population.rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
+            # probability of keeping a step that does not improve, where every variable is in one subset only
+            population.rules = rules._replace(accept_worse=0.05 if disjoint else 0.0)
         rules, work = population.rules, population.work
         sampled, multipliers = population.sampled, population.multipliers
         status = vary(self.kernel_data, data, sampled, multipliers, rules, model, work, generator)

@@ -43,12 +43,8 @@ __all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 
 DRAWN = "drawn"
 """Value of `bins` for bins that chains draw."""
-# chains are compared after this number of sweeps, and whenever it has doubled
-_FIRST_COMPARISON = 2000
 # parent sets that a chain looks at between two looks at the clock: about ten milliseconds
 _SETS_PER_TURN = 1_000_000
-# what a step takes besides the parent sets that it looks at, in sets
-_SETS_PER_STEP = 500
 # parent sets that chains score: seconds on a thousand rows
 _MOST_SETS = 4_000_000
 # and those that are scored for every draw of the bins, in a fourth of a second on a thousand rows, or by curves, in ten
@@ -418,7 +414,8 @@ def _sampled_posterior(
             GraphChain(families, search.choices(order), order, each)
             for order, each in zip(orders, generators)
         ]
-        sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
+        # what a step takes besides the parent sets that it looks at, in sets
+        sets_per_sweep = sum(len(of_child.scores) + 500 for of_child in sets)
         n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
     # fixed cuts are never drawn
@@ -446,7 +443,8 @@ def _run_chains(
     section: Section,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
-    taken, agree, comparison = 0, False, _FIRST_COMPARISON
+    # chains are compared after this number of sweeps, and whenever it has doubled
+    taken, agree, comparison = 0, False, 2000
 
     def state() -> State:
         return {

@@ -31,8 +31,6 @@ _BLOCK = 2**21
 _OF_EDGES = 99
 # missing edges in printed words
 _MOST_LISTED = 20
-# permutations with at least the observed gain from which on their share is the p-value
-_ENOUGH = 10
 # sums of the same counts in another order differ by rounding
 _DECIMALS = 8
 # what a weak relation has, as the square of w (Cohen, "Statistical power analysis", 1988)
@@ -444,7 +442,8 @@ def _p_value(gains: NDArray[np.float64]) -> float:
     n_larger = int((permuted >= gains[0]).sum())
     share = (1 + n_larger) / len(gains)
     mean, variance = permuted.mean(), permuted.var()
-    if n_larger >= _ENOUGH or variance == 0:
+    # permutations with at least the observed gain from which on their share is the p-value
+    if n_larger >= 10 or variance == 0:
         return share
     tail = scipy.special.gammaincc(mean**2 / variance, gains[0] * mean / variance)
     return float(min(max(tail, 1e-300), share))

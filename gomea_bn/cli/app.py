@@ -6,7 +6,7 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
@@ -28,29 +28,15 @@ from gomea_bn.texts import listed
 
 __all__ = ["main", "run_as_process"]
 
-_MAY_BE_EMPTY = ("--na-values",)
 # what standard output may refuse, and words for what the system calls otherwise
 _OUTPUT_ERRORS = {errno.ENOSPC: None, errno.EBADF: "standard output is closed"}
 
 
-class _Commands(Mapping[str, Any]):
-    """The commands by name; the module of one is imported when the command is asked for."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _loaded(name, _MODULES[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
-
-    def __len__(self) -> int:
-        return len(_MODULES)
-
-
 @cache
-def _loaded(name: str, module: str) -> Any:
-    """Return a command made of the function of its name in a module of `gomea_bn.cli.commands`."""
+def _loaded(name: str) -> Any:
+    """Return a command made of the function of its name in its module of `gomea_bn.cli.commands`."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    function = getattr(import_module(f"gomea_bn.cli.commands.{module}"), name.replace("-", "_"))
+    function = getattr(import_module(f"gomea_bn.cli.commands.{_MODULES[name]}"), name.replace("-", "_"))
     alone.command(name, cls=PlainCommand)(with_names(function))
     return get_command(alone)
 
@@ -60,7 +46,12 @@ class _OneLineErrors(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands = _Commands()  # type: ignore[assignment]
+        # names for the list and for suggestions; `get_command` imports the module of a command when it is asked for
+        self.commands = dict.fromkeys(_MODULES)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name, or None."""
+        return _loaded(cmd_name) if cmd_name in self.commands else None
 
     def main(
         self,
@@ -179,7 +170,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         option, mark, value = (
             argument.partition("=") if argument.startswith("--") else (former, "=", argument)
         )
-        if mark and not value and option not in _MAY_BE_EMPTY:
+        if mark and not value and option != "--na-values":
             name = option if option.startswith("-") else "an argument"
             say(f"Error: {name} must not be empty.")
             sys.exit(WRONG_USE)

@@ -49,7 +49,6 @@ Statements = Annotated[
 """The option --given of commands that answer."""
 
 _BY_ROLE = ("recommended", "knee", "closest", "single")
-_OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 
 
 def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
@@ -97,7 +96,7 @@ def _is_of_expert(path: str) -> bool:
     from gomea_bn.expert.files import FORMAT
     from gomea_bn.runtime.files import has_format
 
-    return path.lower().endswith(_OF_EXPERTS) or (
+    return path.lower().endswith((".csv", ".tsv", ".dot", ".gv")) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)
     )
 
@@ -214,14 +213,12 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
 
 def run_record_of(folder: Path) -> dict[str, Any]:
     """Return the run.json of a folder that `learn --out` wrote, or an empty record if there is none."""
-    from gomea_bn.learning.run_folder import RECORD_FORMAT, RECORD_FORMAT_VERSION
+    from gomea_bn.learning.run_folder import RECORD_FORMAT
 
     path = folder / "run.json"
     if not os.path.isfile(path):
         return {}
-    record, _ = read_json(
-        path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."
-    )
+    record, _ = read_json(path, "the record of a run", RECORD_FORMAT, advice="Learn again with --out.")
     return record
 
 
@@ -306,7 +303,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
     `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
     it is an error if another file is there.
     """
-    from gomea_bn.data.files.database_names import source_digest
+    from gomea_bn.data.files.database_names import content_digest
 
     source = source if isinstance(source, dict) else {}
     if data is not None and not os.path.isfile(data) and database_of(data) is None:
@@ -314,7 +311,7 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
             f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if (os.path.isfile(path) or database_of(path)) and source_digest(path) == source.get("file_sha256"):
+    if (os.path.isfile(path) or database_of(path)) and content_digest(path) == source.get("file_sha256"):
         return path
     if data is not None:
         raise GomeaBnError(

@@ -29,8 +29,6 @@ NOTHING_WRITTEN = "Interrupted; nothing was written."
 
 # significant digits of numbers in files for people
 _DIGITS = 6
-# first letters of formulas
-_FORMULAS = ("=", "@", "\t", "\r", "\n")
 
 
 def say(text: str, to_error: bool = True) -> None:
@@ -196,7 +194,8 @@ def without_formulas(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def _is_formula(text: str) -> bool:
-    if text[:1] in _FORMULAS:
+    # first letters of formulas
+    if text[:1] in ("=", "@", "\t", "\r", "\n"):
         return True
     if text[:1] not in ("+", "-") or len(text.strip()) < 2:
         return False

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf, isfinite, nan
+from math import inf, isfinite
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.dates import number_of, value_in_words
-from gomea_bn.data.files.reading import number_form
-from gomea_bn.data.number_texts import number_texts, numbers_in
+from gomea_bn.data.number_texts import numbers_in
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.value_kinds import READ_FORMS, spellings, unknown_variable
+from gomea_bn.network.known_rows import number_of_text
+from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _FORMS = "NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
-_DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")
-# digits after a comma that may be thousands
-_THOUSANDS = 3
 _LIMIT = re.compile(r"[<>]=?\s*[^<>=\s]")
 _HOLDS = {">=": ge, "<=": le, ">": gt, "<": lt}
 # longer ones first
@@ -166,62 +163,16 @@ def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> L
 
 
 def _number(option: str, name: str, text: str, network: DiscretizedBayesNet) -> float:
-    """Return the number that a text stands for; of a column of dates, the text may also be a date.
-
-    A comma is a decimal one. Before three digits it may also stand for thousands: the number is then the one of the two
-    that lies between the least and the largest value of the column.
-    """
-    comma = _DECIMAL_COMMA.fullmatch(text.strip())
-    if comma is not None:
-        number = float(f"{comma[1]}.{comma[2]}")
-        if len(comma[2]) != _THOUSANDS:
-            return number
-        low, high = network.support.get(name, (-inf, inf))
-        readings = [number, float(comma[1] + comma[2])]
-        possible = [number for number in readings if low <= number <= high]
-        if len(possible) == 1:
-            return possible[0]
+    """Return the number that a text stands for; of a column of dates, the text may also be a date."""
+    number = number_of(text, name)
+    if number is None:
+        number = number_of_text(network, name, text, option)
+    if number is None:
+        advice = " Write decimals with a point." if "," in text else ""
         raise GomeaBnError(
-            f"{option}: '{name}' is from {low:g} to {high:g}, and {text.strip()!r:.80} may be {readings[0]:g} or "
-            f"{readings[1]:g}; write {comma[1]}.{comma[2]} or {comma[1]}{comma[2]}."
+            f"{option}: '{name}' is continuous and needs {value_in_words(name)}, got {text!r:.80}.{advice}"
         )
-    try:
-        number = float(text)
-    except ValueError:
-        of_time = number_of(text, name)
-        number = _written(option, name, text, network) if of_time is None else of_time
-    if isfinite(number):
-        return number
-    advice = " Write decimals with a point." if "," in text else ""
-    raise GomeaBnError(
-        f"{option}: '{name}' is continuous and needs {value_in_words(name)}, got {text!r:.80}.{advice}"
-    )
-
-
-def _written(option: str, name: str, text: str, network: DiscretizedBayesNet) -> float:
-    """Return the number of a text such as "€1,200", "12 %" or "12 mg", if the column was read so; NaN for others."""
-    # a file may hold anything there
-    forms = network.metadata.get(READ_FORMS)
-    form = forms.get(name) if isinstance(forms, Mapping) else None
-    unit, _ = (number_form(form) if isinstance(form, str) else None) or (None, None)
-    found = [number_texts([text], mark, unit, is_given=True) for mark in ".,"]
-    readings = {float(read.numbers[0] or 0) for read in found if read is not None and not read.limits}
-    written = {read.unit for read in found if read is not None}
-    if not readings:
-        return nan
-    if unit is None and written != {""}:
-        raise GomeaBnError(
-            f"{option}: the numbers of '{name}' have no unit that the network knows, got {text!r:.80}; give the number "
-            "alone."
-        )
-    low, high = network.support.get(name, (-inf, inf))
-    possible = [number for number in readings if low <= number <= high] if len(readings) > 1 else [*readings]
-    if len(possible) == 1:
-        return possible[0]
-    raise GomeaBnError(
-        f"{option}: {text!r:.80} of '{name}' may be {listed([f'{number:g}' for number in sorted(readings)])}; write "
-        "the number alone, with a decimal point."
-    )
+    return number
 
 
 def _compared(option: str, name: str, operator: str, text: str, network: DiscretizedBayesNet) -> Any:

@@ -35,8 +35,6 @@ BATCH_ROWS = 131_072
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 # name of the folder of rows without a value, as Hive and pandas write it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-# files whose footers stay in memory; threads read neighbouring pieces
-_MOST_FOOTERS = 64
 
 
 class Piece(Protocol):
@@ -287,9 +285,9 @@ def files_digest(source: str | os.PathLike[str]) -> str:
     Their content is not read, since that would take as long as learning from it.
     """
     if database_of(source) is not None:
-        from gomea_bn.data.files.database_names import source_digest
+        from gomea_bn.data.files.database_names import content_digest
 
-        return source_digest(source)
+        return content_digest(source)
     digest = hashlib.sha256()
     for path in _files(os.fspath(source)):
         try:
@@ -481,7 +479,8 @@ def _parquet(path: str) -> Any:
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
 
 
-@lru_cache(_MOST_FOOTERS)
+# files whose footers stay in memory; threads read neighbouring pieces
+@lru_cache(64)
 def _footer(path: str, _n_bytes: int, _changed: int) -> Any:
     """Return the footer of a Parquet file of a size and time of change; it takes time for each of its row groups."""
     from pyarrow import parquet

@@ -15,7 +15,7 @@ from gomea_bn.data.pieces import Piece, rows_of_pieces
 # first rows that show whether a column has few values
 FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them
-FEW_VALUES = 300
+MOST_DISTINCT = 300
 
 
 def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
@@ -99,9 +99,9 @@ def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
         kept.append(np.flatnonzero(is_missing)[:1])
         first = column.iloc[:FIRST_ROWS]
         # numbers with a fraction are levels only if they repeat
-        most = len(first) // 2 if pd.api.types.is_float_dtype(column) else FEW_VALUES
-        if _n_distinct(first) <= min(most, FEW_VALUES):
-            kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:FEW_VALUES])
+        most = len(first) // 2 if pd.api.types.is_float_dtype(column) else MOST_DISTINCT
+        if _n_distinct(first) <= min(most, MOST_DISTINCT):
+            kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:MOST_DISTINCT])
         kept.append(_extremes(column, ~is_missing))
     # where rows with gaps are dropped, these columns end at complete rows
     has_gap = frame.isna().any(axis=1).to_numpy()

@@ -86,9 +86,6 @@ class RowGroups(NamedTuple):
 MAX_LEVELS = 50
 """Most levels of a discrete column, unless a caller says otherwise."""
 
-# columns that a description names without their reasons
-_MOST_NAMED = 30
-
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
@@ -270,7 +267,8 @@ class Table:
         for kind in ("continuous", "discrete"):
             names = [shown_name(one.name) for one in others if one.is_continuous == (kind == "continuous")]
             if names:
-                lines.append(f"  Also {kind}: {listed(names, _MOST_NAMED)}.")
+                # columns that a description names without their reasons
+                lines.append(f"  Also {kind}: {listed(names, 30)}.")
         return "\n".join(lines)
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.runtime.files import field_of, json_text, read_json, write_text
+from gomea_bn.runtime.files import field_of, head_of, json_text, read_json, write_text
 
 FORMAT = "gomea-bn cut points"
-FORMAT_VERSION = 1
 
 
 def write_cut_file(path: str | os.PathLike[str], cut_points: Mapping[str, ArrayLike]) -> Path:
@@ -25,13 +24,13 @@ def write_cut_file(path: str | os.PathLike[str], cut_points: Mapping[str, ArrayL
     An empty list means one bin.
     """
     cuts = {name: np.asarray(inner, np.float64).tolist() for name, inner in cut_points.items()}
-    content = {"format": FORMAT, "format_version": FORMAT_VERSION, "cut_points": cuts}
+    content = {**head_of(FORMAT), "cut_points": cuts}
     return write_text(path, json_text(content, ["cut_points"]))
 
 
 def read_cut_file(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     """Return the inner cuts by column of a file that `write_cut_file` describes, or raise `GomeaBnError`."""
-    content, where = read_json(Path(path), "a file of cut points", FORMAT, FORMAT_VERSION)
+    content, where = read_json(Path(path), "a file of cut points", FORMAT)
     cut_points = field_of(content, "cut_points", dict, where)
     for name, cuts in cut_points.items():
         if not isinstance(cuts, list) or not all(is_real(cut) and isfinite(cut) for cut in cuts):

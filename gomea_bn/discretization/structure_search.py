@@ -473,28 +473,6 @@ def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
         reach = further
 
 
-class TabuList:
-    """The pairs of `n` columns that rest, each for `length` steps.
-
-    The length is limited to half the number of pairs, so that some can change.
-    """
-
-    def __init__(self, n: int, length: int) -> None:
-        self.length = min(length, n * (n - 1) // 4)
-        self.step = 0
-        self._until = np.zeros((n, n), np.int64)
-
-    @property
-    def resting(self) -> NDArray[np.bool_]:
-        """Return the pairs that rest at the next step, a symmetric bool matrix of shape (n, n)."""
-        return self._until > self.step
-
-    def note(self, i: int, j: int) -> None:
-        """Count a step that changed the pair."""
-        self.step += 1
-        self._until[i, j] = self._until[j, i] = self.step + self.length
-
-
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """The best graph of a search, its score in nats, the number of moves, and the reason why the search ended."""
@@ -516,7 +494,9 @@ def tabu_search(
 ) -> SearchResult:
     """Return the best graph that the search visits from `start`, the parents of every column under fixed bins."""
     parents = [set(columns) for columns in start]
-    moves, tabu = EdgeMoves(scorer, rules), TabuList(len(parents), tabu_length)
+    moves, n = EdgeMoves(scorer, rules), len(parents)
+    # a pair that changed rests; at most half of all pairs do, so that some can change
+    n_rests, rests_until = min(tabu_length, n * (n - 1) // 4), np.zeros((n, n), np.int64)
     scores = np.zeros(len(parents))
     best = scorer.graph_score(map(sorted, parents))
     best_parents = frozen_parents(parents)
@@ -537,15 +517,15 @@ def tabu_search(
             return SearchResult(best_parents, best, n_steps, "max_steps")
         gains = moves.gains(parents)
         slack = rounding(best)
-        gains[tabu.resting & (total + gains <= best + slack)] = -inf
+        gains[(rests_until > n_steps) & (total + gains <= best + slack)] = -inf
         highest = float(gains.max())
         if highest == -inf:
             return SearchResult(best_parents, best, n_steps, "no_moves")
         first = int(np.argmax(gains >= highest - slack))
         kind, p, c = (int(i) for i in np.unravel_index(first, gains.shape))
         due = moves.make(parents, kind, p, c)
-        tabu.note(p, c)
         n_steps += 1
+        rests_until[p, c] = rests_until[c, p] = n_steps + n_rests
         idle += 1
 
 

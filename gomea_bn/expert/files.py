@@ -17,6 +17,7 @@ from gomea_bn.runtime.files import (
     check_fields,
     check_format,
     file_text,
+    head_of,
     json_text,
     load_json,
     named_source,
@@ -27,11 +28,9 @@ from gomea_bn.runtime.files import (
 from gomea_bn.texts import listed
 
 FORMAT = "gomea-bn expert"
-FORMAT_VERSION = 1
 
 _WHAT = "an expert's network"
 _NETWORKS_TOO = f"Files of networks, {NETWORK_FORMAT!r}, can be read as well."
-_OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
 
 
@@ -70,8 +69,7 @@ def expert_to_json(
     expert gave tables.
     """
     content = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **head_of(FORMAT),
         "names": list(names),
         "edges": edges,
         "cut_points": {name: cuts.tolist() for name, cuts in cut_points.items()},
@@ -93,8 +91,8 @@ def read_expert_json(
     if isinstance(content, dict) and content.get("format") == NETWORK_FORMAT:
         network = network_from_content(content, where, DiscretizedBayesNet)
         return network.names, network.edges, {}, network
-    check_format(content, where, _WHAT, FORMAT, FORMAT_VERSION, advice=_NETWORKS_TOO)
-    check_fields(content, where, ("format", "format_version"), _OPTIONAL_FIELDS)
+    check_format(content, where, _WHAT, FORMAT, advice=_NETWORKS_TOO)
+    check_fields(content, where, ("format", "format_version"), ("names", "edges", "cut_points", "network"))
     names, network, cut_points = content.get("names"), content.get("network"), content.get("cut_points", {})
     with prefixed_errors(where):
         if names is not None and not isinstance(names, list):

@@ -31,8 +31,6 @@ _TIE = 1e-9
 _MARGIN = 2.0
 # rows that the standard errors are computed from, and the fewest for a standard error
 MOST_ROWS, _FEWEST_ROWS = 5_000, 30
-# work space of an exact answer on the review page, in numbers
-_MOST_NUMBERS = 2**23
 
 
 def simplest_good_fit(
@@ -100,7 +98,8 @@ def _answers_exactly(network: DiscretizedBayesNet) -> bool:
     """Return whether the distributions of all variables fit into the work space of the page."""
     nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     try:
-        ExactEngine(network.of_tables(), _MOST_NUMBERS).marginals(nothing)
+        # work space of an exact answer on the review page, in numbers
+        ExactEngine(network.of_tables(), 2**23).marginals(nothing)
     except GomeaBnError:
         return False
     return True

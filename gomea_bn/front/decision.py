@@ -14,10 +14,9 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 from gomea_bn.front.front import Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.runtime.files import check_fields, prefixed_errors, read_json
+from gomea_bn.runtime.files import check_fields, head_of, prefixed_errors, read_json
 
 FORMAT = "gomea-bn decision"
-FORMAT_VERSION = 1
 
 MAX_BYTES = 5_000_000
 """Largest file that is read, in bytes; the page writes a few kilobytes."""
@@ -122,7 +121,7 @@ class Decision:
 
     def to_json(self) -> str:
         """Return the text of a decision.json, which `read_decision` reads back to an equal decision."""
-        content = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        content = {**head_of(FORMAT), **asdict(self)}
         return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
@@ -139,7 +138,6 @@ def read_decision(source: str | os.PathLike[str]) -> Decision:
         source,
         "a decision",
         FORMAT,
-        FORMAT_VERSION,
         max_bytes=MAX_BYTES,
         advice="Give the decision.json that the review page saved.",
     )

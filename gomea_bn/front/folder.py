@@ -29,6 +29,7 @@ from gomea_bn.runtime.files import (
     check_replaceable,
     field_of,
     finish_exchange,
+    head_of,
     json_text,
     named_source,
     prefixed_errors,
@@ -38,7 +39,6 @@ from gomea_bn.runtime.files import (
 )
 
 FORMAT = "gomea-bn front"
-FORMAT_VERSION = 2
 MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.gz"
 EARLIER_STORE = "networks.jsonl.gz"
 """Store of format version 1: every network as one line of JSON text."""
@@ -287,8 +287,7 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
         if (predictions := prediction_summary(front)) is not None:
             record["predictions"] = predictions
     head = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **head_of(FORMAT),
         "run_hash": front.run_hash,
         "objectives": [asdict(objective) for objective in front.objectives],
         "record": record,
@@ -307,7 +306,7 @@ def _read_main(folder: Path) -> dict[str, Any]:
         raise GomeaBnError(
             f"Folder '{folder}' has no {MAIN}; give a folder that `gomea-bn front --out` wrote."
         )
-    content, _ = read_json(path, "a front", FORMAT, FORMAT_VERSION)
+    content, _ = read_json(path, "a front", FORMAT)
     return content
 
 

@@ -29,7 +29,7 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequ
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
-from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
+from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
@@ -218,7 +218,7 @@ class CutCycle:
         limits = CutLimits(n_bins, n_bins, self.limits.min_width, self.limits.min_bin_count)
         if self.free:
             # tables that are already too large may stay so
-            most = max(around.most_bins(DEFAULT_MAX_TABLE_CELLS), n_bins)
+            most = max(around.most_bins(ExpertKnowledge.max_table_cells), n_bins)
             limits = replace(self.limits, max_bins=min(self.limits.max_bins or MAX_CARDINALITY, most))
         outcome: list[tuple[float, NDArray[np.float64]]] = []
 

@@ -260,7 +260,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
         give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))
-    from gomea_bn.data.survey import FEW_VALUES, FIRST_ROWS
+    from gomea_bn.data.survey import FIRST_ROWS, MOST_DISTINCT
 
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
@@ -268,9 +268,9 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
         if column.n_missing:
             positions.append(np.flatnonzero(column.is_missing)[:1])
         if column.levels is None:
-            if len(np.unique(column.values[:FIRST_ROWS])) <= FEW_VALUES:
+            if len(np.unique(column.values[:FIRST_ROWS])) <= MOST_DISTINCT:
                 _, first_rows = np.unique(column.values, return_index=True)
-                positions.append(np.sort(first_rows)[:FEW_VALUES])
+                positions.append(np.sort(first_rows)[:MOST_DISTINCT])
             # those that skip missing values look for them first
             first_of = (np.nanargmin, np.nanargmax) if column.n_missing else (np.argmin, np.argmax)
             positions.append(np.array([position_of(column.values) for position_of in first_of]))

@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import STABILITY_WORDS
 from gomea_bn.network.tables import edge_texts
-from gomea_bn.runtime.files import written
+from gomea_bn.runtime.files import head_of, written
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 Edge: TypeAlias = tuple[str, str]
@@ -111,7 +111,7 @@ class Stability:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the values as JSON text; write it to `path` if given."""
-        head = {"format": "gomea-bn stability", "format_version": 1, "summary": self.summary()}
+        head = {**head_of("gomea-bn stability"), "summary": self.summary()}
         content = {**head, **asdict(self)}
         return written(json.dumps(content, indent=1, allow_nan=False) + "\n", path)
 

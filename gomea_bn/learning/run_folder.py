@@ -16,6 +16,7 @@ from gomea_bn.runtime.files import (
     check_name,
     check_replaceable,
     finish_exchange,
+    head_of,
     replaced_entries,
     write_text,
 )
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 RECORD_FORMAT = "gomea-bn run"
-RECORD_FORMAT_VERSION = 1
 RECORD_FILE = "run.json"
 FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
 AVERAGED_FILE = "averaged.json"
@@ -93,8 +93,7 @@ def run_record(
         for c in table.columns
     ]
     return {
-        "format": RECORD_FORMAT,
-        "format_version": RECORD_FORMAT_VERSION,
+        **head_of(RECORD_FORMAT),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
             "path": absolute_source(source),

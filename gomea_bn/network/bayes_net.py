@@ -33,7 +33,7 @@ from gomea_bn.network.parts import (
     random_generator,
 )
 from gomea_bn.network.recorded import OF_ROWS
-from gomea_bn.network.tables import MOST_CELLS, MOST_SHOWN_CELLS, PseudoCount
+from gomea_bn.network.tables import MOST_FILE_CELLS, MOST_SHOWN_CELLS, PseudoCount
 from gomea_bn.runtime.files import written
 from gomea_bn.runtime.threads import in_threads
 
@@ -203,7 +203,7 @@ class DiscretizedBayesNet(NetworkParts):
         parents: Sequence[str] | None = None,
         *,
         cells: Mapping[str, int | ArrayLike] | None = None,
-        max_cells: int = MOST_CELLS,
+        max_cells: int = MOST_FILE_CELLS,
     ) -> pd.DataFrame:
         """Return P(name | parents) over bins or levels as a table to read.
 
@@ -550,7 +550,8 @@ class DiscretizedBayesNet(NetworkParts):
             its columns may be any of the other variables. A value is one of:
 
             * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
-              datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
+              datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30"; for a column of
+              texts such as "12 mg" also such a text;
             * None, NaN or NA for an unknown value;
             * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), to which both ends
               belong and in which None is infinite, or a set of intervals; an Interval that begins at the smallest
@@ -1122,16 +1123,16 @@ class DiscretizedBayesNet(NetworkParts):
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
         return written(formats.to_json(self), path)
 
-    def to_bif(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+    def to_bif(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_FILE_CELLS) -> str:
         """Return BIF text; write it to `path` if given. `max_cells` is that of `compiled`."""
         return written(formats.to_bif(self._for_others(max_cells)), path)
 
-    def to_xdsl(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+    def to_xdsl(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_FILE_CELLS) -> str:
         """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
         network = self._for_others(max_cells)
         return written(formats.to_xdsl(network, offered("node_boxes")(network.names, network.edges)), path)
 
-    def to_net(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_CELLS) -> str:
+    def to_net(self, path: str | os.PathLike[str] | None = None, *, max_cells: int = MOST_FILE_CELLS) -> str:
         """Return NET text of HUGIN, drawn in layers; write it to `path` if given. `max_cells` as of `compiled`."""
         network = self._for_others(max_cells)
         return written(formats.to_net(network, offered("node_boxes")(network.names, network.edges)), path)
@@ -1164,11 +1165,11 @@ class DiscretizedBayesNet(NetworkParts):
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
         return formats.to_networkx(self)
 
-    def to_pyagrum(self, *, max_cells: int = MOST_CELLS) -> pyagrum.BayesNet:
+    def to_pyagrum(self, *, max_cells: int = MOST_FILE_CELLS) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
         return formats.to_pyagrum(self._for_others(max_cells))
 
-    def to_pgmpy(self, *, max_cells: int = MOST_CELLS) -> pgmpy.models.DiscreteBayesianNetwork:
+    def to_pgmpy(self, *, max_cells: int = MOST_FILE_CELLS) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
         return formats.to_pgmpy(self._for_others(max_cells))
 

@@ -41,11 +41,8 @@ _HALF_WIDTH = 1.645
 _MOST_ROWS = 20_000
 # quantiles that stand for the distribution of a number in a row
 _N_QUANTILES = 15
-# shares between which normal scores go on
-_ENDS = (0.01, 0.99)
 # levels of a treatment that are compared unless two are named
 _MOST_LEVELS = 8
-_QUARTILES = (0.25, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +297,8 @@ class _Numbers:
         self._rows = rows
         self._values, counts = np.unique(rows.treatment, return_counts=True)
         shares = (np.cumsum(counts) - counts / 2) / rows.n_rows
-        self._scores = scipy.special.ndtri(np.clip(shares, *_ENDS))
+        # shares between which normal scores go on
+        self._scores = scipy.special.ndtri(np.clip(shares, 0.01, 0.99))
 
     def adjusted(self, start: float, end: float) -> NDArray[np.float64]:
         """Return the terms whose mean is the difference, float64 (n_rows, n_outcomes)."""
@@ -368,7 +366,7 @@ def _pairs(reader: EvidenceReader, rows: _Rows, values: Sequence[object] | None)
     """Return the pairs of numbers, or of codes of levels, of the treatment that are compared."""
     of, treatment, levels = rows.of, rows.treatment, rows.network.levels.get(rows.of)
     if values is None and levels is None:
-        ends = np.quantile(treatment, _QUARTILES).tolist()
+        ends = np.quantile(treatment, (0.25, 0.75)).tolist()
         # most rows may have the same number
         start, end = ends if ends[0] < ends[1] else (float(treatment.min()), float(treatment.max()))
         if start == end:

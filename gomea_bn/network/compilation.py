@@ -25,7 +25,7 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.parts import check_cut_points
 from gomea_bn.network.rows import draws_by_name
-from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
+from gomea_bn.network.shown_tables import ROWS_OF_TABLES, table_over_cells
 from gomea_bn.network.tables import bin_texts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.texts import amount, listed, shown_name
@@ -102,7 +102,7 @@ def coarser(network: NetworkLike, max_cells: int) -> Coarser:
 
 def compiled_tables(network: NetworkLike, chosen: Coarser) -> dict[str, NDArray[np.float64]]:
     """Return tables over chosen bins by chosen parents, from drawn rows."""
-    rows = draws_by_name(network, N_DRAWS)
+    rows = draws_by_name(network, ROWS_OF_TABLES)
     return {
         name: table_over_cells(network, name, parents, chosen.cut_points, rows)
         for name, parents in chosen.parents.items()
@@ -115,7 +115,7 @@ def table_loss(network: NetworkLike, tables: NetworkLike) -> tuple[float, float]
     That is the log density in nats that a row drawn from the network loses on average, and the largest surely known
     difference of P(bin of a variable | bin of one that paths lead from), over 24 random ones of such pairs.
     """
-    rows = draws_by_name(network, N_DRAWS)
+    rows = draws_by_name(network, ROWS_OF_TABLES)
     columns = Columns(rows)
     with np.errstate(invalid="ignore"):
         nats = float(np.sum(_mean_terms(network, columns)) - np.sum(_mean_terms(tables, columns)))
@@ -217,7 +217,7 @@ def chosen_table(
                 f"{nearest(str(parent), of_network)}"
             )
     chosen = tuple(parent for parent in of_network if parent in wanted)
-    cuts, rows = dict(network.cut_points), draws_by_name(network, N_DRAWS)
+    cuts, rows = dict(network.cut_points), draws_by_name(network, ROWS_OF_TABLES)
     for other, of_other in mapping_in("cells", cells).items():
         if other not in cuts or other not in (*chosen, name):
             raise GomeaBnError(

@@ -52,7 +52,7 @@ from gomea_bn.network.parts import (
 )
 from gomea_bn.network.recorded import OF_ROWS, family_scores, recorded_checks
 from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, rows_for
-from gomea_bn.network.tables import MOST_CELLS, PseudoCount, bin_texts
+from gomea_bn.network.tables import MOST_FILE_CELLS, PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.texts import listed
 
@@ -357,12 +357,12 @@ class NetworkParts(Immutable):
         Parents that are left out are averaged over the rows that the network has in each cell. Nothing of rows is
         recorded.
         """
-        from gomea_bn.network.shown_tables import N_DRAWS, table_over_cells
+        from gomea_bn.network.shown_tables import ROWS_OF_TABLES, table_over_cells
 
         kept = {
             name: tuple(p for p in self.parents(name) if p in of_name) for name, of_name in parents.items()
         }
-        rows = draws_by_name(self, N_DRAWS)
+        rows = draws_by_name(self, ROWS_OF_TABLES)
         tables = {
             name: table_over_cells(self, name, kept[name], self.cut_points, rows)
             if name in kept
@@ -393,7 +393,7 @@ class NetworkParts(Immutable):
             network._set_parts({"_row_source": self._row_source})
         return network
 
-    def compiled(self, max_cells: int = MOST_CELLS) -> Self:
+    def compiled(self, max_cells: int = MOST_FILE_CELLS) -> Self:
         """Return a network of tables alone within a budget of cells, as other programs can hold it.
 
         A network without conditionals is returned as it is. Tables are computed as those of `tables`. If all of them

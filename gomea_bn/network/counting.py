@@ -27,7 +27,7 @@ Net = TypeVar("Net", bound=NetworkLike)
 
 N_STEPS = 5
 """Number of steps of expectation and maximisation."""
-N_DRAWS = 10
+N_COMPLETIONS = 10
 """Number of completions of every incomplete row and step."""
 
 CompletesRows: TypeAlias = Callable[[NetworkLike, int], Sequence[NDArray[np.float64]] | None]
@@ -48,11 +48,13 @@ def completes_rows(
     complete, incomplete = observed[is_complete], observed[~is_complete]
     # draws of a row must not depend on where it stands
     incomplete = incomplete[row_order(list(incomplete.T))]
-    weights = np.concatenate((np.ones(len(complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS)))
+    weights = np.concatenate(
+        (np.ones(len(complete)), np.full(len(incomplete) * N_COMPLETIONS, 1 / N_COMPLETIONS))
+    )
     generator = np.random.default_rng(FIXED_SEED)
 
     def completed(network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
-        drawn = completed_codes(network, incomplete, N_DRAWS, generator)
+        drawn = completed_codes(network, incomplete, N_COMPLETIONS, generator)
         rows = np.concatenate((complete, drawn.reshape(-1, len(cards))))
         is_possible = rows[:, 0] >= 0
         columns, of_rows = list(np.ascontiguousarray(rows[is_possible].T)), weights[is_possible]

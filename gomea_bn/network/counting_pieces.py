@@ -12,7 +12,7 @@ from gomea_bn.data.cells import CountPlan, View
 from gomea_bn.data.columns import ROWS_IN_CACHE
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
-from gomea_bn.network.counting import N_DRAWS, N_STEPS, CompletesRows, completed_codes
+from gomea_bn.network.counting import N_COMPLETIONS, N_STEPS, CompletesRows, completed_codes
 from gomea_bn.network.recorded import NetworkLike
 
 # incomplete rows that are completed together
@@ -91,7 +91,7 @@ def completes_pieces(
     if not any(views[parent].has_missing for parent in parents):
         return None
     # draws of a step: a table with more incomplete rows has fewer draws of every row
-    n_draws = int(np.clip(10_000_000 // n_rows, 1, N_DRAWS))
+    n_draws = int(np.clip(10_000_000 // n_rows, 1, N_COMPLETIONS))
 
     def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]] | None:
         if is_over():

@@ -18,7 +18,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, FAMILY_SCORES, NetworkLike
-from gomea_bn.runtime.files import written
+from gomea_bn.runtime.files import head_of, written
 from gomea_bn.texts import counted, listed, shown_name
 
 LARGEST_DIFFERENCE = 0.1
@@ -147,7 +147,7 @@ class EdgeProbabilities:
         "pairs" has [first, second, probability of first → second, of second → first] for every pair whose probability
         of an edge is at least .005.
         """
-        content = {"format": "gomea-bn edge probabilities", "format_version": 1, "names": list(self.names)}
+        content = {**head_of("gomea-bn edge probabilities"), "names": list(self.names)}
         return written(
             json.dumps(content | self._record() | {"threshold": self.threshold()}, indent=1) + "\n", path
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, code_of_number
 from gomea_bn.data.dates import source_name, unit_of
-from gomea_bn.data.files.reading import number_form
+from gomea_bn.data.files.reading import NUMBER, number_form
 from gomea_bn.data.frames import distinct_values, has_floats, plain
-from gomea_bn.data.number_texts import number_texts, numbers_in, typed
+from gomea_bn.data.number_texts import NumberTexts, number_texts, numbers_in, typed
 from gomea_bn.data.symbols import from_distinct, is_text_like, symbols_among
 from gomea_bn.errors import GomeaBnError, RowPositions, check_choice, give_warning
 from gomea_bn.lazy import pd
@@ -109,10 +111,12 @@ def _numbers(network: NetworkLike, series: pd.Series[Any], name: str) -> pd.Seri
     if is_text and unit_of(name) is None:
         numbers = numbers_in(others)
         if numbers is None and (form := _form(network, name)) is not None:
-            numbers = _in_form(others, form, network.metadata.get(READ_DECIMAL))
+            decimal = network.metadata.get(READ_DECIMAL)
+            readings = _in_form(others, form, decimal)
+            numbers = readings[0].numbers if readings else None
             if numbers is None:
                 is_wrong = [
-                    not symbol and _in_form([value], form, network.metadata.get(READ_DECIMAL)) is None
+                    not symbol and not _in_form([value], form, decimal)
                     for value, symbol in zip(values, is_symbol, strict=True)
                 ]
                 rows = np.flatnonzero(_cells(codes, np.array(is_wrong if any(is_wrong) else ~is_symbol)))
@@ -133,6 +137,37 @@ def _numbers(network: NetworkLike, series: pd.Series[Any], name: str) -> pd.Seri
     return from_distinct(series, codes, [None if symbol else next(each) for symbol in is_symbol])
 
 
+def number_of_text(network: NetworkLike, name: str, text: str, label: str) -> float | None:
+    """Return the number that a text states of a continuous variable, read as a cell of the fit; None for others.
+
+    Of two numbers that a text such as 1,250 may stand for, it is the one between the least and the largest value of the
+    column. A text below or above a limit, such as <5 mg, states no number. `label` names the text in messages.
+    """
+    with suppress(ValueError):
+        number = float(text)
+        return number if isfinite(number) else None
+    form = _form(network, name)
+    # whoever states a number may write either mark
+    readings = _in_form([text], form or NUMBER, None)
+    if form is None and any(read.unit for read in readings):
+        raise GomeaBnError(
+            f"{label}: the numbers of '{name}' have no unit that the network knows, got {text!r:.80}; give the number "
+            "alone."
+        )
+    # a word below a limit may have no number
+    numbers = {float(read.numbers[0] or 0) for read in readings if not read.limits}
+    low, high = network.support.get(name, (-inf, inf))
+    possible = [number for number in numbers if low <= number <= high] if len(numbers) > 1 else [*numbers]
+    if len(possible) == 1:
+        return possible[0]
+    if not numbers:
+        return None
+    raise GomeaBnError(
+        f"{label}: '{name}' is from {low:g} to {high:g}, and {text!r:.80} may be "
+        f"{' or '.join(f'{number:g}' for number in sorted(numbers))}; write the number alone, with a decimal point."
+    )
+
+
 def _form(network: NetworkLike, name: str) -> str | None:
     """Return the form of the texts of a column in the fit, or None if its cells were numbers."""
     forms = network.metadata.get(READ_FORMS)
@@ -141,13 +176,20 @@ def _form(network: NetworkLike, name: str) -> str | None:
     return form if isinstance(form, str) and number_form(form) is not None else None
 
 
-def _in_form(texts: Sequence[str], form: str, decimal: object) -> Sequence[float | None] | None:
-    """Return the numbers of texts in a form, or None if they do not fit it."""
+def _in_form(texts: Sequence[str], form: str, decimal: object) -> list[NumberTexts]:
+    """Return what texts stand for in a form, once for each decimal mark with which they fit it."""
     unit, limit = number_form(form) or (None, None)
     marks = decimal if decimal in (".", ",") else ".,"
     typed_texts = list(map(typed, texts))
-    readings = (number_texts(typed_texts, mark, unit, limit, is_given=True) for mark in str(marks))
-    return next((read.numbers for read in readings if read is not None), None)
+    readings = []
+    for mark in str(marks):
+        # numbers of a column with a unit may lack it
+        plain_numbers = numbers_in(typed_texts, mark)
+        if plain_numbers is not None:
+            readings.append(NumberTexts(plain_numbers, "", {}))
+        elif (read := number_texts(typed_texts, mark, unit, limit, is_given=True)) is not None:
+            readings.append(read)
+    return readings
 
 
 def _levels(

@@ -30,8 +30,6 @@ ROW_COUNTS = "row_counts"
 LEAST_ROWS = 20
 """Fewer rows are shown, but nothing is concluded from them."""
 
-# probability that chance alone moves one figure further: that of three standard errors
-_CHANCE = 2 * NormalDist().cdf(-3.0)
 # numbers of a record
 _MOST_CELLS = 2**17
 
@@ -330,7 +328,7 @@ def counted_sets(
 
 def limit_of_chance(n_figures: int) -> float:
     """Return the number of standard errors that chance alone exceeds in none of some figures, as in one with three."""
-    return -NormalDist().inv_cdf(_CHANCE / 2 / max(n_figures, 1))
+    return -NormalDist().inv_cdf(NormalDist().cdf(-3.0) / max(n_figures, 1))
 
 
 def number_of_figures(cards: Iterable[int]) -> int:

@@ -21,9 +21,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.network.value_kinds import ValueKind
-from gomea_bn.problems.cuts.shape import Shape
-
-_SUM_TOLERANCE = 1e-6
+from gomea_bn.problems.cuts.shape import MASS_TOLERANCE, Shape
 
 
 class Immutable:
@@ -312,8 +310,8 @@ def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[
             f"{index.tolist()}."
         )
     sums = checked.sum(axis=-1)
-    if (np.abs(sums - 1) > _SUM_TOLERANCE).any():
-        index = np.argwhere(np.abs(sums - 1) > _SUM_TOLERANCE)[0]
+    if (np.abs(sums - 1) > MASS_TOLERANCE).any():
+        index = np.argwhere(np.abs(sums - 1) > MASS_TOLERANCE)[0]
         raise GomeaBnError(
             f"tables['{name}'] must sum to 1 over its last axis, got {sums[tuple(index)].item()!r} in the "
             f"row of parent states {index.tolist()}."

@@ -19,7 +19,7 @@ from gomea_bn.problems.cuts.policies import bin_codes
 if TYPE_CHECKING:
     from gomea_bn.network.recorded import NetworkLike
 
-N_DRAWS = 20_000
+ROWS_OF_TABLES = 20_000
 """Number of drawn rows that tables are computed from."""
 
 
@@ -39,7 +39,7 @@ class ShownTables(Mapping[str, NDArray[np.float64]]):
     def rows(self) -> dict[str, NDArray[Any]]:
         """Numbers, or codes of levels, of the drawn rows by variable, each (n_rows,)."""
         if self._drawn is None:
-            self._drawn = draws_by_name(self._network, N_DRAWS)
+            self._drawn = draws_by_name(self._network, ROWS_OF_TABLES)
         return self._drawn
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:

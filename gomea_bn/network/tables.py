@@ -25,7 +25,7 @@ PseudoCount: TypeAlias = float | Literal["auto"]
 AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Numbers of pseudo-counts per table row over which the smoothing "auto" averages."""
 
-MOST_CELLS = 1_000_000
+MOST_FILE_CELLS = 1_000_000
 """Most cells of all tables of a file."""
 
 MOST_COMPUTED_CELLS = 2**22

@@ -25,7 +25,7 @@ from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
 from gomea_bn.network.rows import drawn_values, rows_for
-from gomea_bn.network.shown_tables import N_DRAWS
+from gomea_bn.network.shown_tables import ROWS_OF_TABLES
 from gomea_bn.network.tables import MOST_COMPUTED_CELLS, PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -34,8 +34,6 @@ from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
 _SHARES = np.linspace(0.02, 0.98, 49)
-# entries of the metadata that are of the former rows
-_OF_FORMER_ROWS = ("score", "data_sha256", *OF_ROWS)
 # sum of weights to which float64 can still add a row
 _MOST_WEIGHT = 1e15
 # a piece never loses all of its probability
@@ -129,7 +127,7 @@ def with_copies(
     from gomea_bn.network.inference.completion import completed_table
 
     # every row about as often
-    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, N_DRAWS))
+    rows = np.resize(np.arange(table.n_rows), max(table.n_rows, ROWS_OF_TABLES))
     complete = completed_table(counted, table.in_order(network.names), np.random.default_rng(FIXED_SEED))
     values = {column.name: column.values[rows] for column in complete.columns}
     most = {name: stack.smooth_weight for name, stack in smooth.items()}
@@ -278,7 +276,7 @@ class _Update:
             cut_intervals={},
         )
         updated = network.changed(conditionals=conditionals, **parts)
-        n_draws = int(np.clip(parts["metadata"]["n_rows"], 1_000, N_DRAWS))
+        n_draws = int(np.clip(parts["metadata"]["n_rows"], 1_000, ROWS_OF_TABLES))
         drawn = drawn_values(updated, n_draws, np.random.default_rng(FIXED_SEED))
         cuts = network.cut_points
         return updated.changed(
@@ -294,7 +292,12 @@ class _Update:
         }
 
     def _metadata(self) -> dict[str, Any]:
-        kept = {key: value for key, value in self._network.metadata.items() if key not in _OF_FORMER_ROWS}
+        # entries of the metadata that are of the former rows
+        kept = {
+            key: value
+            for key, value in self._network.metadata.items()
+            if key not in ("score", "data_sha256", *OF_ROWS)
+        }
         return {
             **kept,
             "n_rows": round(max(self.n_rows().values())),

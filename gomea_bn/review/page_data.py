@@ -47,8 +47,6 @@ from gomea_bn.texts import counted, listed
 
 # number of entries of the record on the page
 _MOST_FACTS = 60
-# entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS, *OF_ROWS)
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
 _FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
 
@@ -536,7 +534,8 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
     def visit(prefix: str, value: Any) -> None:
         if isinstance(value, Mapping):
             for key, inner in value.items():
-                if not (prefix == "" and key in _SHOWN_ELSEWHERE):
+                # entries of a record that other parts of the page show
+                if not (prefix == "" and key in ("columns", "predictions", STABILITY_WORDS, *OF_ROWS)):
                     visit(f"{prefix} · {key}" if prefix else str(key), inner)
         elif isinstance(value, (list, tuple)):
             plain = all(item is None or isinstance(item, (str, int, float, bool)) for item in value)

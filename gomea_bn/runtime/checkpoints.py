@@ -37,8 +37,6 @@ State = dict[str, Any]
 
 # writing takes at most this share of the time
 _MOST_SHARE = 0.01
-# longer texts of options are compared by their digests
-_LONGEST_TEXT = 120
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
@@ -345,7 +343,8 @@ def option_text(value: Any) -> str:
     Objects of unknown classes have the name of their class alone.
     """
     text = _text(value)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:40]}... (SHA-256 {_digest(text.encode())[:16]})"
+    # longer texts of options are compared by their digests
+    return text if len(text) <= 120 else f"{text[:40]}... (SHA-256 {_digest(text.encode())[:16]})"
 
 
 def _text(value: Any) -> str:

@@ -11,17 +11,15 @@ from typing import Any
 
 from gomea_bn.runtime.sources import __version__, source_digest
 
-# libraries on which numerical results depend
-_COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
-
 
 def environment() -> dict[str, Any]:
     """Return the versions of numerical libraries, the digest of this package's sources and the machine, for records."""
+    # libraries on which numerical results depend
     return {
         "versions": {
             "gomea-bn": __version__,
             "python": platform.python_version(),
-            **{name: installed_version(name) for name in _COMPUTING},
+            **{name: installed_version(name) for name in ("numpy", "numba", "llvmlite", "scipy", "pandas")},
         },
         "sources": source_digest(),
         "machine": machine(),

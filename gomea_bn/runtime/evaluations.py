@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import forkserver, get_all_start_methods, get_context
 from pickle import PicklingError
 from statistics import median
 from threading import Condition
@@ -23,14 +23,6 @@ from gomea_bn.runtime.threads import POLL_SECONDS
 ROUND = 64
 
 
-# calls whose median duration decides whether repeated solutions are looked up; a busy machine delays single ones
-_TIMED_CALLS = 15
-# a look-up takes about a microsecond; a function this quick is called again instead
-_LEAST_SECONDS = 20e-6
-# solutions that are kept at most; later ones are evaluated each time
-_MOST_KEPT = 1 << 20
-
-
 def _bytes_of(x: NDArray[Any]) -> bytes:
     return x.tobytes()
 
@@ -41,12 +33,6 @@ class Request(NamedTuple):
     x: NDArray[Any]  # (n_variables,)
     changed: NDArray[np.int64] | None = None  # None for a whole evaluation
     parent_terms: NDArray[np.float64] | None = None
-
-
-class Failure(NamedTuple):
-    """The exception that an evaluation ended with."""
-
-    error: BaseException
 
 
 class Meeting:
@@ -95,7 +81,7 @@ class Meeting:
                 self._answer_if_complete()
 
     def value(self, thread: int, request: Request) -> Any:
-        """Return the answer to a request, which is a `Failure` if there is none."""
+        """Return the answer to a request, or the exception in its place."""
         with self._condition:
             self._waiting[thread] = request
             self._answer_if_complete()
@@ -129,17 +115,17 @@ class Meeting:
 
 
 def _answer(problem: Any, request: Request) -> Any:
-    """Return what a user's object answers to one request, or the `Failure`."""
+    """Return what a user's object answers to one request, or the exception."""
     try:
         if request.changed is None:
             return problem.evaluate(request.x)
         return problem.evaluate_partial(*request)
     except Exception as error:
-        return Failure(error)
+        return error
 
 
 def _batch_answers(problem: Any, solutions: NDArray[Any]) -> list[Any]:
-    """Return what ``evaluate_batch`` answers for every row of solutions (k, n_variables), or the `Failure` of all."""
+    """Return what ``evaluate_batch`` answers for every row of solutions (k, n_variables), or the exception of all."""
     k = len(solutions)
     try:
         answer = problem.evaluate_batch(solutions)
@@ -155,7 +141,7 @@ def _batch_answers(problem: Any, solutions: NDArray[Any]) -> list[Any]:
         violations = np.zeros(k) if len(arrays) == 1 else np.reshape(arrays[1], k)
         return list(zip(rows, violations.tolist(), strict=True))
     except Exception as error:
-        return [Failure(error)] * k
+        return [error] * k
 
 
 # the problem of a worker process
@@ -182,8 +168,9 @@ def new_processes(problem: Any, n_jobs: int, imported: str) -> ProcessPoolExecut
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     context = get_context(method)
-    # what the script of the search imports is imported once, not in every process
-    context.set_forkserver_preload(["__main__", imported])
+    # what the script of the search imports is imported once, not in every process; what a user lists stays
+    listed = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
+    context.set_forkserver_preload([*dict.fromkeys((*listed, imported))])
     pool = ProcessPoolExecutor(n_jobs, context, _take_problem, (problem,))
     try:
         pool.submit(len, ()).result()
@@ -307,8 +294,8 @@ class Evaluations:
         if self._is_single:
             return self.problem.evaluate(request.x)
         (answer,) = _batch_answers(self.problem, request.x[None])
-        if isinstance(answer, Failure):
-            raise answer.error
+        if isinstance(answer, BaseException):
+            raise answer
         return answer
 
     def prepare(self, requests: list[Request]) -> None:
@@ -318,7 +305,7 @@ class Evaluations:
         self._prepared = dict(zip(keys, self.answers(requests), strict=True))
 
     def answers(self, requests: list[Request]) -> list[Any]:
-        """Return the answers to some requests, of which equal ones are evaluated once; failures are `Failure`."""
+        """Return the answers to some requests, of which equal ones are evaluated once; of a failure its exception."""
         answers: list[Any] = [None] * len(requests)
         new: dict[bytes, list[int]] = {}
         for i, request in enumerate(requests):
@@ -338,7 +325,7 @@ class Evaluations:
             return answers
         for places, answer in zip(new.values(), self._answers_of([requests[i] for i in asked]), strict=True):
             self.n_repeated += len(places) - 1
-            if self._keeps is not False and not isinstance(answer, Failure):
+            if self._keeps is not False and not isinstance(answer, BaseException):
                 self._keep(requests[places[0]], answer)
             for i in places:
                 answers[i] = answer
@@ -359,13 +346,16 @@ class Evaluations:
     def _time(self, seconds: float) -> None:
         """Note the time of a call; after the first calls decide whether look-ups pay."""
         self._timed.append(seconds)
-        if len(self._timed) == _TIMED_CALLS:
-            self._keeps = median(self._timed) >= _LEAST_SECONDS
+        # their median decides whether repeated solutions are looked up; a busy machine delays single ones
+        if len(self._timed) == 15:
+            # a look-up takes about a microsecond; a function this quick is called again instead
+            self._keeps = median(self._timed) >= 20e-6
             if not self._keeps:
                 self._kept.clear()
 
     def _keep(self, request: Request, answer: Any) -> None:
-        if len(self._kept) < _MOST_KEPT:
+        # solutions that are kept at most; later ones are evaluated each time
+        if len(self._kept) < (1 << 20):
             # the caller may change what it has returned
             with suppress(Exception):
                 answer = (

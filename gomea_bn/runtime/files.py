@@ -24,6 +24,20 @@ from gomea_bn.errors import GomeaBnError, environment_limit, give_warning, is_in
 SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
 """Environment variable with the largest number of bytes that is read of a network, a front, or a compressed table."""
 
+VERSIONS = {
+    "gomea-bn averaged network": 1,
+    "gomea-bn cut points": 1,
+    "gomea-bn decision": 1,
+    "gomea-bn edge probabilities": 1,
+    "gomea-bn expert": 1,
+    "gomea-bn front": 2,
+    "gomea-bn network": 1,
+    "gomea-bn networks": 1,
+    "gomea-bn run": 1,
+    "gomea-bn stability": 1,
+}
+"""The version of every format of JSON that this release writes, and the newest one that it reads."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _MOST_BYTES = 2**30
 # files of tables and networks rarely shrink to a twentieth; bombs shrink to a thousandth
@@ -159,7 +173,6 @@ def read_json(
     source: str | os.PathLike[str],
     description: str,
     form: str | tuple[str, ...],
-    version: int,
     *,
     max_bytes: int | None = None,
     advice: str = "",
@@ -167,12 +180,12 @@ def read_json(
     """Return the object in a JSON file, or in JSON text, and the words that name the source in messages.
 
     The source is a file, or text that begins with a brace, and should be what `description` says, for example "a
-    network". Its "format" must be one of `form`, and its "format_version" one from 1 to `version`. Files have by
+    network". Its "format" must be one of `form`, and its "format_version" at most that of `VERSIONS`. Files have by
     default the limit `text_files.most_bytes()`, and text has none. `advice` is a sentence for sources of another
     format. Text that holds NaN or a duplicate key is an error.
     """
     text, where = source_text(source, description, max_bytes=max_bytes)
-    return parse_json(text, where, description, form, version, advice=advice), where
+    return parse_json(text, where, description, form, advice=advice), where
 
 
 def source_text(
@@ -191,10 +204,15 @@ def source_text(
 
 
 def parse_json(
-    text: str, where: str, description: str, form: str | tuple[str, ...], version: int, *, advice: str = ""
+    text: str, where: str, description: str, form: str | tuple[str, ...], *, advice: str = ""
 ) -> dict[str, Any]:
     """Return the object that JSON text holds, its format and version checked; see `read_json`."""
-    return check_format(load_json(text, where), where, description, form, version, advice=advice)
+    return check_format(load_json(text, where), where, description, form, advice=advice)
+
+
+def head_of(form: str) -> dict[str, Any]:
+    """Return the first fields of an object of a format."""
+    return {"format": form, "format_version": VERSIONS[form]}
 
 
 def load_json(text: str, where: str) -> Any:
@@ -222,7 +240,7 @@ def has_format(path: str | os.PathLike[str], form: str) -> bool:
 
 
 def check_format(
-    content: Any, where: str, description: str, form: str | tuple[str, ...], version: int, *, advice: str = ""
+    content: Any, where: str, description: str, form: str | tuple[str, ...], *, advice: str = ""
 ) -> dict[str, Any]:
     """Return a JSON value if it is an object of a format and version; see `read_json`."""
     forms = (form,) if isinstance(form, str) else form
@@ -232,6 +250,7 @@ def check_format(
             f'{where} is not {description}: wanted "format": {forms[0]!r}, got {got:.80}.{advice and " " + advice}'
         )
     got_version: Any = content.get("format_version")
+    version = VERSIONS[content["format"]]
     if not is_integer(got_version) or not 1 <= got_version <= version:
         versions = "1" if version == 1 else f"1 to {version}"
         raise GomeaBnError(

@@ -63,10 +63,7 @@ _DIGEST_BYTES = 32
 # name of a folder of kernels, a part of a digest
 _FOLDER_NAME = re.compile(r"[0-9a-f]{16}")
 _MOST_FOLDERS = 12
-_MOST_DAYS = 60
 _DAY = 86_400.0
-# thresholds of the garbage collector: a sixth of the time to compile, for a fifth more memory
-_MANY_OBJECTS = (50_000, 50, 50)
 _warned: set[Path] = set()
 
 P = ParamSpec("P")
@@ -530,7 +527,8 @@ _without_constants: Any = types.unliteral
 def _rare_collections() -> Iterator[None]:
     """Look for garbage rarely in the block; most of what compiling makes lives to its end, and every pass visits it."""
     thresholds = gc.get_threshold()
-    gc.set_threshold(*_MANY_OBJECTS)
+    # thresholds of the garbage collector: a sixth of the time to compile, for a fifth more memory
+    gc.set_threshold(50_000, 50, 50)
     try:
         yield
     finally:
@@ -728,7 +726,7 @@ def prune_folders(base: Path, *, keep: Path) -> None:
                 used.append((folder.stat().st_mtime, folder))
     newest_first = sorted(used, reverse=True)
     for rank, (changed, folder) in enumerate(newest_first, start=1):
-        if rank >= _MOST_FOLDERS or time.time() - changed > _MOST_DAYS * _DAY:
+        if rank >= _MOST_FOLDERS or time.time() - changed > 60 * _DAY:
             shutil.rmtree(folder, ignore_errors=True)
 
 

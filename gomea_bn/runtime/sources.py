@@ -10,7 +10,6 @@ from pathlib import Path
 __version__ = "0.3.0.dev0"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_N_DIGITS = 16
 
 
 def package_sources(root: Path = _PACKAGE) -> dict[str, bytes]:
@@ -46,4 +45,4 @@ def digest_of(sources: dict[str, bytes]) -> str:
     for name, text in sorted(sources.items()):
         digest.update(f"{name} {len(text)}\n".encode())
         digest.update(text)
-    return digest.hexdigest()[:_N_DIGITS]
+    return digest.hexdigest()[:16]

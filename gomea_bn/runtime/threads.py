@@ -27,8 +27,6 @@ R = TypeVar("R")
 
 POLL_SECONDS = 0.05
 """Seconds between two looks of a waiting thread at signals, the flag of its run and the deadline."""
-# largest number of threads on a machine with fewer cores
-_MOST_WITHOUT_CORES = 16
 # NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
 _BYTES_OF_HUGE_PAGES = 1 << 22
 # the pool of threads that the work of the present thread leaves idle, and their number
@@ -307,7 +305,8 @@ def thread_count(n_jobs: int | None) -> int:
     if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
         raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if n_jobs == -1 else min(int(n_jobs), max(cores, _MOST_WITHOUT_CORES))
+    # largest number of threads on a machine with fewer cores
+    return cores if n_jobs == -1 else min(int(n_jobs), max(cores, 16))
 
 
 def zeros_by_pages(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:

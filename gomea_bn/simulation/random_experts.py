@@ -14,8 +14,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
-
-_MOST_BINS = 255
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 
 
 def _column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[float, float]]:
@@ -138,7 +137,7 @@ def simulated_expert(
     if not isinstance(truth, DiscretizedBayesNet):
         raise GomeaBnError(f"truth must be a DiscretizedBayesNet, got {type(truth).__name__}.")
     check_number("known", known, 0, 1)
-    check_integer("max_bins", max_bins, 2, _MOST_BINS)
+    check_integer("max_bins", max_bins, 2, MAX_CARDINALITY)
     check_integer("max_indegree", max_indegree, 1)
     ranges = truth.support if table is None else _column_ranges(table, truth)
     seeds = random_generator(random_state).integers(2**63, size=2)

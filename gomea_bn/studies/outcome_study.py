@@ -52,17 +52,12 @@ HAS_ARROW = "has this arrow"
 PAGES = (".html", ".pdf")
 """Endings of pages."""
 
-_MOST_CASES = 8
-# rows over which unknown columns of a case vary
-_N_BACKGROUND = 200
 EVALUATIONS, SECONDS = 1_500, 10.0
 """Limits of the search by default; of a table without gaps the evaluations end it, so that it can be repeated."""
 
 # of a fold, the latter as a part of the limit of the whole search
 _FOLD_EVALUATIONS, _FOLD_PART = 200, 0.4
 _FEWEST_ROWS = 50
-# probability of a level whose rows are all alike, from which on chance may make one
-_BY_CHANCE = 1e-9
 
 TELLS_ALL = 0.8
 """Part of the doubt about an outcome, or rank correlation with times, of a column which may be the outcome itself."""
@@ -395,7 +390,8 @@ def _misleading(table: Table, target: str, code: int | None, duration: str | Non
         for level, name in enumerate(column.levels or ()):
             of_level = has_outcome[column.values == level]
             share = float(np.mean(has_outcome == of_level[0])) if len(of_level) >= LEAST_ROWS else 1.0
-            if len(np.unique(of_level)) == 1 and share ** len(of_level) < _BY_CHANCE:
+            # probability of a level whose rows are all alike, from which on chance may make one
+            if len(np.unique(of_level)) == 1 and share ** len(of_level) < 1e-9:
                 verb = "have" if of_level[0] else "lack"
                 found.setdefault(
                     column.name,
@@ -749,12 +745,12 @@ def _cases(
     if not (needed and len(complete)):
         return tuple(cases)
     generator = np.random.default_rng(0)
-    background = frame.iloc[
-        np.sort(generator.choice(complete, min(_N_BACKGROUND, len(complete)), replace=False))
-    ]
+    # rows over which unknown columns of a case vary
+    background = frame.iloc[np.sort(generator.choice(complete, min(200, len(complete)), replace=False))]
     figures = _predicted(network, frame, target, state)
     order = np.argsort(figures, kind="stable")
-    places = np.unique(np.linspace(0, len(order) - 1, _MOST_CASES + 2).round().astype(int)[1:-1])
+    # eight cases between the ends
+    places = np.unique(np.linspace(0, len(order) - 1, 10).round().astype(int)[1:-1])
     observed = _outcome(table, target, state)
 
     cases += [

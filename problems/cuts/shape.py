@@ -22,8 +22,9 @@ MOST_POINTS = 4
 POINTS_SHARE = 0.95
 """Smallest share of the rows that the point masses of a column of few values have."""
 
-# a shape that a program computes elsewhere may be rounded to some nine digits
-_MASS_TOLERANCE = 1e-6
+MASS_TOLERANCE = 1e-6
+"""Difference from 1 of a sum of probabilities that is rounding: other programs may write some nine digits."""
+
 _LEAST_MASS = 1e-16
 
 
@@ -98,7 +99,7 @@ class Shape:
             raise GomeaBnError(
                 f"The points of a shape must lie in its range and have probabilities above 0, got {self.points!r:.80}."
             )
-        if abs(self._below[-1] + self.point_masses.sum() - 1) > _MASS_TOLERANCE:
+        if abs(self._below[-1] + self.point_masses.sum() - 1) > MASS_TOLERANCE:
             raise GomeaBnError(
                 f"A shape must have the total probability 1, got {self._below[-1] + self.point_masses.sum():.9g}."
             )
@@ -121,7 +122,7 @@ class Shape:
     @property
     def has_few_values(self) -> bool:
         """Whether nearly all rows have point masses: counts, scores or doses, but for rare values."""
-        return bool(self.point_masses.sum() >= POINTS_SHARE - _MASS_TOLERANCE)
+        return bool(self.point_masses.sum() >= POINTS_SHARE - MASS_TOLERANCE)
 
     @cached_property
     def _widths(self) -> NDArray[np.float64]:

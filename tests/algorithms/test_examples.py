@@ -30,8 +30,8 @@ MODULES = (
 )
 # members of arrays, protocols, runs inside a search, and what another class has
 _OTHERS = {
-    "CompiledProblem", "DiscreteDefaults", "FrontHistoryEntry", "FrontRun", "GomeaRun", "HistoryEntry", "NamedProblem",
-    "Population", "ProblemDefaults", "RealDefaults", "RealFrontRun", "RealRun", "AdaptedRun", "Section", "Space",
+    "AnyProblem", "CompiledProblem", "FrontHistoryEntry", "FrontRun", "GomeaRun", "HistoryEntry", "NamedProblem",
+    "Population", "RealFrontRun", "RealProblem", "RealRun", "AdaptedRun", "Section", "Space",
     "WithDefaults",
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn.cli.statements import read_statements
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 
 QUICK: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None, "random_state": 1}
@@ -199,6 +200,29 @@ def test_texts_with_units_are_read_as_in_the_fit():
     has_gap = np.arange(60) % 4 == 0
     gaps, gaps_read = (frame.assign(mass=frame["mass"].mask(has_gap)) for frame in (texts, numbers))
     assert restored.predict(gaps, "x").tolist() == restored.predict(gaps_read, "x").tolist()
+
+
+def test_questions_take_texts_as_rows_do():
+    texts, _ = measured(np.arange(60) / 3)
+    learner = BayesNetLearner(max_evaluations=100, random_state=1).fit(read_table(texts, decimal="."))
+    network = learner.network_
+
+    def answer(mass: Any) -> list[float]:
+        return np.asarray(network.query("x", {"mass": mass})).tolist()
+
+    for text in ("45.5 kg", "45,5 kg", "45,5", "45.5"):
+        assert answer(text) == answer(45.5)
+        assert read_statements("--given", [f"mass={text}"], network) == {"mass": 45.5}
+        row = pd.DataFrame({"x": [np.nan], "mass": [text]})
+        # the table has decimal points
+        if "," not in text:
+            assert network.predict(row, "x").tolist() == network.predict(row.assign(mass=45.5), "x").tolist()
+    assert answer(("42 kg", "45 kg")) == answer((42.0, 45.0))
+    for wrong in ("45 lb", "<45 kg", "inf", "heavy"):
+        with pytest.raises(GomeaBnError, match=r"evidence\['mass'\] must be a .*number"):
+            answer(wrong)
+    with pytest.raises(GomeaBnError, match="the numbers of 'x' have no unit"):
+        network.query("mass", {"x": "3 kg"})
 
 
 @pytest.mark.parametrize("wrong", ["41 lb", "heavy"])

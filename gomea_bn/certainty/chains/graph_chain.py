@@ -25,9 +25,6 @@ from gomea_bn.runtime.checkpoints import State, generator_of, generator_states
 MARGIN = 15.0
 """Nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together."""
 
-# sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
-_MOST_SUMS = 64
-
 
 @cache
 def _acyclic_graphs(n: int) -> tuple[tuple[int, ...], ...]:
@@ -144,7 +141,8 @@ class SweepSums:
         The number is at most `n_sweeps` and counts as taken.
         """
         if not self._counts or self._counts[-1] == self._sweeps_in_sum:
-            if len(self._sums) == _MOST_SUMS:
+            # sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
+            if len(self._sums) == 64:
                 # of too many sums, every two become one
                 self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
                 self._sweeps_in_sum *= 2

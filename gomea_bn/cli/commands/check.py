@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
 
-# first lines of a file that cannot be read, which an error shows
-_SHOWN_LINES = 5
-
 
 @reads_table()
 def check(
@@ -119,7 +116,8 @@ def _first_lines(path: Path) -> list[str]:
     # where it begins says enough
     with path.open("rb") as file:
         start = file.read(2_000)
-    lines = start.decode("utf-8", "backslashreplace").splitlines()[:_SHOWN_LINES]
+    # first lines of a file that cannot be read, which an error shows
+    lines = start.decode("utf-8", "backslashreplace").splitlines()[:5]
     shown = [f"  {number}  {line[:100]}" for number, line in enumerate(lines, 1) if line.isprintable()]
     return [f"'{path}' has {path.stat().st_size:,} bytes, which begin:", *shown] if shown else []
 

@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 
-# number of networks that get averaged misfits where none gets files
-_AVERAGED = 200
-
 
 @reads_table()
 @searches(FrontParameters)
@@ -156,7 +153,7 @@ def _front(
     averaged_misfit: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
-    from gomea_bn.data.files.database_names import absolute_source, source_digest
+    from gomea_bn.data.files.database_names import absolute_source, content_digest
     from gomea_bn.front.folder import check_front_folder, write_front
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.pareto_learner import check_front_learning
@@ -178,7 +175,7 @@ def _front(
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
     sources: dict[str, dict[str, str]] = {
-        name: {"path": absolute_source(path), "file_sha256": source_digest(path)}
+        name: {"path": absolute_source(path), "file_sha256": content_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }
@@ -240,7 +237,8 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
     from gomea_bn.front.folder import ids_with_files
     from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 
-    ids = ids_with_files(front, networks or _AVERAGED)
+    # number of networks that get averaged misfits where none gets files
+    ids = ids_with_files(front, networks or 200)
     try:
         misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
     except KeyboardInterrupt:

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-# bytes of memory that are worth a line before the search
-_MUCH_MEMORY = 1e9
 # names and values that need no quotes inside a finding
 _PLAIN = re.compile(r"[\w.-][\w .-]*")
 
@@ -167,7 +165,7 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.files.database_names import source_digest
+    from gomea_bn.data.files.database_names import content_digest
     from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
@@ -208,12 +206,13 @@ def _read_source(
         horizon=learner.horizon,
     )
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
-    digest = source_digest(data)
+    digest = content_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling(), MOST_DESCRIBED))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
     planned = planned_bytes(table, options, thread_count(learner.n_jobs), learner.sample_rows)
-    if planned > _MUCH_MEMORY:
+    # bytes of memory that are worth a line before the search
+    if planned > 1e9:
         tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
     return table, digest
 

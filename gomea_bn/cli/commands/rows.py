@@ -18,6 +18,7 @@ from gomea_bn.cli.options import (
     Kind,
     MaxLevels,
     MaxSeconds,
+    Quiet,
     Unknown,
     reads_table,
 )
@@ -114,6 +115,7 @@ def cross_validate(
     max_seconds: MaxSeconds = 10.0,
     seed: Annotated[int | None, opt("Seed that repeats a run; by default random and printed.", min=0)] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -149,4 +151,5 @@ def cross_validate(
         say(table.to_string(index=False, float_format="{:.4g}".format), to_error=False)
     if out is not None:
         deliver_frame(table, out)
-    say(f"Repeat with --seed {result.attrs['seed']}.")
+    if not quiet:
+        say(f"Repeat with --seed {result.attrs['seed']}.")

@@ -60,7 +60,7 @@ def database_of(source: Any) -> Database | None:
     return Database(kind, url, file, what)
 
 
-def source_digest(source: str | os.PathLike[str]) -> str:
+def content_digest(source: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of the bytes of a file, of the file of a database, or of the text of another database."""
     from gomea_bn.runtime.environment import file_digest
 

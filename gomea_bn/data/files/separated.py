@@ -31,7 +31,6 @@ _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _NO_SEPARATOR = "\x1f"
 # as Excel writes the separator
 _NAMED = re.compile(r"\ufeff?sep=(.)\s*$", re.IGNORECASE)
-_COMMENTS = ("#", "%")
 # lines that may stand above the names of the columns
 _MOST_ABOVE = 30
 # rows among whose values a name is looked for
@@ -330,7 +329,7 @@ def _after_first_lines(
     start = n_above
     comments = start
     while comments < len(all_lines) and (
-        all_lines[comments][:1] in _COMMENTS or not all_lines[comments].strip()
+        all_lines[comments][:1] in ("#", "%") or not all_lines[comments].strip()
     ):
         comments += 1
     if comments > start and fits(comments):

@@ -33,6 +33,7 @@ from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.runtime.files import head_of
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,7 @@ class FrontNetworks(PooledNetworks):
     def _head(self) -> dict[str, Any]:
         """Head of every network without curves."""
         return {
-            "format": json_format.FORMAT,
-            "format_version": json_format.FORMAT_VERSION,
+            **head_of(json_format.FORMAT),
             "pseudo_count": check_pseudo_count(self.pseudo_count) or 0.0,
             "metadata": json.loads(check_metadata(self.metadata)),
         }

@@ -29,7 +29,8 @@ from gomea_bn.network.conditionals.kind import (
     ScaledDensity,
     symmetric,
 )
-from gomea_bn.network.conditionals.scales import HALF_LOG_TWO_PI, LEAST_SPREAD, Columns, PointEnds
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
+from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
 from gomea_bn.runtime.jit import kernel, read_only
 
 # components with a smaller probability, given the parents, have no cells

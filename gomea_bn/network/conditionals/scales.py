@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from math import log, pi
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
 from gomea_bn.problems.splines import monotone_curve
 
 LEAST_SPREAD = 2.0
 """Width of cells, in scales, below which sums over their middles are right within 2 %."""
-
-HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 
 class PointEnds(NamedTuple):

@@ -62,7 +62,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_DEFAULTS = ("graph", "node", "edge")
 # what gomea-bn puts below a name in the label of a node
 _STATES = re.compile(r"\\n[0-9,]+ (?:bin|level)s?$")
 
@@ -118,7 +117,7 @@ class _Reader(TokenReader):
         """Read a node, edges, defaults or an attribute of the graph."""
         if token in ("{", "subgraph"):
             self.fail("sub-graphs cannot be read")
-        if token.lower() in _DEFAULTS and self.peek() == "[":
+        if token.lower() in ("graph", "node", "edge") and self.peek() == "[":
             self.attributes()
             return
         if self.peek() == "=":

@@ -15,7 +15,7 @@ from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files import check_format, field_of, json_text, prefixed_errors, read_json
+from gomea_bn.runtime.files import check_format, field_of, head_of, json_text, prefixed_errors, read_json
 from gomea_bn.runtime.sources import __version__, source_digest
 
 Net = TypeVar("Net", bound=NetworkLike)
@@ -23,7 +23,6 @@ Net = TypeVar("Net", bound=NetworkLike)
 FORMAT = "gomea-bn network"
 AVERAGED_FORMAT = "gomea-bn averaged network"
 """Format of the files of averaged networks of earlier versions, which are read."""
-FORMAT_VERSION = 1
 
 
 def to_json(network: NetworkLike) -> str:
@@ -51,8 +50,7 @@ def to_json(network: NetworkLike) -> str:
 def head_content(network: NetworkLike) -> dict[str, Any]:
     """Return the JSON object of a network without its field "variables"."""
     content = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **head_of(FORMAT),
         "pseudo_count": network.pseudo_count,
         "metadata": network.metadata,
     }
@@ -93,7 +91,7 @@ def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
     Files that cannot be read, are not such JSON or have another format version are refused, as are descriptions that
     are not a valid network.
     """
-    content, where = read_json(source, "a network", (FORMAT, AVERAGED_FORMAT), FORMAT_VERSION)
+    content, where = read_json(source, "a network", (FORMAT, AVERAGED_FORMAT))
     with prefixed_errors(where):
         if content["format"] == AVERAGED_FORMAT:
             return _network_of(_of_averaged(content), kind)
@@ -102,7 +100,7 @@ def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
 
 def network_from_content(content: Any, where: str, kind: Callable[..., Net]) -> Net:
     """Return the network that a JSON value describes, for example one field of another file."""
-    check_format(content, where, "a network", FORMAT, FORMAT_VERSION)
+    check_format(content, where, "a network", FORMAT)
     with prefixed_errors(where):
         return _network_of(content, kind)
 
@@ -207,7 +205,7 @@ def _stack_of(name: str, content: Any) -> Stack:
 def _of_averaged(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON of a network from that of an averaged network, as earlier versions wrote it."""
     network = dict(field_of(content, "network", dict, "the averaged network"))
-    check_format(network, "network", "a network", FORMAT, FORMAT_VERSION)
+    check_format(network, "network", "a network", FORMAT)
     variables = field_of(network, "variables", list, "the network")
     parents = {
         entry.get("name"): entry.get("table_parents", entry.get("parents"))

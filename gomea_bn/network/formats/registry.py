@@ -46,8 +46,6 @@ FORMATS = {
 WRITTEN = tuple(name for name, form in FORMATS.items() if form.is_written)
 """Formats that can be written; the method `to_...` of networks with this name writes each."""
 
-# other endings of XMLBIF
-_OF_XMLBIF = ("bifxml", "xml")
 # formats of other programs, by ending, with what makes a file of FORMATS of theirs
 _FOREIGN = {
     "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
@@ -71,7 +69,8 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
         raise GomeaBnError(
             f"'{os.fspath(path)}': .{ending} files are neither read nor written. This is {_FOREIGN[ending]}."
         )
-    ending = "xmlbif" if ending in _OF_XMLBIF else ending
+    # other endings of XMLBIF
+    ending = "xmlbif" if ending in ("bifxml", "xml") else ending
     return ending if ending in FORMATS else None
 
 

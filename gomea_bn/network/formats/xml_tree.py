@@ -22,8 +22,6 @@ class Element(ElementTree.Element):
 
 _XML_ENCODING = re.compile(rb"""(\s*<\?xml[^>]*?encoding=["'])([\w.-]+)(["'])""")
 
-_OF_EXPAT = (b"utf-8", b"utf-16", b"iso-8859-1", b"us-ascii")
-
 
 def xml_tree(content: bytes, root: str) -> Element:
     """Return the root element of XML in the encoding that it declares, one of Python's.
@@ -62,7 +60,7 @@ def xml_tree(content: bytes, root: str) -> Element:
             fail(f"an attribute of {element!r:.60} has a default of more than {_LONGEST_DEFAULT} characters")
 
     declared = _XML_ENCODING.match(content[:200])
-    if declared is not None and declared[2].lower() not in _OF_EXPAT:
+    if declared is not None and declared[2].lower() not in (b"utf-8", b"utf-16", b"iso-8859-1", b"us-ascii"):
         # of other encodings expat knows those of single bytes alone
         try:
             text = content.decode(declared[2].decode("ascii"))

@@ -43,8 +43,6 @@ from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
 
-_POINTS = ("mean", "median", "mode")
-
 
 def query(
     engine: Engine, targets: str | Sequence[str], evidence: Mapping[str, object] | pd.DataFrame | None = None
@@ -100,7 +98,7 @@ def predict(
     engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None, unknown: str = "missing"
 ) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
-    check_choice("how", how, _POINTS, optional=True)
+    check_choice("how", how, ("mean", "median", "mode"), optional=True)
     network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
@@ -185,17 +183,16 @@ def log_density(
         chosen = list(dict.fromkeys(reader.variable(name, "of") for name in names_in("of", of)))
     if both := [name for name in chosen if name in conditions]:
         raise GomeaBnError(f"'{both[0]}' is both in of and in given; remove it from one.")
-    read = reader.frame(frame, [*chosen, *conditions])
-    observed = {name: read.values[name] for name in conditions if name in read.values}
+    evidence, values_of = reader.frame(frame, [*chosen, *conditions])
+    observed = {name: values_of[name] for name in conditions if name in values_of}
     reader.warn_of_outside(reader.outside(observed))
     has_densities = network.conditionals is not None
-    evidence = read.evidence
     if has_densities:
         # a value beyond the support has the density at its end, even if that is a point mass
         numbers = evidence.numbers()
         for name in chosen:
-            if name in read.values:
-                numbers[:, network.names.index(name)] = read.values[name]
+            if name in values_of:
+                numbers[:, network.names.index(name)] = values_of[name]
     joint = engine.joint(evidence, ())
     total, variances = joint.log_evidence, _variances(joint)
     if conditions:
@@ -205,11 +202,11 @@ def log_density(
         variances = variances + _variances(condition)
     for name in chosen:
         if name in reader.bins and not has_densities:
-            values, bins = read.values[name], reader.bins[name]
+            values, bins = values_of[name], reader.bins[name]
             rows = np.flatnonzero(~np.isnan(values))
             total[rows] += bins.log_densities(values[rows], bins.codes(values[rows]))
     if of is None and not conditions:
-        complete = np.flatnonzero((read.evidence.codes >= 0).all(axis=1))
+        complete = np.flatnonzero((evidence.codes >= 0).all(axis=1))
         total[complete] = 0.0
         for term in network.log_density_terms(plain_frame(frame).iloc[complete]).values():
             total[complete] += term
@@ -383,12 +380,12 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
         name: frame.iloc[:, position] for name, position in zip(names, positions.values(), strict=True)
     }
     stated = {name: column.tolist() for name, column in columns.items() if holds_statements(column)}
-    read = reader.frame(frame, [name for name in names if name not in stated])
+    plain, values_of = reader.frame(frame, [name for name in names if name not in stated])
     rich = reader.stated_rows(stated, len(frame))
-    reader.warn_of_outside({**reader.outside(read.values), **rich.outside})
-    values = np.fmax(read.evidence.numbers(), rich.evidence.numbers())
+    reader.warn_of_outside({**reader.outside(values_of), **rich.outside})
+    values = np.fmax(plain.numbers(), rich.evidence.numbers())
     return Evidence(
-        np.maximum(read.evidence.codes, rich.evidence.codes),
+        np.maximum(plain.codes, rich.evidence.codes),
         rich.evidence.weights,
         values,
         rich.evidence.pieces,
@@ -401,9 +398,9 @@ def other_cells(
     """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
     others = [name for name in reader.names if name != target]
     frame = known_rows(reader.network, frame, unknown, others)
-    read = reader.frame(frame, reader.present(frame, others))
-    reader.warn_of_outside(reader.outside(read.values))
-    return read.evidence
+    evidence, values_of = reader.frame(frame, reader.present(frame, others))
+    reader.warn_of_outside(reader.outside(values_of))
+    return evidence
 
 
 def reduced(

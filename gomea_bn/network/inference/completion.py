@@ -58,17 +58,17 @@ def impute(
     reader = EvidenceReader(engine.network)
     original = frame
     frame, unknown_levels = read_rows(network, frame, unknown)
-    read = reader.frame(frame, network.names)
-    reader.warn_of_outside(reader.outside(read.values))
-    is_missing = read.evidence.codes < 0
+    observed, observed_values = reader.frame(frame, network.names)
+    reader.warn_of_outside(reader.outside(observed_values))
+    is_missing = observed.codes < 0
     incomplete = np.flatnonzero(is_missing.any(axis=1))
-    codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
+    codes, values = observed.codes.copy(), {name: given.copy() for name, given in observed_values.items()}
     n_cells = sum(engine.network.cardinality(name) for name in network.names)
     errors = {name: np.zeros(len(frame)) for name in network.names}
     step = _BLOCK if how == "draw" else min(_BLOCK, max(2**25 // n_cells, 1))
     for start in range(0, len(incomplete), step):
         rows = incomplete[start : start + step]
-        evidence = read.evidence.take(rows)
+        evidence = observed.take(rows)
         if how == "draw":
             several, numbers = _draws(engine, evidence, 1, generator, is_late)
             drawn = several[:, 0]

@@ -18,23 +18,13 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.question import Evidence, Interval, Pieces
+from gomea_bn.network.known_rows import number_of_text
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed
 
 Outside: TypeAlias = float | Interval
 """A value or an interval outside the support of its variable."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameEvidence:
-    """Evidence of the rows of a frame, and the values of the continuous variables that were read.
-
-    Values (n_rows,) are NaN where missing. Variables that were not read are unknown.
-    """
-
-    evidence: Evidence
-    values: dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,8 +95,13 @@ class EvidenceReader:
                 raise GomeaBnError(f"{option} names '{name}' twice; name it once.")
         return chosen
 
-    def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
-        """Return the values of some columns of a frame; missing cells are unknown."""
+    def frame(
+        self, frame: pd.DataFrame, names: Iterable[str]
+    ) -> tuple[Evidence, dict[str, NDArray[np.float64]]]:
+        """Return the evidence of some columns of a frame, and the values (n_rows,) of the continuous ones.
+
+        Missing cells are unknown, and their values NaN.
+        """
         names = list(names)
         places = column_positions(frame, names)
         codes = np.full((len(frame), len(self.names)), -1, np.int32)
@@ -120,7 +115,7 @@ class EvidenceReader:
                 values[name] = numeric_values(series, name, allow_missing=True)
                 codes[:, position] = self.bins[name].codes(values[name])
                 numbers[:, position] = np.clip(values[name], *self.support[name])
-        return FrameEvidence(Evidence(codes, {}, numbers), values)
+        return Evidence(codes, {}, numbers), values
 
     def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
         """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
@@ -195,7 +190,7 @@ class EvidenceReader:
         """Return what a single number or level says of a variable; `label` names it in messages."""
         if name in self.levels:
             return Statement(self._level_code(name, value, label))
-        numbers = np.array([_number(name, value, label)])
+        numbers = np.array([self._number(name, value, label)])
         outside = tuple(self.outside({name: numbers})[name].tolist())
         return Statement(int(self.bins[name].codes(numbers)[0]), value=float(numbers[0]), outside=outside)
 
@@ -215,7 +210,7 @@ class EvidenceReader:
         """Return an interval, a set of intervals or intervals with weights as parts of bins, and those outside."""
         # the order of a set or of a mapping has no effect
         given = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
-        parts = sorted((_interval(name, part, label), weight) for part, weight in given)
+        parts = sorted((self._interval(name, part, label), weight) for part, weight in given)
         for ((_, end, _), _), ((start, _, _), _) in pairwise(parts):
             if start < end:
                 raise GomeaBnError(f"{label} must be intervals that do not overlap, got {value!r:.120}.")
@@ -252,6 +247,39 @@ class EvidenceReader:
             starts[k], shares[k] = of_bins[k]
             weights[k] = np.maximum(weight - of_whole_bins, 0.0)
         return Pieces(starts, shares, weights, inside, of_whole_bins), tuple(outside)
+
+    def _interval(self, name: str, value: Any, label: str) -> Interval:
+        """Return the ends of an interval, which may be infinite, and which of them belong to it."""
+        if isinstance(value, pd.Interval):
+            ends, closed = (value.left, value.right), str(value.closed)
+        else:
+            ends, closed = value, "both"
+        if not isinstance(ends, tuple) or len(ends) != 2:
+            raise GomeaBnError(f"{label} must be a pandas Interval or a pair (low, high), got {value!r:.80}.")
+        numbers = []
+        for end, infinite in zip(ends, (-np.inf, np.inf), strict=True):
+            is_infinite = end is None or (is_real(end) and abs(end) == np.inf)
+            numbers.append(
+                (infinite if end is None else float(end)) if is_infinite else self._number(name, end, label)
+            )
+        low, high = numbers
+        if not low < high:
+            raise GomeaBnError(
+                f"{label} must be an interval of two numbers, the smaller first, got {value!r:.80}."
+            )
+        return low, high, closed
+
+    def _number(self, name: str, value: object, label: str) -> float:
+        """Return a number of a continuous variable, which may be given as a date, a time, or a text as in the table."""
+        number = number_of(value, name)
+        if number is None and isinstance(value, str):
+            number = number_of_text(self.network, name, value, label)
+        if number is None and unit_of(name) is not None and not is_real(value):
+            raise GomeaBnError(f"{label} must be {value_in_words(name)}, got {value!r:.80}.")
+        if number is None:
+            check_number(label, value)
+            number = float(value)  # type: ignore[arg-type]
+        return number
 
     def point(self, name: str, tables: NDArray[np.float64], how: str) -> NDArray[np.float64]:
         """Return one value of a continuous variable per row of probabilities of its bins, float64 (n_rows,).
@@ -342,39 +370,6 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
     if not any(weight > 0 for _, weight in items):
         raise GomeaBnError(f"{label} must have a weight above 0, got {value!r:.80}.")
     return [(member, float(weight)) for member, weight in items]
-
-
-def _interval(name: str, value: Any, label: str) -> Interval:
-    """Return the ends of an interval, which may be infinite, and which of them belong to it."""
-    if isinstance(value, pd.Interval):
-        ends, closed = (value.left, value.right), str(value.closed)
-    else:
-        ends, closed = value, "both"
-    if not isinstance(ends, tuple) or len(ends) != 2:
-        raise GomeaBnError(f"{label} must be a pandas Interval or a pair (low, high), got {value!r:.80}.")
-    numbers = []
-    for end, infinite in zip(ends, (-np.inf, np.inf), strict=True):
-        is_infinite = end is None or (is_real(end) and abs(end) == np.inf)
-        numbers.append(
-            (infinite if end is None else float(end)) if is_infinite else _number(name, end, label)
-        )
-    low, high = numbers
-    if not low < high:
-        raise GomeaBnError(
-            f"{label} must be an interval of two numbers, the smaller first, got {value!r:.80}."
-        )
-    return low, high, closed
-
-
-def _number(name: str, value: object, label: str) -> float:
-    """Return a number of a continuous variable, which may be given as a date, a duration or a time of day."""
-    number = number_of(value, name)
-    if number is None and unit_of(name) is not None and not is_real(value):
-        raise GomeaBnError(f"{label} must be {value_in_words(name)}, got {value!r:.80}.")
-    if number is None:
-        check_number(label, value)
-        number = float(value)  # type: ignore[arg-type]
-    return number
 
 
 def _in_words(name: str, value: Outside) -> str:

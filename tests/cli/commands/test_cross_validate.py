@@ -27,7 +27,7 @@ def test_the_table_is_printed_and_written(data):
     record = json.loads(ok(*options, "--json").stdout)
     assert record["seed"] == 2
     assert record["methods"][0]["log_density"] == pytest.approx(expected.loc["histogram", "log_density"])
-    ok(*options, "-o", "judged.csv")
+    assert ok(*options, "-o", "judged.csv", "-q").stderr == "Wrote judged.csv.\n"
     written = pd.read_csv("judged.csv", index_col="method").drop(columns="seconds")
     pd.testing.assert_frame_equal(written, expected.drop(columns="seconds"))
 

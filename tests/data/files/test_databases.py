@@ -14,7 +14,7 @@ from table_examples import assert_same_table
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import pieces
 from gomea_bn.data.files import databases
-from gomea_bn.data.files.database_names import absolute_source, database_of, source_digest
+from gomea_bn.data.files.database_names import absolute_source, content_digest, database_of
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.pieces import ChosenColumns, pieces_of
 from gomea_bn.data.sources import is_in_pieces
@@ -64,7 +64,7 @@ def test_a_file_is_found_from_the_folder_of_the_process(file, rows, monkeypatch)
     for source in ("sqlite:///clinic.db::visits", Path("sqlite:///clinic.db::visits")):
         assert len(read_frame(source)) == N
         assert absolute_source(source) == f"sqlite:///{file}::visits"
-        assert source_digest(source) == source_digest(file)
+        assert content_digest(source) == content_digest(file)
 
 
 @pytest.mark.parametrize(

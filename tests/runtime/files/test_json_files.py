@@ -19,7 +19,7 @@ TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
 
 
 def read(source, **options):
-    return read_json(source, "a network", "gomea-bn network", 1, **options)
+    return read_json(source, "a network", "gomea-bn network", **options)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
