@@ -5,41 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-
-def spline_parts(
-    knots: NDArray[np.float64], degree: int, places: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the first B-spline that is not 0 at each place, int64 (n,), and the values of it and the next ones.
-
-    The values, float64 (degree + 1, n), follow de Boor's recursion ("On calculating with B-splines", 1972). Outside the
-    knots the polynomials at the ends go on.
-    """
-    last = len(knots) - degree - 2
-    interval = np.clip(np.searchsorted(knots, places, side="right") - 1, degree, last)
-    values = np.zeros((degree + 1, len(places)))
-    values[0] = 1.0
-    for order in range(1, degree + 1):
-        former = values[:order].copy()
-        values[0] = 0.0
-        for n in range(1, order + 1):
-            above, below = knots[interval + n], knots[interval + n - order]
-            width = above - below
-            is_wide = width != 0.0
-            share = former[n - 1] / np.where(is_wide, width, 1.0)
-            # between equal knots there is nothing
-            values[n - 1] += np.where(is_wide, share * (above - places), 0.0)
-            values[n] = np.where(is_wide, share * (places - below), 0.0)
-    return interval - degree, values
+from gomea_bn.runtime.jit import kernel, read_only
 
 
 def spline_values(
     knots: NDArray[np.float64], coefficients: NDArray[np.float64], degree: int, places: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return sums of B-splines at places of any shape; coefficients are (n_splines, size), values (..., size)."""
-    first, parts = spline_parts(knots, degree, places.ravel())
-    values = np.zeros((len(first), coefficients.shape[1]))
-    for k, part in enumerate(parts):
-        values += coefficients[first + k] * part[:, None]
+    """Return sums of B-splines at places of any shape; coefficients are (n_splines, size), values (..., size).
+
+    Outside the knots the polynomials at the ends go on.
+    """
+    values = np.empty((places.size, coefficients.shape[1]))
+    _fill_sums(
+        _as_read(knots), _as_read(coefficients), degree, _as_read(places.ravel()), *_parts(degree), values
+    )
     return values.reshape(*places.shape, coefficients.shape[1])
 
 
@@ -47,12 +26,80 @@ def spline_design(
     knots: NDArray[np.float64], degree: int, places: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return all B-splines at places, float64 (n, n_splines)."""
-    first, parts = spline_parts(knots, degree, places)
     design = np.zeros((len(places), len(knots) - degree - 1))
-    rows = np.arange(len(places))
-    for k, part in enumerate(parts):
-        design[rows, first + k] = part
+    _fill_design(_as_read(knots), degree, _as_read(places), *_parts(degree), design)
     return design
+
+
+def _as_read(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array in the one form that kernels are compiled for."""
+    return read_only(np.ascontiguousarray(array, np.float64))
+
+
+def _parts(degree: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return room for the values of the B-splines that are not 0 at a place, and for those of one degree less."""
+    return np.empty(degree + 1), np.empty(degree + 1)
+
+
+@kernel
+def _set_parts(
+    knots: NDArray[np.float64], degree: int, place: float,
+    parts: NDArray[np.float64], former: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Set the values of the B-splines that are not 0 at a place, and return the number of the first of them.
+
+    The values follow de Boor's recursion ("On calculating with B-splines", 1972).
+    """
+    low, high = 0, len(knots)
+    while low < high:
+        middle = (low + high) // 2
+        if place < knots[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    interval = min(max(low - 1, degree), len(knots) - degree - 2)
+    parts[0] = 1.0
+    for order in range(1, degree + 1):
+        for k in range(order):
+            former[k] = parts[k]
+        parts[0] = 0.0
+        for k in range(1, order + 1):
+            above, below = knots[interval + k], knots[interval + k - order]
+            width = above - below
+            # between equal knots there is nothing
+            share = former[k - 1] / width if width != 0.0 else 0.0
+            parts[k - 1] += share * (above - place)
+            parts[k] = share * (place - below)
+    return interval - degree
+
+
+@kernel
+def _fill_sums(
+    knots: NDArray[np.float64], coefficients: NDArray[np.float64], degree: int, places: NDArray[np.float64],
+    parts: NDArray[np.float64], former: NDArray[np.float64], values: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Write the values of `spline_values`."""
+    for row in range(len(places)):
+        first = _set_parts(knots, degree, places[row], parts, former)
+        for column in range(coefficients.shape[1]):
+            total = 0.0
+            for k in range(degree + 1):
+                total += coefficients[first + k, column] * parts[k]
+            values[row, column] = total
+    return 0
+
+
+@kernel
+def _fill_design(
+    knots: NDArray[np.float64], degree: int, places: NDArray[np.float64],
+    parts: NDArray[np.float64], former: NDArray[np.float64], design: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Write the B-splines of `spline_design` that are not 0."""
+    for row in range(len(places)):
+        first = _set_parts(knots, degree, places[row], parts, former)
+        for k in range(degree + 1):
+            design[row, first + k] = parts[k]
+    return 0
 
 
 def differentiated(

@@ -273,6 +273,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
     from gomea_bn.network.conditionals.student import below_student
+    from gomea_bn.problems.splines import spline_design, spline_values
 
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
     centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
@@ -283,6 +284,8 @@ def _shape_and_average(problem: StructureProblem) -> None:
         CutColumn.of_values(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16))
     )
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
+    knots = np.repeat([0.0, 1.0], 2)
+    spline_values(knots, spline_design(knots, 1, values)[:2], 1, values)
     # rows of one number of degrees of freedom, and of several
     below_student(np.array([3.0]), values)
     below_student(np.array([3.0, 4.0]), values[:2])

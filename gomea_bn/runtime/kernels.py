@@ -1,4 +1,4 @@
-"""Small compiled functions that the kernels of all packages share: bits, random numbers, and positive systems."""
+"""Small compiled functions that kernels share: bits, random numbers, sums, exponentials, and positive systems."""
 
 from __future__ import annotations
 
@@ -45,6 +45,52 @@ def shuffle(generator: np.random.Generator, order: NDArray[np.int64]) -> None:
     for i in range(order.shape[0] - 1, 0, -1):
         j = random_below(generator, i + 1)
         order[i], order[j] = order[j], order[i]
+
+
+@kernel
+def vector_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the sum of products of two arrays; several sums are formed at the same time."""
+    m = first.shape[0]
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    whole = m // 8 * 8
+    for i in range(0, whole, 8):
+        s0 += first[i] * second[i]
+        s1 += first[i + 1] * second[i + 1]
+        s2 += first[i + 2] * second[i + 2]
+        s3 += first[i + 3] * second[i + 3]
+        s4 += first[i + 4] * second[i + 4]
+        s5 += first[i + 5] * second[i + 5]
+        s6 += first[i + 6] * second[i + 6]
+        s7 += first[i + 7] * second[i + 7]
+    for i in range(whole, m):
+        s0 += first[i] * second[i]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@kernel
+def exponentials(values: NDArray[np.float64]) -> None:
+    """Replace numbers of at most 0 by their exponentials; all below -40 count as that.
+
+    The 256th power of a short series takes arithmetic alone, so that several numbers are done at a time.
+    """
+    for r in range(values.shape[0]):
+        x = max(values[r], -40.0) / 256.0
+        y = 1.0 + x * (1.0 / 8.0)
+        y = 1.0 + x * (1.0 / 7.0) * y
+        y = 1.0 + x * (1.0 / 6.0) * y
+        y = 1.0 + x * (1.0 / 5.0) * y
+        y = 1.0 + x * (1.0 / 4.0) * y
+        y = 1.0 + x * (1.0 / 3.0) * y
+        y = 1.0 + x * (1.0 / 2.0) * y
+        y = 1.0 + x * y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        y *= y
+        values[r] = y * y
 
 
 @kernel

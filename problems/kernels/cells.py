@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels import eliminate
+from gomea_bn.runtime.kernels import eliminate, vector_product
 
 COARSE = 64
 """Most cells of a continuous column within which functions are constant for the information."""
@@ -66,26 +66,6 @@ class Items(NamedTuple):
     number: int
     n_parents: int
     are_combined: bool
-
-
-@kernel
-def vector_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Return the sum of products of two arrays; several sums are formed at the same time."""
-    m = first.shape[0]
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    whole = m // 8 * 8
-    for i in range(0, whole, 8):
-        s0 += first[i] * second[i]
-        s1 += first[i + 1] * second[i + 1]
-        s2 += first[i + 2] * second[i + 2]
-        s3 += first[i + 3] * second[i + 3]
-        s4 += first[i + 4] * second[i + 4]
-        s5 += first[i + 5] * second[i + 5]
-        s6 += first[i + 6] * second[i + 6]
-        s7 += first[i + 7] * second[i + 7]
-    for i in range(whole, m):
-        s0 += first[i] * second[i]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @kernel

@@ -539,6 +539,8 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
             best = gain
             scratch.n_parameters[0] = (n_lines + 1) * n_odds
             scratch.best[PRIOR] = LINES
+    if n_odds == 1:
+        return curves.logits.alone[child] + best
     for prior in (LINES, SMOOTH):
         size = regress_levels(curves, scratch, views, n_views, prior)
         is_other = prior == LINES or size != n_lines

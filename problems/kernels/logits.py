@@ -25,7 +25,7 @@ from gomea_bn.problems.kernels.cells import (
     total,
 )
 from gomea_bn.runtime.jit import kernel, separate_kernel
-from gomea_bn.runtime.kernels import eliminate, solve_back
+from gomea_bn.runtime.kernels import eliminate, exponentials, solve_back
 
 MOST_TERMS = 96
 """Most functions of all parents of a logit; a family with more is scored by its table."""
@@ -116,39 +116,13 @@ def _set_levels(scratch: LogitScratch, n_all: int, n_levels: int, ends: tuple[in
 
 
 @kernel
-def _exponentials(values: NDArray[np.float64]) -> None:
-    """Replace numbers of at most 0 by their exponentials; all below -40 count as that.
-
-    The 256th power of a short series takes arithmetic alone, so that several numbers are done at a time.
-    """
-    for r in range(values.shape[0]):
-        x = max(values[r], -40.0) / 256.0
-        y = 1.0 + x * (1.0 / 8.0)
-        y = 1.0 + x * (1.0 / 7.0) * y
-        y = 1.0 + x * (1.0 / 6.0) * y
-        y = 1.0 + x * (1.0 / 5.0) * y
-        y = 1.0 + x * (1.0 / 4.0) * y
-        y = 1.0 + x * (1.0 / 3.0) * y
-        y = 1.0 + x * (1.0 / 2.0) * y
-        y = 1.0 + x * y
-        y *= y
-        y *= y
-        y *= y
-        y *= y
-        y *= y
-        y *= y
-        y *= y
-        values[r] = y * y
-
-
-@kernel
 def _add_exponentials(
     of_level: NDArray[np.float64], greatest: NDArray[np.float64], norm: NDArray[np.float64]
 ) -> None:
     """Replace sums of a level by their exponentials, relative to the greatest ones, and add these to the norms."""
     for r in range(of_level.shape[0]):
         of_level[r] -= greatest[r]
-    _exponentials(of_level)
+    exponentials(of_level)
     for r in range(of_level.shape[0]):
         norm[r] += of_level[r]
 

@@ -32,10 +32,13 @@ from gomea_bn.network.conditionals.kind import (
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
 from gomea_bn.runtime.jit import kernel, read_only
+from gomea_bn.runtime.kernels import exponentials, vector_product
 
 # components with a smaller probability, given the parents, have no cells
 _LEAST_SHARE = 1e-9
 _FARTHEST_EXPONENT = 25.0
+# rows whose shares are found at a time
+_ROWS_OF_BLOCK = 128
 _LEAST_LOG = -700.0
 _ROOT_HALF = sqrt(0.5)
 
@@ -296,6 +299,17 @@ class ShareSums(NamedTuple):
     log_steps: NDArray[np.float64]
 
 
+class ShareWork(NamedTuple):
+    """Work space of `sums_of_shares` for a block of rows; mutated."""
+
+    values: NDArray[np.float64]  # (d + 2, rows) of 1, parents and the column
+    logs: NDArray[np.float64]  # (n_components, rows) of densities, and then shares
+    most: NDArray[np.float64]  # (rows,) the largest ones, and then sides
+    total: NDArray[np.float64]  # (rows,)
+    left: NDArray[np.float64]  # (rows,) squares, and then shares of the second halves
+    by: NDArray[np.float64]  # (rows,)
+
+
 def sums_of_shares(
     components: Components,
     z: NDArray[np.float64],
@@ -324,8 +338,14 @@ def sums_of_shares(
         _rows_of(weights),
         _rows_of(np.empty(0) if log_steps is None else log_steps),
         _rows_of(np.empty((0, 0)) if axes is None else axes),
-        np.empty(n),
-        np.empty(size),
+        ShareWork(
+            values=np.empty((size, _ROWS_OF_BLOCK)),
+            logs=np.empty((n, _ROWS_OF_BLOCK)),
+            most=np.empty(_ROWS_OF_BLOCK),
+            total=np.empty(_ROWS_OF_BLOCK),
+            left=np.empty(_ROWS_OF_BLOCK),
+            by=np.empty(_ROWS_OF_BLOCK),
+        ),
         moments,
         counts,
         steps,
@@ -579,54 +599,120 @@ def _fill_masses(
 
 
 @kernel
+def _set_logs(
+    components: Components,
+    log_scales: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    work: ShareWork,
+    m: int,
+) -> int:
+    """Set the logs of the densities of a block of m rows in every component, and the largest ones."""
+    n, d = components.centres.shape
+    values, white, squares, most = work.values, work.by[:m], work.left[:m], work.most[:m]
+    for r in range(m):
+        most[r] = -np.inf
+    for k in range(n):
+        logs, coefficients, factors = work.logs[k, :m], components.coefficients[k], components.factors[k]
+        for r in range(m):
+            white[r] = coefficients[0]
+            squares[r] = 0.0
+        for j in range(d):
+            of_parent, slope = values[j + 1, :m], coefficients[j + 1]
+            for r in range(m):
+                white[r] += slope * of_parent[r]
+        own, inverse = values[d + 1, :m], 1.0 / components.scales[k]
+        for r in range(m):
+            distance = (own[r] - white[r]) * inverse
+            squares[r] += distance * distance
+        for i in range(d):
+            for r in range(m):
+                white[r] = 0.0
+            for j in range(i + 1):
+                of_parent, factor, centre = values[j + 1, :m], factors[i, j], components.centres[k, j]
+                for r in range(m):
+                    white[r] += factor * (of_parent[r] - centre)
+            for r in range(m):
+                squares[r] += white[r] * white[r]
+        for r in range(m):
+            logs[r] = components.log_gates[k, groups[r]] - 0.5 * squares[r] - log_scales[k]
+        for r in range(m):
+            most[r] = max(most[r], logs[r])
+    return 0
+
+
+@kernel
+def _add_products(
+    shares: NDArray[np.float64], groups: NDArray[np.int64], steps: NDArray[np.float64], work: ShareWork,
+    moments: NDArray[np.float64], counts: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Add a block of rows by their shares to the lower part of the moments of a component, and to its counts.
+
+    Return the sum of the steps of the rows.
+    """
+    m, by = len(shares), work.by[: len(shares)]
+    for i in range(len(moments)):
+        of_row = work.values[i, :m]
+        for r in range(m):
+            by[r] = shares[r] * of_row[r]
+        for j in range(i + 1):
+            moments[i, j] += vector_product(by, work.values[j, :m])
+    if len(counts) == 1:
+        counts[0] = moments[0, 0]
+    else:
+        for r in range(m):
+            counts[groups[r]] += shares[r]
+    return vector_product(shares, steps) if len(steps) > 0 else 0.0
+
+
+@kernel
 def _add_shares(
     components: Components, log_scales: NDArray[np.float64],
     z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64], weights: NDArray[np.float64],
-    log_steps: NDArray[np.float64], axes: NDArray[np.float64], gates: NDArray[np.float64],
-    values: NDArray[np.float64], moments: NDArray[np.float64], counts: NDArray[np.float64],
-    steps: NDArray[np.float64],
+    log_steps: NDArray[np.float64], axes: NDArray[np.float64], work: ShareWork,
+    moments: NDArray[np.float64], counts: NDArray[np.float64], steps: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Write moments, and add rows to counts and to steps, as of `sums_of_shares`."""
     n, d = components.centres.shape
-    coefficients, scales = components.coefficients, components.scales
-    values[0] = 1.0
-    for row in range(len(z)):
-        _gates(components, parents, row, groups[row], gates)
-        for j in range(d):
-            values[j + 1] = parents[row, j]
-        values[d + 1] = z[row]
-        most = -np.inf
-        for k in range(n):
-            # written out, since a call takes a twentieth longer
-            mean = coefficients[k, 0]
+    width = work.values.shape[1]
+    for start in range(0, len(z), width):
+        end = min(start + width, len(z))
+        m = end - start
+        of_groups, of_steps = groups[start:end], log_steps[start:end]
+        for r in range(m):
+            work.values[0, r], work.values[d + 1, r] = 1.0, z[start + r]
             for j in range(d):
-                mean += coefficients[k, j + 1] * parents[row, j]
-            t = (z[row] - mean) / scales[k]
-            gates[k] -= 0.5 * t * t + log_scales[k]
-            most = max(most, gates[k])
-        total = 0.0
+                work.values[j + 1, r] = parents[start + r, j]
+        _set_logs(components, log_scales, of_groups, work, m)
+        most, total, left = work.most[:m], work.total[:m], work.left[:m]
+        for r in range(m):
+            total[r] = 0.0
         for k in range(n):
-            gates[k] = np.exp(gates[k] - most) if gates[k] > most - _FARTHEST_EXPONENT else 0.0
-            total += gates[k]
+            shares = work.logs[k, :m]
+            for r in range(m):
+                shares[r] -= most[r]
+            exponentials(shares)
+            for r in range(m):
+                total[r] += shares[r]
+        for r in range(m):
+            total[r] = 1.0 / total[r]
         for k in range(n):
-            share = gates[k] / total
-            if share < _LEAST_SHARE:
-                continue
-            share *= weights[row]
-            place = k
+            shares = work.logs[k, :m]
+            for r in range(m):
+                share = shares[r] * total[r]
+                shares[r] = share * weights[start + r] if share >= _LEAST_SHARE else 0.0
             if len(axes) > 0:
-                side = 0.0
+                side = work.most[:m]
+                for r in range(m):
+                    side[r] = 0.0
                 for j in range(d + 2):
-                    side += axes[k, j] * values[j]
-                if side > 0:
-                    place += n
-            counts[place, groups[row]] += share
-            if len(log_steps) > 0:
-                steps[place] += share * log_steps[row]
-            for i in range(d + 2):
-                by = share * values[i]
-                for j in range(i + 1):
-                    moments[place, i, j] += by * values[j]
+                    slope, of_row = axes[k, j], work.values[j, :m]
+                    for r in range(m):
+                        side[r] += slope * of_row[r]
+                for r in range(m):
+                    left[r] = shares[r] if side[r] > 0.0 else 0.0
+                    shares[r] -= left[r]
+                steps[n + k] += _add_products(left, of_groups, of_steps, work, moments[n + k], counts[n + k])
+            steps[k] += _add_products(shares, of_groups, of_steps, work, moments[k], counts[k])
     for k in range(len(moments)):
         for i in range(d + 2):
             for j in range(i):

@@ -14,6 +14,7 @@ from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import LineRows
 from gomea_bn.learning.averaging.mixture_fit import FittedMixture, JudgedMixture
 from gomea_bn.network.conditionals import FamilyMixture
+from gomea_bn.network.conditionals.family_mixture import components_of, sums_of_shares
 
 
 def two_columns(y: np.ndarray, x: np.ndarray, line: str = "auto") -> DiscretizedBayesNet:
@@ -27,6 +28,35 @@ def two_columns(y: np.ndarray, x: np.ndarray, line: str = "auto") -> Discretized
 def line_of(network: DiscretizedBayesNet) -> object:
     """Return what y follows, None for tables alone."""
     return lines_of(network).get("y")
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+@pytest.mark.parametrize("is_divided", [False, True])
+def test_sums_by_shares_are_those_of_one_row_after_another(n_groups: int, is_divided: bool) -> None:
+    generator = np.random.default_rng(5)
+    n, d, n_parts = 300, 2, 3
+    parents, z, groups = generator.normal(size=(n, d)), generator.normal(size=n), np.arange(n) % n_groups
+    weights, steps = generator.uniform(0.5, 2.0, n), generator.normal(size=n)
+    values, part = np.column_stack([np.ones(n), parents, z]), generator.integers(0, n_parts, n)
+    of_parts = [values[part == k] + np.array([0.0, 0.0, 0.0, k]) for k in range(n_parts)]
+    counts = np.array([np.bincount(groups[part == k], minlength=n_groups) for k in range(n_parts)], float)
+    components = components_of(np.array([v.T @ v for v in of_parts]), counts, np.full(n_parts, 0.1))
+    axes = generator.normal(size=(n_parts, d + 2)) if is_divided else None
+    sums = sums_of_shares(components, z, parents, groups, weights, steps, axes)
+    moments, of_groups, of_steps = map(np.zeros_like, sums)
+    for row in range(n):
+        white = np.einsum("kij,kj->ki", components.factors, parents[row] - components.centres)
+        distances = (z[row] - components.coefficients @ values[row, :-1]) / components.scales
+        logs = components.log_gates[:, groups[row]] - np.log(components.scales)
+        logs -= ((white**2).sum(axis=1) + distances**2) / 2
+        shares = np.exp(logs - np.logaddexp.reduce(logs)) * weights[row]
+        for k, share in enumerate(shares):
+            place = k + n_parts if axes is not None and axes[k] @ values[row] > 0 else k
+            moments[place] += share * np.outer(values[row], values[row])
+            of_groups[place, groups[row]] += share
+            of_steps[place] += share * steps[row]
+    for found, wanted in zip(sums, (moments, of_groups, of_steps), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize(
