@@ -55,9 +55,10 @@ LINES, UNITS, SMOOTH = 0, 3, 4
 Lines have several widths: the priors before that of units.
 """
 MOST_FUNCTIONS = 256
-"""Largest number of functions of all parents of a column; a family with more is scored by its table."""
-MOST_WITH_PRODUCTS = 128
-"""Largest number of functions of all parents of a column together with products; a family with more has no products."""
+"""Largest number of functions of all parents of a column; a family with more is scored by its table.
+
+A kind of products that does not fit next to them is left out.
+"""
 
 # nats by which the estimate of a logit of curves, or of lines, is larger without doubt; what is a line for odds is a
 # curve for a regression, so that the former is also a share
@@ -127,12 +128,10 @@ class ProductScratch(NamedTuple):
         np.float64
     ]  # (MOST_PER_PAIR, MOST_PER_PAIR + T) of a block given the functions of the parents
     least: NDArray[np.float64]  # (MOST_PER_PAIR,)
-    functions: NDArray[np.int64]  # (MOST_WITH_PRODUCTS,) of all blocks
-    sizes: NDArray[np.int64]  # (MOST_WITH_PRODUCTS,) numbers of functions of the blocks
-    order: NDArray[
-        np.int64
-    ]  # (MOST_WITH_PRODUCTS, 2) places of blocks that gain, and their numbers of functions
-    gains: NDArray[np.float64]  # (MOST_WITH_PRODUCTS,) of these blocks, largest first
+    functions: NDArray[np.int64]  # (MOST_FUNCTIONS,) of all blocks
+    sizes: NDArray[np.int64]  # (MOST_FUNCTIONS,) numbers of functions of the blocks
+    order: NDArray[np.int64]  # (MOST_FUNCTIONS, 2) places of blocks that gain, and their numbers of functions
+    gains: NDArray[np.float64]  # (MOST_FUNCTIONS,) of these blocks, largest first
     counts: NDArray[np.int64]  # (2,) numbers of all blocks, and of those that gain
 
 
@@ -221,7 +220,7 @@ def _gather_products(
 
     None of a kind are added if there are more than fit. Sizes of blocks, those of a pair, enter the work space.
     """
-    most, n_blocks = min(scratch.functions.shape[0], MOST_WITH_PRODUCTS), 0
+    most, n_blocks = scratch.functions.shape[0], 0
     for kind in range(curves.kinds.shape[0] - 1):
         size_before, n_before = size, n_blocks
         for k in range(n_views - 1):

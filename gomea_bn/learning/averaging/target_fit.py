@@ -7,7 +7,7 @@ parents leave one after another, always the one whose effect is least sure, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -31,7 +31,7 @@ from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
 # kinds of functions, which have a width each: lines and the amounts of two levels, curves, amounts of more levels, and
-# products of lines and amounts of two parents
+# products of functions of two parents
 _LINE, _CURVE, _AMOUNT, _PRODUCT = range(4)
 # prior precisions, in rows; under the last one there are no such functions
 _PRECISIONS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, np.inf])
@@ -39,8 +39,10 @@ _FIRST, _STEPS = (4, len(_PRECISIONS) - 1, 5, 4), (1, -1, 3, -3)
 _LEAST_GAIN = 0.05
 # loss of all left-out rows, in nats, that curves must be worth
 _PRICE_OF_CURVES = 1.0
-# parents of which each two may have products, the most needed ones; the most such pairs, and functions of a pair
-_MOST_IN_PRODUCTS, _MOST_PAIRS, _LARGEST_PRODUCT = 20, 5, 24
+# parents of which each two may have products; the most such pairs, and functions of a pair
+_MOST_IN_PRODUCTS, _MOST_PAIRS, _LARGEST_PRODUCT = 20, 10, 25
+# pairs whose promise is found anew after another one has entered: those that promised most
+_N_RENEWED = 8
 # of many parents this part leaves at a time
 _PART = 10
 # precision of constants, which may move together, in rows
@@ -122,32 +124,40 @@ def _terms_of(
     return _Terms((functions,), np.where(known[:, None], rows - means, 0.0), means, kinds, roughness)
 
 
-def _product_of(first: _Terms, second: _Terms) -> _Terms | None:
-    """Return products of the lines and amounts of two columns; None if they are many."""
-    parts = [of.rows[:, of.kinds != _CURVE] for of in (first, second)]
-    n_products = parts[0].shape[1] * parts[1].shape[1]
-    if not 0 < n_products <= _LARGEST_PRODUCT:
+def _product_of(first: _Terms, second: _Terms, *, with_curves: bool) -> _Terms | None:
+    """Return products of the lines and amounts of two columns, and those of curves; None if they are many.
+
+    With curves a product is as rough as its factors together; None if neither column has any.
+    """
+    kept = [np.flatnonzero(with_curves | (of.kinds != _CURVE)) for of in (first, second)]
+    n_products = len(kept[0]) * len(kept[1])
+    has_curves = any((of.kinds == _CURVE).any() for of in (first, second))
+    if not 0 < n_products <= _LARGEST_PRODUCT or with_curves > has_curves:
         return None
-    factors = []
-    for of, part in zip((first, second), parts, strict=True):
-        plain, heights = _plain(of.factors[0], np.arange(part.shape[1]))
+    factors, parts = [], []
+    for of, used in zip((first, second), kept, strict=True):
+        plain, heights = _plain(of.factors[0], used)
         # B-splines and indicators add up to 1
-        factors.append(plain.combined(heights - of.means[: part.shape[1]]))
+        factors.append(plain.combined(heights - of.means[used]))
+        parts.append(of.rows[:, used])
     rows = (parts[0][:, :, None] * parts[1][:, None, :]).reshape(len(parts[0]), -1)
     means = rows.mean(axis=0)
-    return _Terms(tuple(factors), rows - means, means, np.full(n_products, _PRODUCT), np.ones(n_products))
+    roughness = np.outer(first.roughness[kept[0]], second.roughness[kept[1]]).ravel()
+    return _Terms(tuple(factors), rows - means, means, np.full(n_products, _PRODUCT), roughness)
 
 
 @dataclass(frozen=True)
 class _Fit:
     """Effects of terms: coefficients (n, n_indices), their posterior covariance, and the loss of left-out rows.
 
-    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index.
+    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index. Levels have
+    log probabilities in all rows, float64 (n_rows, n_levels).
     """
 
     coefficients: NDArray[np.float64]
     covariance: NDArray[np.float64]
     loss: float
+    logs: NDArray[np.float64] | None = None
 
 
 class LevelOdds:
@@ -185,7 +195,7 @@ class LevelOdds:
         n_levels = self.targets.shape[1]
         loss = -float(self.left_out(design, covariance, logs).sum())
         coefficients = parameters[n_levels:].reshape(len(self.positions), -1).T
-        return _Fit(coefficients, covariance[n_levels:, n_levels:], loss)
+        return _Fit(coefficients, covariance[n_levels:, n_levels:], loss, logs)
 
     def posterior(
         self, design: NDArray[np.float64], precisions: NDArray[np.float64]
@@ -233,25 +243,38 @@ class LevelOdds:
         precisions: NDArray[np.float64],
         logs: NDArray[np.float64],
         further: Mapping[str, _Terms],
-    ) -> Iterator[tuple[str, float]]:
-        """Yield about how many nats further terms would gain: half their score statistic, less their number."""
+    ) -> dict[str, tuple[float, int]]:
+        """Return about how many nats left-out rows would gain by further terms, and the number of their precision.
+
+        The gain is that of one step of Newton's method, less what as many effective numbers gain by chance.
+        """
         full = np.column_stack([np.ones(len(design)), design])
         p = np.exp(logs)
         prior = np.concatenate([[_CONSTANT_PRECISION * len(design)], self.prior_unit * precisions])
         # two levels mirror each other
         levels = range(1, 2) if len(self.positions) == 1 else range(self.targets.shape[1])
+        # all levels together have one index too many
+        share = max(len(levels) - 1, 1) / len(levels)
+        known = []
+        for level in levels:
+            weights = p[:, level] * (1 - p[:, level])
+            weighted = weights[:, None] * full
+            factor = scipy.linalg.cho_factor(full.T @ weighted + np.diag(prior), check_finite=False)
+            known.append((self.targets[:, level] - p[:, level], weights, weighted, factor))
+        found = {}
         for key, terms in further.items():
-            total = 0.0
-            for level in levels:
-                weights = p[:, level] * (1 - p[:, level])
-                weighted = weights[:, None] * full
-                score = terms.rows.T @ (self.targets[:, level] - p[:, level])
-                crossed = weighted.T @ terms.rows
-                information = full.T @ weighted + np.diag(prior)
+            gains = np.zeros(len(_PRECISIONS) - 1)
+            for residuals, weights, weighted, factor in known:
+                score, crossed = terms.rows.T @ residuals, weighted.T @ terms.rows
                 left = terms.rows.T @ (weights[:, None] * terms.rows)
-                left -= crossed.T @ np.linalg.solve(information, crossed)
-                total += float(score @ np.linalg.pinv(left, hermitian=True) @ score)
-            yield key, total / 2 - terms.rows.shape[1] * len(self.positions)
+                left -= crossed.T @ scipy.linalg.cho_solve(factor, crossed, check_finite=False)
+                for number, precision in enumerate(_PRECISIONS[:-1]):
+                    own = np.diag(self.prior_unit * precision * terms.roughness)
+                    solved = np.linalg.solve(left + own, np.column_stack([score, left]))
+                    step = solved[:, 0]
+                    gains[number] += score @ step - step @ left @ step / 2 - np.trace(solved[:, 1:])
+            found[key] = share * float(gains.max()), int(gains.argmax())
+        return found
 
     def left_out(
         self, design: NDArray[np.float64], covariance: NDArray[np.float64], logs: NDArray[np.float64]
@@ -576,33 +599,47 @@ def _with_products(
 ) -> tuple[dict[str, _Terms], Widths]:
     """Return the terms of parents with products of pairs of them under which left-out rows lose less, and the widths.
 
-    Pairs enter one after another, always the one with the largest score statistic (Rao, "Large sample tests of
-    statistical hypotheses concerning several parameters", 1948). Each must gain more than the best of as many pairs
-    without an effect would by chance, ln n nats.
+    A pair may have products of lines and amounts, or these and products of curves. Pairs enter one after another,
+    always the one that promises most by a penalised score statistic (Rao, "Large sample tests of statistical hypotheses
+    concerning several parameters", 1948). Each must gain more than the best of as many pairs without an effect would
+    by chance, ln n nats.
     """
-    found = dict(terms)
-    pairs: dict[str, _Terms] = {}
-    for first, second in combinations(list(terms)[:_MOST_IN_PRODUCTS], 2):
-        # no names of columns
-        if (product := _product_of(terms[first], terms[second])) is not None:
-            pairs[f"{first}\0{second}"] = product
-    price = np.log(max(len(pairs), 1))
-    loss = _Choice(followed, found).fit(list(found), widths).loss
-    while pairs and len(found) - len(terms) < _MOST_PAIRS and not is_late():
+    found, waiting = dict(terms), _products(terms)
+    price = np.log(max(len(waiting), 1))
+    fit = _Choice(followed, found).fit(list(found), widths)
+    promises: dict[str, tuple[float, int]] = {}
+    renewed = list(waiting)
+    while waiting and len(found) - len(terms) < _MOST_PAIRS and not is_late():
         design, precisions, _ = _Choice(followed, found).design(list(found), widths)
-        _, _, logs = followed.posterior(design, precisions)
-        promises = dict(followed.promises(design, precisions, logs, pairs))
-        best = max(promises, key=lambda key: promises[key])
-        if promises[best] < price:
+        assert fit.logs is not None
+        promises |= followed.promises(design, precisions, fit.logs, {key: waiting[key] for key in renewed})
+        best = max(waiting, key=lambda key: promises[key][0])
+        if promises[best][0] < price:
             break
-        wider = {**found, best: pairs.pop(best)}
-        choice = _Choice(followed, wider)
-        moved = choice.widths(list(wider), widths, (1, -1), (*widths[:_PRODUCT], 0), is_late)
-        moved_loss = choice.fit(list(wider), moved).loss
-        if loss - moved_loss < price:
+        wider = {**found, best: waiting.pop(best)}
+        choice, moved = _Choice(followed, wider), widths
+        if len(found) == len(terms):
+            moved = (*widths[:_PRODUCT], promises[best][1])
+            moved = choice.widths(list(wider), moved, (1, -1), (*widths[:_PRODUCT], 0), is_late)
+        of_wider = choice.fit(list(wider), moved)
+        if fit.loss - of_wider.loss < price:
             break
-        found, widths, loss = wider, moved, moved_loss
+        found, widths, fit = wider, moved, of_wider
+        renewed = sorted(waiting, key=lambda key: -promises[key][0])[:_N_RENEWED]
+    if len(found) > len(terms):
+        widths = _Choice(followed, found).widths(list(found), widths, (1, -1), is_late=is_late)
     return found, widths
+
+
+def _products(terms: Mapping[str, _Terms]) -> dict[str, _Terms]:
+    """Return the products that pairs of parents may have, by names that no columns have."""
+    pairs = {}
+    for first, second in combinations(list(terms)[:_MOST_IN_PRODUCTS], 2):
+        for with_curves in (False, True):
+            product = _product_of(terms[first], terms[second], with_curves=with_curves)
+            if product is not None:
+                pairs[f"{first}\0{second}\0{with_curves}"] = product
+    return pairs
 
 
 def _plain(functions: Functions, used: NDArray[np.int64]) -> tuple[Functions, NDArray[np.float64]]:

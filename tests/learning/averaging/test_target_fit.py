@@ -21,6 +21,7 @@ from gomea_bn.learning.averaging.target_fit import (
     LevelOdds,
     TargetRules,
     _Choice,
+    _products,
     _terms_of,
     chosen_parents,
     fitted_target,
@@ -235,6 +236,67 @@ def test_products_of_parents_enter_where_left_out_rows_need_them(n_levels: int) 
     assert -alone > loss + 0.01
     # the rows of the fit, left out, tell what new ones lose
     assert -member.left_out.mean() == pytest.approx(loss, abs=0.025)
+
+
+def ring_rows(n_rows: int, seed: int, n_levels: int) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Return a class that two numbers decide together, with P(class); the product of their lines tells nothing."""
+    r = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: r.normal(size=n_rows) for name in ("a", "b", "c")})
+    index = 2.0 * np.clip(frame["a"] ** 2 - 1, -1, 2) * np.clip(frame["b"] ** 2 - 1, -1, 2)
+    p = 1 / (1 + np.exp(-np.column_stack([np.zeros(n_rows), index, -index])[:, :n_levels]))
+    p /= p.sum(axis=1, keepdims=True)
+    codes = (r.random(n_rows)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    levels = [f"k{k}" for k in range(n_levels)]
+    return frame.assign(y=pd.Categorical([levels[code] for code in codes.tolist()], levels)), p
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_curves_of_two_parents_are_multiplied_where_lines_do_not_do(n_levels: int) -> None:
+    table = read_table(ring_rows(2_000, 0, n_levels)[0])
+    scales = scales_of(table)
+    member = fitted_target("y", ["a", "b", "c"], columns_of(table), scales, levels_of(table))
+    assert member is not None
+    assert isinstance(member.fitted, FamilyLogit)
+    terms = member.fitted.terms
+    sizes = {
+        (terms.factors[i].of[0], terms.factors[j].of[0]): (terms.factors[i].size, terms.factors[j].size)
+        for i, j in terms.products
+    }
+    assert sizes.get(("a", "b")) == (5, 5)
+    frame, p = ring_rows(4_000, 1, n_levels)
+    new = replace(table, columns=read_table(frame).columns, n_rows=4_000)
+    codes = frame["y"].cat.codes.to_numpy()
+    loss = -log_probabilities(member, new, scales).mean()
+    assert loss < -np.log(p[np.arange(4_000), codes]).mean() + 0.03
+    # the rows of the fit, left out, tell what new ones lose
+    assert -member.left_out.mean() == pytest.approx(loss, abs=0.03)
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_a_promise_is_about_what_left_out_rows_gain(n_levels: int) -> None:
+    table = read_table(interacting_rows(2_000, 0, n_levels)[0])
+    columns, scales, levels = columns_of(table), scales_of(table), levels_of(table)
+    everything = np.ones(table.n_rows, np.bool_)
+    found = {name: _terms_of(name, columns, scales, levels, everything) for name in ("a", "b", "g", "h")}
+    terms = {name: of for name, of in found.items() if of is not None}
+    followed, widths = LevelOdds(np.asarray(columns["y"], np.int64), n_levels), (3, 9, 3, 3)
+    choice = _Choice(followed, terms)
+    fit, (design, precisions, _) = choice.fit(list(terms), widths), choice.design(list(terms), widths)
+    assert fit.logs is not None
+    products = _products(terms)
+    promises = followed.promises(design, precisions, fit.logs, products)
+    gains = {}
+    for key, product in products.items():
+        wider = {**terms, key: product}
+        of_key = [
+            _Choice(followed, wider).fit(list(wider), (*widths[:3], number)).loss for number in range(9)
+        ]
+        gains[key] = fit.loss - min(of_key)
+    # two pairs of columns, with curves and without, and no other promises anything
+    strong = [key for key in products if gains[key] > 10]
+    assert 2 <= len(strong) <= 5
+    for key, (promise, _) in promises.items():
+        assert promise == pytest.approx(gains[key], abs=3, rel=0.35)
 
 
 def test_products_stay_out_where_effects_add_up() -> None:

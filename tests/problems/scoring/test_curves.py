@@ -599,6 +599,16 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
     )
 
 
+def test_a_product_is_found_next_to_curves_of_many_parents() -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.normal(size=(6, 400))
+    child = (parents[0] ** 2 - 1) * parents[1] + parents[2:].sum(axis=0) + 0.3 * rng.normal(size=400)
+    variables = [curved_column(f"x{k}", v) for k, v in enumerate([*parents, child])]
+    scorer = curves_scorer(variables)
+    whole, *others = scorer.score([family(6, *(set(range(6)) - left)) for left in (set(), {0}, {1}, {0, 1})])
+    assert whole > max(others) + 200
+
+
 def test_terms_say_what_products_are_made_of() -> None:
     variables = [*some_variables(), ScoredVariable("other", np.arange(60, dtype=np.int32) % 3, 3)]
     data = curve_data(variables)
