@@ -40,7 +40,7 @@ from gomea_bn.problems.kernels.score import (
     score_families,
 )
 from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.scores import ScoringMethod, family_score
 from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
 from gomea_bn.runtime.threads import in_spare_threads, in_threads, n_spare_threads, zeros_by_pages
 
@@ -359,8 +359,8 @@ class FamilyScorer:
         alone = logits.alone.copy()
         for v in np.flatnonzero(logits.n_levels):
             n_levels = self.variables[v].n_levels
-            counts = np.bincount(self.variables[v].values, minlength=n_levels).astype(np.int32)
-            alone[v] = score_counts(counts, 1, 1.0, n_levels, self.rule)
+            counts = np.bincount(self.variables[v].values, minlength=n_levels)
+            alone[v] = family_score(counts, self.rule, [True])
         return logits._replace(alone=alone)
 
     def _rows(self, n_rows: int) -> RowData:
@@ -376,6 +376,7 @@ class FamilyScorer:
             parent_key=words[1],
             curves=no_curves(),
             has_missing=np.zeros(n_views, np.bool_),
+            is_level=np.zeros(n_views, np.bool_),
             observed=np.zeros((n_views, 0), np.uint64),
         )
         n_threads = -1 if n_rows > ROWS_WORTH_THREADS else 1
@@ -387,6 +388,7 @@ class FamilyScorer:
         variable, first = self.variables[v], int(self.view_offset[v])
         rows.has_missing[first : self.view_offset[v + 1]] = variable.n_observed < len(variable.values)
         if variable.n_levels:
+            rows.is_level[first] = True
             rows.codes[first] = variable.values
             rows.cardinality[first] = variable.n_levels
             return

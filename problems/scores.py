@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, log
@@ -18,7 +19,7 @@ from gomea_bn.problems.kernels.score import (
     LEAST_GAIN,
     LIKELIHOOD,
     ScoreRule,
-    centred_score,
+    default_score,
     expected_score,
 )
 
@@ -116,6 +117,7 @@ def score_rule(
     prior: str = "dirichlet",
     equivalent_sample_size: float = 1.0,
     centred: bool = False,
+    equivalent: bool = False,
 ) -> ScoreRule:
     """Return the compiled form of a scoring method for tables of `n_rows` rows.
 
@@ -144,7 +146,15 @@ def score_rule(
             free_cells = min(max(_CELLS_PER_ROW * n_rows, _FEWEST_FREE_CELLS), _MOST_FREE_CELLS)
         edge_cost = method.edge_cost * log(max(n_variables - 1, _FEWEST_OTHERS if centred else 1))
     return ScoreRule(
-        DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost, centred=centred, free_cells=free_cells
+        DIRICHLET,
+        0.0,
+        1.0,
+        x_log_x,
+        log_rising,
+        edge_cost,
+        centred=centred,
+        equivalent=centred and equivalent,
+        free_cells=free_cells,
     )
 
 
@@ -164,17 +174,20 @@ def relative_edge_cost(n_edges: int, n_pairs: int, n_variables: int) -> float:
     return max(dear, min(cheap, 1.0), 0.5)
 
 
-def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
+def family_score(counts: NDArray[np.int64], rule: ScoreRule, levels: Sequence[bool] = (False,)) -> float:
     """Return the score of a family of any number of rows in nats, with the cost of its edges.
 
-    Counts are int64 (card(parent_1), ..., card(child)); the inside of the bins is left out. The rule's tables of
-    logarithms are not used, since they end at the number of rows for which it was made.
+    Counts are int64 (card(parent_1), ..., card(child)); the inside of the bins is left out. `levels` says which members
+    are discrete columns; the child is the last one. The rule's tables of logarithms are not used, since they end at the
+    number of rows for which it was made.
     """
     r = counts.shape[-1]
     n_configurations = counts.size // r
     flat = np.ascontiguousarray(counts).reshape(-1)
-    if rule.centred and counts.ndim > 1:
-        score = centred_score(flat, n_configurations, r, 1.0) - max(counts.size - rule.free_cells, 0.0)
+    if rule.centred and (counts.ndim > 1 or (rule.equivalent and levels[-1])):
+        score = default_score(
+            flat, n_configurations, float(n_configurations), r, rule, 1.0, levels[-1], all(levels)
+        )
     else:
         score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
     return score - float(rule.edge_cost) * (counts.ndim - 1)

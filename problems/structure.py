@@ -291,6 +291,7 @@ class StructureProblem(CompiledProblem):
             rows.codes[view],
             int(rows.cardinality[view]),
             bool(rows.has_missing[view]),
+            bool(rows.is_level[view]),
         )
         # a view's key changes when another policy gets its index, unlike its number
         return column, int(rows.child_key[view])

@@ -150,6 +150,7 @@ class View:
     lookup: bytes  # code of every cell, 256 bytes
     cardinality: int  # number of codes of values
     has_missing: bool = False  # missing values have a code of their own, the last one
+    is_level: bool = False  # whether the column is discrete
 
     @property
     def n_codes(self) -> int:
@@ -164,13 +165,14 @@ class View:
         cardinality: int,
         *,
         has_missing: bool = False,
+        is_level: bool = False,
     ) -> View:
         """Return the view of a column with the given code per cell."""
         lookup = np.zeros(256, np.uint8)
         lookup[: len(codes)] = codes
         if has_missing:
             lookup[MISSING] = cardinality
-        return cls(column, lookup.tobytes(), cardinality, has_missing)
+        return cls(column, lookup.tobytes(), cardinality, has_missing, is_level)
 
 
 class CountPlan:

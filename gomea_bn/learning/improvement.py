@@ -535,6 +535,7 @@ class Climb:
             codes,
             n_codes,
             has_missing=self.rows.has_missing[v],
+            is_level=self.rows.columns[v] is None,
         )
 
     def refine(self) -> bool:

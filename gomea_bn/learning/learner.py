@@ -38,7 +38,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         between these and equal frequency by the score; see Notes.
     scoring_method : str, Scoring or None
         Score of a network: "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete
-        columns only. None: "density-bd" for "optimal" and a table with continuous columns, otherwise "density-bic".
+        columns only. None: "density-bd" for "optimal", otherwise "density-bic"; with the shape "uniform" also for
+        discrete columns alone.
         `Scoring` also holds the penalty, the prior, and the costs of cuts and edges.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the units of the data, of variables whose bins are fixed.

@@ -242,6 +242,7 @@ def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, S
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
         centred=options.shape != "uniform",
+        equivalent=options.shape != "uniform",
     )
     is_priced = options.discretizer == OPTIMAL and not set(continuous) <= {*(options.cut_points or {})}
     if is_priced and rule.kind == BDEU:

@@ -56,7 +56,7 @@ from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.matched_rows import ROW_COUNTS, counted_sets, record_of_counts
 from gomea_bn.network.recorded import FAMILY_SCORES, counted_parents
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.tables import table_of_counts
+from gomea_bn.network.tables import smoothing_of, table_of_counts
 from gomea_bn.problems.cuts.counted_cells import available_score
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.structure import StructureProblem
@@ -565,9 +565,17 @@ class Improvement:
         )
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
-        smoothing = of_sample.pseudo_count or 0.0
         of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
-        tables = {name: table_of_counts(of_name, smoothing) for name, of_name in of_curves.items()}
+        in_tables = _parents_of(network)
+        tables = {
+            name: table_of_counts(
+                of_name,
+                smoothing_of(
+                    of_sample.pseudo_count or 0.0, network.metadata, network.levels, (name, *in_tables[name])
+                ),
+            )
+            for name, of_name in of_curves.items()
+        }
         tables, of_curves = network.stored_tables | tables, network.counts | of_curves
         of_all_rows = TableSet(network.cut_points, _parents_of(network), tables, of_curves)
         network = self._with_lines(network, of_all_rows)

@@ -133,11 +133,11 @@ class LearningOptions:
         return str(self.discretizer) if is_family else _DEFAULT_FAMILY
 
     def scoring_of(self, table: Table) -> str:
-        """Return the name of the scoring method; the default depends on the discretizer and the table."""
+        """Return the name of the scoring method; the default depends on the discretizer, the shape and the table."""
         if self.scoring_method is not None:
             return self.scoring_method
-        prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
-        return "density-bd" if prices else "density-bic"
+        prices = self.shape != "uniform" or any(column.is_continuous for column in table.columns)
+        return "density-bd" if self.discretizer == OPTIMAL and prices else "density-bic"
 
     def scores_shapes(self, table: Table) -> bool:
         """Return whether the score is the default one of tables with continuous columns, with shapes inside bins.

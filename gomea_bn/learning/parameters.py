@@ -83,12 +83,13 @@ class Scoring(_Subject):
     ----------
     method : str or None
         "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only. None:
-        "density-bd" for "optimal" cuts and a table with continuous columns, otherwise "density-bic".
+        "density-bd" for "optimal", otherwise "density-bic"; with the shape "uniform" also for discrete columns alone.
     penalty : {"bic", "literal", "aic"} or float
         Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
     prior : {"dirichlet", "bdeu"}
         Prior of "density-bd": Dirichlet, or BDeu. "optimal" cannot price cuts under BDeu. Dirichlet priors of tables
-        have the column's own distribution as their mean; with the shape "uniform" there is one pseudo-count per cell.
+        with bins have the column's own distribution as their mean, and those of discrete columns alone are BDeu priors
+        of several sizes; with the shape "uniform" there is one pseudo-count per cell.
     equivalent_sample_size : float
         Equivalent sample size of the BDeu prior, in rows.
     cut_cost : float

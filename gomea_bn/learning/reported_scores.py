@@ -32,7 +32,15 @@ def reported(result: Result, constant_score: float) -> Result:
     return replace(result, F=result.F - constant_score, history=history)
 
 
-SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size", "centred")
+SCORE_FIELDS = (
+    "cut_cost",
+    "edge_cost",
+    "penalty",
+    "prior",
+    "equivalent_sample_size",
+    "centred",
+    "equivalent",
+)
 """Fields of the metadata that describe a score, besides the name of the method."""
 
 
@@ -52,6 +60,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
         record["equivalent_sample_size"] = rule.prior
     if rule.centred:
         record["centred"] = True
+    if rule.equivalent:
+        record["equivalent"] = True
     return record
 
 
@@ -68,6 +78,7 @@ def recorded_options(metadata: Mapping[str, Any]) -> dict[str, Any]:
         "prior": lambda value: value == "bdeu",
         "equivalent_sample_size": is_real,
         "centred": lambda value: value is True,
+        "equivalent": lambda value: value is True,
     }
     return {
         name: metadata[name] for name, check in is_valid.items() if name in metadata and check(metadata[name])

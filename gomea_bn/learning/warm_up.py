@@ -25,11 +25,11 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.kernels.score import centred_gains, centred_score, concentrations, score_counts
+from gomea_bn.problems.kernels.score import centred_gains, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
 from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import compile_for, kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
@@ -276,10 +276,11 @@ def _shape_and_average(problem: StructureProblem) -> None:
     from gomea_bn.problems.splines import spline_design, spline_values
 
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
+    method = scoring_method("density-bd")
     centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
-    centred_score(np.ones(2, np.int64), 1, 2, 1.0)
+    family_score(np.ones((1, 2), np.int64), score_rule(method, 2, centred=True))
     concentrations(16.0)
-    values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
+    values = np.random.default_rng(0).random(16)
     cuts = CutProblem.of_rows(
         CutColumn.of_values(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16))
     )

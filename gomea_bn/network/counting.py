@@ -17,7 +17,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
+from gomea_bn.network.tables import PseudoCount, family_counts, smoothing_of, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -131,14 +131,22 @@ def network_of_counts(
     `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to `counts`, since it leaves out whole rows.
     `completed` is the step of expectation from the tables of these counts on; None if no value is missing.
     """
-    smoothing = parts["pseudo_count"]
+    metadata, levels = parts.get("metadata") or {}, parts["levels"]
+    smoothings = [
+        smoothing_of(
+            parts["pseudo_count"], metadata, levels, [name, *(p for p, child in edges if child == name)]
+        )
+        for name in names
+    ]
 
     def network_of(tables: Iterable[NDArray[np.float64]], of_rows: Sequence[NDArray[np.float64]]) -> Net:
         by_name = dict(zip(names, tables, strict=True))
         return kind(names, edges, tables=by_name, counts=dict(zip(names, of_rows, strict=True)), **parts)
 
     network = network_of(
-        in_threads(lambda of_family: table_of_counts(of_family, smoothing), counts, n_threads=n_threads),
+        in_threads(
+            lambda v: table_of_counts(counts[v], smoothings[v]), range(len(names)), n_threads=n_threads
+        ),
         counts,
     )
     for step in range(0 if completed is None else N_STEPS):
@@ -148,7 +156,7 @@ def network_of_counts(
             break
         tables = [
             table_of_counts(expected, smoothing, available)
-            for expected, available in zip(all_expected, counts, strict=True)
+            for expected, smoothing, available in zip(all_expected, smoothings, counts, strict=True)
         ]
         network = network_of(tables, all_expected)
     return network

@@ -15,7 +15,7 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.tables import table_and_left_out
+from gomea_bn.network.tables import smoothing_of, table_and_left_out
 from gomea_bn.problems.cuts.blanket import coded_bins
 from gomea_bn.texts import amount, counted, shown_name
 
@@ -238,9 +238,10 @@ def _gain(
     cards = [network.cardinality(name) for name in names]
     parents = list(range(len(names) - 1))
     # without pseudo-counts a row that is left out may have probability 0
-    smoothing = network.pseudo_count or "auto"
     logs = []
     for chosen in (parents, [position for position in parents if names[position] != parent]):
+        members = [child, *(names[position] for position in chosen)]
+        smoothing = smoothing_of(network.pseudo_count or "auto", network.metadata, network.levels, members)
         _, left_out = table_and_left_out(codes, chosen, len(parents), cards, smoothing, child)
         logs.append(float(np.log(left_out).sum()))
     return logs[0] - logs[1], int(is_complete.sum())

@@ -5,22 +5,27 @@ A table is smoothed towards tables with fewer parents, weighted by leave-one-out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from gomea_bn.data.dates import date_texts
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.kernels.score import concentrations
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.texts import counted
 
-PseudoCount: TypeAlias = float | Literal["auto"]
-"""Number of pseudo-counts per table row, spread evenly over its cells; "auto": smoothing chosen from the data."""
+PseudoCount: TypeAlias = float | Literal["auto", "scored"]
+"""Number of pseudo-counts per table row, spread evenly over its cells; "auto": smoothing chosen from the data.
+
+"scored", which no network stores, is that of `posterior_mean`.
+"""
 
 AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Numbers of pseudo-counts per table row over which the smoothing "auto" averages."""
@@ -102,6 +107,51 @@ def smoothed_and_left_out(counts: NDArray[np.float64]) -> tuple[NDArray[np.float
     """
     _, table, left_out = _fitted_from_root(counts)
     return table, left_out
+
+
+def smoothing_of(
+    pseudo_count: PseudoCount | None,
+    metadata: Mapping[str, Any],
+    levels: Container[str],
+    members: Iterable[str],
+) -> PseudoCount:
+    """Return the smoothing of a family's table in a network with metadata; `levels` contains its discrete columns.
+
+    A network of unknown smoothing has "auto". Tables of discrete columns keep what their score says, unless a number of
+    pseudo-counts was asked for.
+    """
+    if pseudo_count is None or pseudo_count == "auto":
+        is_scored = metadata.get("equivalent") is True and all(name in levels for name in members)
+        return "scored" if is_scored else "auto"
+    return pseudo_count
+
+
+def posterior_mean(
+    counts: NDArray[np.float64], n_left_out: float = 0.0, available: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the mean of P(child | parents) after the rows, under the prior of the equivalent score of a table.
+
+    Given an equivalent sample size a, the cells of the joint table have the Dirichlet prior a / cells; the sizes have
+    the weights that the joint table gives them, or that of `available` rows. Every cell is without `n_left_out` of its
+    own rows, which its weights know.
+    """
+    occupied = counts if available is None else available
+    occupied = occupied[occupied > 0]
+    n_rows, n_cells = float(occupied.sum()), counts.size
+    sizes = np.array(concentrations(n_rows))
+    of_cell = sizes[:, None] / n_cells
+    logs = (
+        (gammaln(of_cell + occupied) - gammaln(of_cell)).sum(axis=1)
+        + gammaln(sizes)
+        - gammaln(sizes + n_rows)
+    )
+    weights = np.exp(logs - logs.max())
+    totals = np.maximum(counts.sum(axis=-1, keepdims=True) - n_left_out, 0.0)
+    of_counts = np.maximum(counts - n_left_out, 0.0)
+    table = np.zeros(counts.shape)
+    for weight, cell in zip(weights / weights.sum(), of_cell[:, 0]):
+        table += weight * (of_counts + cell) / (totals + cell * counts.shape[-1])
+    return table
 
 
 def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.float64]:
@@ -293,8 +343,10 @@ def table_of_counts(
 
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
     data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`, which for expected counts is fitted
-    to those of `available` cases.
+    to those of `available` cases, as the weights of "scored" are.
     """
+    if pseudo_count == "scored":
+        return posterior_mean(counts, available=available)
     if pseudo_count == "auto":
         if available is None:
             return smoothed_and_left_out(counts)[0]
@@ -325,6 +377,8 @@ def table_and_left_out_cells(
     counts: NDArray[np.float64], pseudo_count: PseudoCount
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the table of counts, and the probability of every cell with one of its rows left out, of their shape."""
+    if pseudo_count == "scored":
+        return posterior_mean(counts), posterior_mean(counts, 1.0)
     if pseudo_count == "auto":
         return smoothed_and_left_out(counts)
     totals = counts.sum(axis=-1, keepdims=True)

@@ -26,7 +26,13 @@ from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.shown_tables import ROWS_OF_TABLES
-from gomea_bn.network.tables import MOST_COMPUTED_CELLS, PseudoCount, family_counts, table_of_counts
+from gomea_bn.network.tables import (
+    MOST_COMPUTED_CELLS,
+    PseudoCount,
+    family_counts,
+    smoothing_of,
+    table_of_counts,
+)
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
@@ -188,13 +194,20 @@ def counted_tables(network: DiscretizedBayesNet, rows: Table) -> TableSet:
         for column in rows.columns
     ]
     cards = [network.cardinality(name) for name in names]
-    smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
     counts = {
         name: family_counts(codes, [position[p] for p in parents[name]], v, cards, name)
         for v, name in enumerate(names)
     }
-    tables = {name: table_of_counts(of_name, smoothing) for name, of_name in counts.items()}
+    tables = {
+        name: table_of_counts(of_name, _smoothing(network, (name, *parents[name])))
+        for name, of_name in counts.items()
+    }
     return TableSet(dict(cuts), parents, tables, counts)
+
+
+def _smoothing(network: DiscretizedBayesNet, members: tuple[str, ...]) -> PseudoCount:
+    """Return the smoothing of a table of some columns of a network."""
+    return smoothing_of(network.pseudo_count, network.metadata, network.levels, members)
 
 
 class _Update:
@@ -216,7 +229,6 @@ class _Update:
         self._values = {column.name: column.values for column in self._complete.columns}
         self._columns = Columns(self._values)
         self._former = {name: _n_rows_of(network, name) for name in network.names}
-        self._smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
         observed = {column.name: ~column.is_missing for column in rows.columns}
         # rows in which the family of a column has no missing cell
         self._complete_families = {
@@ -313,7 +325,7 @@ class _Update:
             self._former[name],
             n_learned,
             facts,
-            self._smoothing,
+            _smoothing(self._network, (name, *self._network.parents(name))),
             lambda: self._drawn,
         )
 

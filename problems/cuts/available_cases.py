@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,11 @@ from gomea_bn.data.kernels import MISSING
 from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
-TableScore = Callable[[NDArray[np.int64], float, bool], float]
-"""Score in nats of counts, int64 (n_observed, r), a number of parent configurations, and whether there are parents."""
+TableScore = Callable[[NDArray[np.int64], float, Sequence[bool]], float]
+"""Score in nats of counts, int64 (n_observed, r), a number of parent configurations, and which members are discrete.
+
+The child is the last one of these.
+"""
 
 ScoreOfParents = Callable[[Sequence[int]], float]
 """Function that gets positions of parents; returns nats."""
@@ -108,7 +111,7 @@ def terms_of_rows(
 
     def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
         is_complete = complete_rows((*remaining, -1))
-        some = {p: CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining}
+        some = {p: replace(parents[p], codes=parents[p].codes[is_complete]) for p in remaining}
         codes = child.codes[is_complete]
 
         def score_given(chosen: Sequence[int]) -> float:
@@ -116,7 +119,8 @@ def terms_of_rows(
             cells = rows.astype(np.int64) * child.cardinality + codes
             counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
             table = counts.reshape(n_numbered, child.cardinality)
-            return score(table, n_configurations, len(chosen) > 0)
+            levels = [some[p].is_level for p in chosen]
+            return score(table, n_configurations, [*levels, child.is_level])
 
         return len(codes), score_given
 

@@ -28,6 +28,7 @@ class CodedColumn:
     codes: NDArray[np.int32] | NDArray[np.uint8]  # (n_rows,), -1 where missing; as a byte 255
     cardinality: int
     has_missing: bool = False
+    is_level: bool = False  # whether it is discrete
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> 
 def coded_columns(columns: Iterable[Column], cuts: Cuts) -> list[CodedColumn]:
     """Return the columns of a table as codes under the cuts of the continuous ones."""
     return [
-        CodedColumn(column.values, len(column.levels), column.n_missing > 0)
+        CodedColumn(column.values, len(column.levels), column.n_missing > 0, is_level=True)
         if column.levels is not None
         else coded_bins(column.values, cuts[v])
         for v, column in enumerate(columns)

@@ -111,7 +111,8 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 
         def score(chosen: Sequence[int]) -> float:
             others = tuple(axis for axis, p in enumerate(remaining) if p not in chosen)
-            return family_score(complete.sum(axis=others), without_edges)
+            levels = [views[p].is_level for p in (*chosen, child)]
+            return family_score(complete.sum(axis=others), without_edges, levels)
 
         return int(complete.sum()), score
 
@@ -121,12 +122,13 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
     """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
     if not any(view.has_missing for view in views):
-        return family_score(counts, rule)
+        return family_score(counts, rule, [view.is_level for view in views])
     total = 0.0
     for term in terms_of_counts(counts, views, rule):
         # the cost of an edge is a part of its gain
         of_term = _counts_of_term(counts, views, term)
-        total += term.weight * family_score(of_term, rule)
+        levels = [views[p].is_level for p in (*term.parents, len(views) - 1)]
+        total += term.weight * family_score(of_term, rule, levels)
     return total
 
 
@@ -148,7 +150,9 @@ def cuts_around(
     of the present cuts, indices of boundaries.
     """
     if not any(view.has_missing for family in families for view in family):
-        children = [(1.0, table) for table in tables[1:]]
+        children = [
+            (1.0, table, family[-1].is_level) for family, table in zip(families[1:], tables[1:], strict=True)
+        ]
         return CutProblem.of_cells(column, [(1.0, tables[0])], children, cut_cost, score, shape)
     cells = families[0][-1]
     starts = np.concatenate(([0], present + 1))
@@ -165,5 +169,9 @@ def cuts_around(
                 if position in (*term.parents, len(family) - 1)
             ]
         )
-    children = [part for of_child in parts[1:] for part in of_child]
+    children = [
+        (*part, family[-1].is_level)
+        for family, of_child in zip(families[1:], parts[1:], strict=True)
+        for part in of_child
+    ]
     return CutProblem.of_cells(column, parts[0], children, cut_cost, score, shape)

@@ -47,8 +47,8 @@ from gomea_bn.problems.kernels.score import (
     N_CONCENTRATIONS,
     ScoreRule,
     centred_gains,
-    centred_score,
     concentrations,
+    default_score,
 )
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
 from gomea_bn.runtime.threads import in_spare_threads
@@ -96,7 +96,7 @@ class IntervalScore:
             wanted = f" 'density-bic', or 'density-bd' with the Dirichlet prior; {got}"
             raise GomeaBnError(["Optimal cut points need ", Option("scoring_method"), wanted])
         self.bayesian = rule.kind == DIRICHLET
-        self.centred = rule.centred
+        self.centred, self._rule = rule.centred, rule
         self.weight = rule.weight
         self.cut_cost = method.cut_cost
         n_terms = len(rule.x_log_x) + MAX_CARDINALITY
@@ -116,11 +116,18 @@ class IntervalScore:
                 scipy.special.gammaln(counts + 1.0) if self.bayesian else scipy.special.xlogy(counts, counts)
             )
 
-    def of_counts(self, counts: NDArray[np.int64], n_configurations: float, has_parents: bool) -> float:
-        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
+    def of_counts(self, counts: NDArray[np.int64], n_configurations: float, levels: Sequence[bool]) -> float:
+        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts.
+
+        `levels` says which members of the family are discrete; the child is the last one.
+        """
         r, totals = counts.shape[1], counts.sum(axis=1)
-        if self.centred and has_parents:
-            return centred_score(np.ascontiguousarray(counts).reshape(-1), len(counts), r, 1.0)
+        if self.centred and (len(levels) > 1 or (self._rule.equivalent and levels[-1])):
+            flat = np.ascontiguousarray(counts).reshape(-1)
+            without_price = self._rule._replace(free_cells=inf)
+            return default_score(
+                flat, len(counts), n_configurations, r, without_price, 1.0, levels[-1], all(levels)
+            )
         cells = float(self.logs(counts).sum())
         if self.bayesian:
             return cells - float((self.logs(totals + r - 1) - self.table[r - 1]).sum())
@@ -136,6 +143,7 @@ class BlanketTable(NamedTuple):
     # (r,) rows of every value of the child, which vary fastest; of the own family the number of all rows, (1,)
     of_values: NDArray[np.int64]
     is_own: bool
+    is_level: bool = False  # whether the child is discrete
 
 
 # times that concentrations follow from the cuts, and the cuts from them
@@ -204,7 +212,9 @@ class CutProblem:
             for table in tables:
                 if not table.is_own:
                     # a child alone
-                    self._constant += table.weight * score.of_counts(table.of_values[None], 1.0, False)
+                    self._constant += table.weight * score.of_counts(
+                        table.of_values[None], 1.0, [table.is_level]
+                    )
 
     @classmethod
     def of_rows(
@@ -224,7 +234,9 @@ class CutProblem:
                 tables.append(table)
                 bin_cost += table.weight * n_others * (child.cardinality - 1)
                 of_values = table.of_child(child.cardinality)
-                around_column.append(BlanketTable(table.weight, table.n_cells, of_values, False))
+                around_column.append(
+                    BlanketTable(table.weight, table.n_cells, of_values, False, child.is_level)
+                )
         counts = IntervalCounts(column, tables)
         cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
         return cls(column, counts, configurations, around_column, bin_cost, cut_cost, score, shape)
@@ -234,7 +246,7 @@ class CutProblem:
         cls,
         column: CutColumn,
         of_family: Sequence[tuple[float, NDArray[np.int64]]],
-        children: Sequence[tuple[float, NDArray[np.int64]]],
+        children: Sequence[tuple[float, NDArray[np.int64], bool]],
         cut_cost: float,
         score: IntervalScore,
         shape: ColumnShape | None = None,
@@ -242,13 +254,14 @@ class CutProblem:
         """Return the problem of the cuts between a column's cells, given counts of these.
 
         Counts have weights, and are several for one family if values are missing: of the column and its parents,
-        (card(parent_1), ..., n_cells), and of its children's families, (n_cells, card(parent), ..., card(child)).
+        (card(parent_1), ..., n_cells), and of its children's families, (n_cells, card(parent), ..., card(child)). The
+        last part of these says whether the child is discrete.
         """
         n_cells = len(column.greatest)
         own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
         totals = [(weight, table.sum(axis=1)) for weight, table in own]
         bin_cost = sum(weight * len(table) for weight, table in own)
-        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
+        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table, _ in children)
         around = [
             BlanketTable(
                 weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
@@ -256,12 +269,12 @@ class CutProblem:
             for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
         ]
         tables = [CountTable(table.T, len(table), weight=weight) for weight, table in own]
-        for weight, of_child in children:
+        for weight, of_child, is_level in children:
             r, size = of_child.shape[-1], of_child[0].size
             shift = r - 1 if score.bayesian else 0
             table = CountTable(of_child.reshape(n_cells, -1), size, size // r, shift, weight)
             tables.append(table)
-            around.append(BlanketTable(weight, size, table.of_child(r), False))
+            around.append(BlanketTable(weight, size, table.of_child(r), False, is_level))
         counts = IntervalCounts(column, tables)
         configurations = [(weight, rows[rows > 0], len(rows)) for weight, rows in totals]
         return cls(column, counts, configurations, around, bin_cost, cut_cost, score, shape)

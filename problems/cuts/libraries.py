@@ -185,7 +185,7 @@ def _coded(
     """Return some rows of a variable as codes, with the first policy of its library if `cuts` is None."""
     if variable.n_levels:
         codes = variable.values[rows].astype(np.int32)
-        return CodedColumn(codes, variable.n_levels, bool((codes < 0).any()))
+        return CodedColumn(codes, variable.n_levels, bool((codes < 0).any()), is_level=True)
     if cuts is None:
         cuts = variable.policies[0].cut_points
     return coded_bins(np.asarray(variable.values, np.float64)[rows], cuts)

@@ -36,6 +36,8 @@ class ScoreRule(NamedTuple):
     completions: float = 1.0  # completions of every row, which count as one row together
     # whether tables shrink towards the child's own distribution, see `centred_gains` (DIRICHLET)
     centred: bool = False
+    # whether those of discrete columns alone have BDeu priors, see `equivalent_score` (DIRICHLET, centred)
+    equivalent: bool = False
     # cells of a table with parents that cost nothing; each further one costs a nat (DIRICHLET, centred)
     free_cells: float = inf
 
@@ -362,21 +364,145 @@ def log_mean(gains: tuple[float, float, float, float]) -> float:
 
 @kernel
 def centred_score(
-    counts: NDArray[np.int32] | NDArray[np.int64], n_observed: int, r: int, weight: float
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    r: int,
+    weight: float,
+    averages: bool = False,
 ) -> float:
     """Return the score in nats of an (n_observed, r) count table of a child with parents under a centred prior.
 
-    It is the score of the child alone, with one pseudo-count per value, plus the ln Bayes factor of the table, the mean
-    over its concentrations. Counts are multiplied by a weight.
+    It is the score of the child alone, with one pseudo-count per value, or the mean over those of `equivalent_score`,
+    plus the ln Bayes factor of the table, the mean over its concentrations. Counts are multiplied by a weight.
     """
-    alone, n = lgamma(float(r)), 0.0
+    n = 0
+    for cell in range(n_observed * r):
+        n += counts[cell]
+    size = weight * n
+    a_1, a_2, a_3, a_4 = concentrations(size)
+    alone, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(r):
         total = 0
         for j in range(n_observed):
             total += counts[j * r + k]
-        n += weight * total
-        alone += lgamma(1.0 + weight * total)
-    return alone - lgamma(r + n) + log_mean(centred_gains(counts, n_observed, r, weight))
+        if total == 0:
+            continue
+        if averages:
+            s_1 += lgamma(a_1 / r + weight * total) - lgamma(a_1 / r)
+            s_2 += lgamma(a_2 / r + weight * total) - lgamma(a_2 / r)
+            s_3 += lgamma(a_3 / r + weight * total) - lgamma(a_3 / r)
+            s_4 += lgamma(a_4 / r + weight * total) - lgamma(a_4 / r)
+        else:
+            alone += lgamma(1.0 + weight * total)
+    if averages:
+        alone = log_mean(
+            (
+                s_1 + lgamma(a_1) - lgamma(a_1 + size),
+                s_2 + lgamma(a_2) - lgamma(a_2 + size),
+                s_3 + lgamma(a_3) - lgamma(a_3 + size),
+                s_4 + lgamma(a_4) - lgamma(a_4 + size),
+            )
+        )
+    else:
+        alone += lgamma(float(r)) - lgamma(r + size)
+    return alone + log_mean(centred_gains(counts, n_observed, r, weight))
+
+
+@kernel
+def _log_rising_of(
+    counts: NDArray[np.int32] | NDArray[np.int64], n_observed: int, r: int, prior: float, weight: float
+) -> tuple[float, float]:
+    """Return the sums over cells and over rows of a table of lnG(prior + count) - lnG(prior), a row having r priors."""
+    cells, of_rows, product, product_of_rows = 0.0, 0.0, 1.0, 1.0
+    row_prior = r * prior
+    of_cell, of_row = lgamma(prior), lgamma(row_prior)
+    is_whole = weight == 1.0
+    for j in range(n_observed):
+        total = 0
+        for k in range(j * r, (j + 1) * r):
+            count = counts[k]
+            total += count
+            if count == 0:
+                continue
+            if count < 16 and is_whole:
+                for c in range(count):
+                    product *= prior + c
+                if product > MOST_OF_PRODUCT or product < 1.0 / MOST_OF_PRODUCT:
+                    cells += log(product)
+                    product = 1.0
+            elif is_whole:
+                cells += stirling_lgamma(prior + count) - of_cell
+            else:
+                cells += lgamma(prior + weight * count) - of_cell
+        if total == 0:
+            continue
+        if total < 16 and is_whole:
+            for c in range(total):
+                product_of_rows *= row_prior + c
+            if product_of_rows > MOST_OF_PRODUCT or product_of_rows < 1.0 / MOST_OF_PRODUCT:
+                of_rows += log(product_of_rows)
+                product_of_rows = 1.0
+        elif is_whole:
+            of_rows += stirling_lgamma(row_prior + total) - of_row
+        else:
+            of_rows += lgamma(row_prior + weight * total) - of_row
+    return cells + log(product), of_rows + log(product_of_rows)
+
+
+@kernel
+def equivalent_score(
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    configurations: float,
+    r: int,
+    weight: float,
+) -> float:
+    """Return the score in nats of an (n_observed, r) count table that is the same for equivalent graphs.
+
+    It is f(parents and child) - f(parents). f of a set of columns is the log of the mean, over equivalent sample sizes
+    a, of the marginal likelihood of their joint table, whose cells have the Dirichlet prior a / cells (BDeu). Being a
+    difference of one function of sets, the sum over families does not change where a covered edge is reversed. Counts
+    are multiplied by a weight.
+    """
+    n = 0
+    for cell in range(n_observed * r):
+        n += counts[cell]
+    a_1, a_2, a_3, a_4 = concentrations(weight * n)
+    cells = configurations * r
+    c_1, r_1 = _log_rising_of(counts, n_observed, r, a_1 / cells, weight)
+    c_2, r_2 = _log_rising_of(counts, n_observed, r, a_2 / cells, weight)
+    c_3, r_3 = _log_rising_of(counts, n_observed, r, a_3 / cells, weight)
+    c_4, r_4 = _log_rising_of(counts, n_observed, r, a_4 / cells, weight)
+    t_1, t_2 = lgamma(a_1) - lgamma(a_1 + weight * n), lgamma(a_2) - lgamma(a_2 + weight * n)
+    t_3, t_4 = lgamma(a_3) - lgamma(a_3 + weight * n), lgamma(a_4) - lgamma(a_4 + weight * n)
+    return log_mean((c_1 + t_1, c_2 + t_2, c_3 + t_3, c_4 + t_4)) - log_mean(
+        (r_1 + t_1, r_2 + t_2, r_3 + t_3, r_4 + t_4)
+    )
+
+
+@kernel
+def default_score(
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    configurations: float,
+    r: int,
+    rule: ScoreRule,
+    weight: float,
+    is_level: bool,
+    of_levels: bool,
+) -> float:
+    """Return the score in nats of an (n_observed, r) count table under a centred rule, with the price of its cells.
+
+    `of_levels` says whether the child and its parents are discrete columns, and `is_level` whether the child is. A
+    family of levels and bins has the score of the child alone, plus the ln Bayes factor of its table. Counts are
+    multiplied by a weight.
+    """
+    price = max(configurations * r - rule.free_cells, 0.0)
+    if rule.equivalent and of_levels:
+        # a price of sets of columns, too, has no direction
+        price -= max(configurations - rule.free_cells, 0.0)
+        return equivalent_score(counts, n_observed, configurations, r, weight) - price
+    return centred_score(counts, n_observed, r, weight, rule.equivalent and is_level) - price
 
 
 @kernel
@@ -551,6 +677,7 @@ class RowData(NamedTuple):
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
     has_missing: NDArray[np.bool_]  # (n_views,) whether some codes are MISSING
+    is_level: NDArray[np.bool_]  # (n_views,) whether the codes are those of a discrete column
     # (n_views, n_words) which rows had a value before they were completed, a bit per row; no words without completion
     observed: NDArray[np.uint64]
 
@@ -645,6 +772,15 @@ def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> f
 
 
 @kernel
+def is_of_levels(rows: RowData, views: NDArray[np.int64], n_views: int, left_out: int = -1) -> bool:
+    """Return whether all views but the one at `left_out` are of discrete columns."""
+    for v in range(n_views):
+        if v != left_out and not rows.is_level[views[v]]:
+            return False
+    return True
+
+
+@kernel
 def is_dense(cells: float, n_rows: int) -> bool:
     """Return whether a table of `cells` cells is counted cell by cell rather than by observed configurations."""
     return cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0
@@ -659,11 +795,14 @@ def _table_score(
     configurations: float,
     child: int,
     has_parents: bool,
+    of_levels: bool,
 ) -> float:
     """Return the score of the table of a view, under a centred prior if the rule says so."""
     r = rows.cardinality[child]
-    if rule.centred and has_parents:
-        return centred_score(counts, n_observed, r, 1.0) - max(configurations * r - rule.free_cells, 0.0)
+    if rule.centred and (has_parents or (rule.equivalent and of_levels)):
+        return default_score(
+            counts, n_observed, configurations, r, rule, 1.0, rows.is_level[child], of_levels
+        )
     return score_counts(counts, n_observed, configurations, r, rule)
 
 
@@ -700,16 +839,20 @@ def _least_gain(
         observed, n_complete = count_available_sparsely(
             rows.codes, members, rows.cardinality, n_members, -1, scratch.slots, scratch.slot_keys, counts
         )
-    score = _table_score(rows, rule, counts, observed, configurations, child, n_members > 1)
+    all_levels = is_of_levels(rows, members, n_members)
+    score = _table_score(rows, rule, counts, observed, configurations, child, n_members > 1, all_levels)
     weakest, least = -1, score
     stride = whole
     for p in range(n_members - 1):
         card = rows.cardinality[members[p]]
         fewer = configurations / card
+        of_levels = all_levels or is_of_levels(rows, members, n_members, p)
         if dense:
             stride //= card
             sum_over_parent(counts, whole, card, stride, scratch.sums)
-            without = _table_score(rows, rule, scratch.sums, np.int64(fewer), fewer, child, n_members > 2)
+            without = _table_score(
+                rows, rule, scratch.sums, np.int64(fewer), fewer, child, n_members > 2, of_levels
+            )
         else:
             observed, _ = count_available_sparsely(
                 rows.codes,
@@ -721,7 +864,7 @@ def _least_gain(
                 scratch.slot_keys,
                 counts,
             )
-            without = _table_score(rows, rule, counts, observed, fewer, child, n_members > 2)
+            without = _table_score(rows, rule, counts, observed, fewer, child, n_members > 2, of_levels)
         gain = score - without
         if weakest < 0 or gain < least - LEAST_GAIN * max(1.0, abs(score)):
             weakest, least = p, gain
@@ -788,12 +931,14 @@ def table_score(
     if rows.observed.shape[1] > 0:
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
-        if rule.centred and n_views > 1:
-            score = centred_score(scratch.counts, observed, r, of_row) - max(cells - rule.free_cells, 0.0)
+        # completed columns are discrete
+        if rule.centred and (n_views > 1 or rule.equivalent):
+            score = default_score(scratch.counts, observed, configurations, r, rule, of_row, True, True)
         else:
             score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
         return (score - rule.edge_cost * (n_views - 1)) / weight
-    score = _table_score(rows, rule, scratch.counts, observed, configurations, child, n_views > 1)
+    of_levels = is_of_levels(rows, views, n_views)
+    score = _table_score(rows, rule, scratch.counts, observed, configurations, child, n_views > 1, of_levels)
     return score + rows.constant[child] - rule.edge_cost * (n_views - 1)
 
 

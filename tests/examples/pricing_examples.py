@@ -118,6 +118,7 @@ def slow_network_score(
     shape_likelihoods: Mapping[int, float] | None = None,
     *,
     centred: bool = False,
+    equivalent: bool = False,
 ) -> float:
     """The score in nats of a network with these cuts, by counting with dictionaries.
 
@@ -141,6 +142,7 @@ def slow_network_score(
             method,
             cut_cost=cost,
             centred=centred,
+            equivalent=equivalent,
         )
 
     scores = [family(child, [i for i, j in listed if j == child], cut_cost) for child in range(len(cut))]
@@ -179,6 +181,7 @@ def slow_learner_score(
         network.metadata.get("edge_cost", plain_options(learner)["edge_cost"]),
         {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
         centred="centred" in network.metadata,
+        equivalent="equivalent" in network.metadata,
     )
 
 

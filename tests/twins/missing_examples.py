@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from oracles import slow_family_score
+from oracles import IN_BINS, slow_family_score
 
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import ScoredFamily
@@ -17,6 +17,7 @@ METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),
     ("density-bd", {}),
     ("density-bd", {"centred": True}),
+    ("density-bd", {"centred": True, "equivalent": True}),
     ("density-bd", {"prior": "bdeu", "ess": 3.0}),
 ]
 
@@ -50,7 +51,7 @@ def _rows_of(variable: ScoredVariable, policy: int, rows: NDArray[np.int64]) -> 
         return replace(variable, values=values)
     cuts = variable.policies[policy].cut_points
     codes = np.array([sum(v > cut for cut in cuts) for v in values.tolist()], np.int32)
-    return ScoredVariable(variable.name, codes, len(cuts) + 1)
+    return ScoredVariable(variable.name + IN_BINS, codes, len(cuts) + 1)
 
 
 def slow_gain_order(
@@ -128,13 +129,14 @@ def slow_ordered_score(
     cut_cost: float = 0.5,
     *,
     centred: bool = False,
+    equivalent: bool = False,
 ) -> float:
     """The score of a family on available cases whose parents are removed in a given order."""
     observed = [slow_observed(variable) for variable in variables]
     n_rows = len(observed[0])
     parts = [slow_available_score(variables, ScoredFamily(family.child), method, cut_cost=cut_cost)]
     named: dict[str, Any] = {"penalty": math.log(n_rows) / 2} if method == "density-bic" else {}
-    named |= {"centred": centred}
+    named |= {"centred": centred, "equivalent": equivalent}
     remaining = list(family.parents)
     for removed in order:
         members = [*remaining, family.child]

@@ -78,6 +78,7 @@ def slow_family_score(
     ess: float = 1.0,
     cut_cost: float = 0.5,
     centred: bool = False,
+    equivalent: bool = False,
 ) -> float:
     """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
@@ -100,16 +101,41 @@ def slow_family_score(
         parts.append(-weight * q * (r - 1))
         return math.fsum(parts)
     gain = 0.0
-    if centred and method == "density-bd" and family.parents:
-        # the child alone and a Bayes factor
-        gain = slow_centred_gain(tables.values())
-        tables, q = {(): sum(tables.values(), Counter())}, 1
+    if centred and method == "density-bd":
+        members = [*(variables[v] for v, _ in family.parents), variables[family.child[0]]]
+        levels = [one.n_levels > 0 and not one.name.endswith(IN_BINS) for one in members]
+        if equivalent and all(levels):
+            of_parents = [sum(counts.values()) for counts in tables.values()]
+            cells = [count for counts in tables.values() for count in counts.values()]
+            return slow_set_score(cells, q * r) - (slow_set_score(of_parents, q) if family.parents else 0.0)
+        if family.parents:
+            # the child alone and a Bayes factor
+            gain = slow_centred_gain(tables.values())
+            tables, q = {(): sum(tables.values(), Counter())}, 1
+            if equivalent and levels[-1]:
+                return slow_set_score(list(tables[()].values()), r) + gain
     bdeu = method == "bdeu" or (method == "density-bd" and prior == "bdeu")
     cell, row_prior = (ess / q / r, ess / q) if bdeu else (1.0, float(r))
     for table in tables.values():
         parts += [math.lgamma(cell + count) - math.lgamma(cell) for count in table.values()]
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
     return math.fsum([*parts, gain])
+
+
+IN_BINS = " in bins"
+"""End of the names of variables whose levels are bins of a column."""
+
+
+def slow_set_score(counts: Sequence[int], n_cells: int) -> float:
+    """The log of the mean marginal likelihood of a joint table, over four equivalent sample sizes from 2 to .3 n."""
+    n = sum(counts)
+    values = []
+    for power in range(4):
+        size = 2 * max(0.3 * n / 2, 1.0) ** (power / 3)
+        cells = math.fsum(math.lgamma(size / n_cells + c) - math.lgamma(size / n_cells) for c in counts)
+        values.append(cells + math.lgamma(size) - math.lgamma(size + n))
+    most = max(values)
+    return most + math.log(math.fsum(math.exp(value - most) for value in values) / 4)
 
 
 def slow_centred_gain(tables: Iterable[Counter[int]]) -> float:
@@ -406,6 +432,7 @@ def make_scorer(
     prior: str = "dirichlet",
     ess: float = 1.0,
     centred: bool = False,
+    equivalent: bool = False,
     cache_bytes: int = 1 << 26,
 ) -> FamilyScorer:
     chosen = scoring_method(method)
@@ -416,6 +443,7 @@ def make_scorer(
         prior=prior,
         equivalent_sample_size=ess,
         centred=centred,
+        equivalent=equivalent,
     )
     return FamilyScorer(variables, chosen, rule, cache_bytes=cache_bytes)
 

@@ -59,6 +59,7 @@ from gomea_bn.network.tables import (
     bin_widths,
     family_counts,
     family_index,
+    smoothing_of,
     table_and_left_out_cells,
 )
 from gomea_bn.problems.column_functions import ColumnFunctions
@@ -402,7 +403,6 @@ class Averaging:
             network, table, recorded_method(network.metadata, "density-bd"), None, None, "dirichlet"
         )
         self.coded = self.session.coded(self.session.network_cuts)
-        self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
         self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
         self._longest_mixture = 0.0
@@ -637,6 +637,9 @@ class Averaging:
         name, members = names[v], (*parents, v)
         shape = self.network.shapes.get(name)
         inside = 0.0 if shape is None else shape.log_density(self.table.columns[v].values)
+        smoothing = smoothing_of(
+            self.network.pseudo_count, self.network.metadata, self.network.levels, [names[m] for m in members]
+        )
         tables, terms = [], []
         # sets have cuts in common, above all of few values
         of_cuts: dict[tuple[bytes, ...], tuple[CutTable, NDArray[np.float64]]] = {}
@@ -647,7 +650,7 @@ class Averaging:
                 cards = [columns[m].cardinality for m in members]
                 family = range(len(parents)), len(parents)
                 of_set = family_counts(codes, *family, cards, name)
-                table, of_cells = table_and_left_out_cells(of_set, self.pseudo_count)
+                table, of_cells = table_and_left_out_cells(of_set, smoothing)
                 predicted = of_cells.ravel()[family_index(codes, *family, cards)]
                 of_parents = {names[p]: cuts[p] for p in parents if p in cuts}
                 counted = CutTable(tuple(names[p] for p in parents), cuts.get(v), of_parents, table, of_set)

@@ -27,7 +27,6 @@ from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, SHOWN_CUTS, FitClock
@@ -101,7 +100,7 @@ class LearnedNetwork:
     Edges are arcs by position, and inner cuts and shapes stand by continuous column. `n_void` edges of the search are
     not in the graph, since one of their variables has a single bin. `record` has fields of the metadata. "parents": by
     column, its parents and the nats of the score that each adds to those before it, the one that adds most first; only
-    of densities with shapes, and without required edges. "curves": by column that follows curves, the "nats" by which
+    of default scores, and without required edges. "curves": by column that follows curves, the "nats" by which
     these are better than the table of its "table_parents", and the names of these. `family_scores` are those of the
     search in nats, by column, whose sum is the score of the network without its void edges; only where there are
     "parents".
@@ -183,16 +182,11 @@ def with_shown_cuts(
     return learned, replace(result, exec_time=result.exec_time + search_clock() - began)
 
 
-def _scores_shapes(scorer: FamilyScorer) -> bool:
-    """Return whether scores are those of default options: densities with shapes, under a Dirichlet prior."""
-    has_shapes = any(variable.shape is not None for variable in scorer.variables)
-    return has_shapes and scorer.method.name == "density-bd" and scorer.rule.kind == DIRICHLET
-
-
 def _family_scores(problem: StructureProblem, genotype: NDArray[np.int16], edges: Edges) -> dict[str, float]:
     """Return the score of every family in nats, with what all networks have of its column, and without void edges."""
     scorer = problem.scorer
-    if not _scores_shapes(scorer):
+    # scores of default options alone
+    if not scorer.rule.centred:
         return {}
     families = problem.families(genotype)
     scores: dict[str, float] = {}
@@ -210,7 +204,8 @@ def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edge
     The parent without which the score is highest goes first and stands last, and so on.
     """
     scorer = problem.scorer
-    if not _scores_shapes(scorer):
+    # scores of default options alone
+    if not scorer.rule.centred:
         return {}
     required = ~problem.edge_rules.allowed[:, :, 0]
     names = [variable.name for variable in scorer.variables]

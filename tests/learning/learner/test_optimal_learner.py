@@ -321,11 +321,13 @@ def test_columns_of_few_values_and_many_ties_are_scored_right():
     assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
 
 
-def test_all_discrete_tables_are_scored_as_before():
+def test_published_options_score_all_discrete_tables_as_the_paper_does():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"a": rng.integers(0, 3, 100), "b": rng.integers(0, 2, 100)})
     frame["c"] = (frame["a"] + frame["b"]) % 3
-    learner = quick(600).fit(frame.astype(str))
+    by_default = quick(600).fit(frame.astype(str)).network_.metadata
+    assert (by_default["scoring_method"], by_default["equivalent"]) == ("density-bd", True)
+    learner = quick(600, shape="uniform").fit(frame.astype(str))
     assert learner.network_.metadata["scoring_method"] == "density-bic"
     assert "variables_priced" not in learner.statistics_
     equal_frequency = quick(600, discretizer="equal-frequency").fit(frame.astype(str))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from missing_examples import slow_gain_order, slow_ordered_score, with_gaps
+from missing_examples import METHODS, slow_gain_order, slow_ordered_score, with_gaps
 from pricing_examples import all_cuts, tied_variables
 
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
@@ -32,13 +32,14 @@ def coded(variable: ScoredVariable, cuts: np.ndarray) -> CodedColumn:
         np.asarray(variable.values, np.int32),
         variable.n_levels,
         bool((variable.values < 0).any()),
+        is_level=True,
     )
 
 
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1),
-    st.sampled_from([("density-bic", {}), ("density-bd", {}), ("density-bd", {"centred": True})]),
+    st.sampled_from([method for method in METHODS if "prior" not in method[1]]),
     st.sampled_from(GRAPHS),
     st.sampled_from([0.0, 0.3, 0.7]),
 )

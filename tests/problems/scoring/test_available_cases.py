@@ -15,7 +15,7 @@ from gomea_bn.problems.scores import score_rule, scoring_method
 def scorer_of(variables, method, options, edge_cost=0.0):
     chosen = scoring_method(method, cut_cost=0.5)
     named = {"prior": options.get("prior", "dirichlet"), "equivalent_sample_size": options.get("ess", 1.0)}
-    named |= {"centred": "centred" in options}
+    named |= {name: name in options for name in ("centred", "equivalent")}
     rule = score_rule(chosen, len(variables[0].values), **named)
     return FamilyScorer(variables, chosen, rule._replace(edge_cost=edge_cost))
 
