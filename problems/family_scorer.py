@@ -388,7 +388,7 @@ class FamilyScorer:
         variable, first = self.variables[v], int(self.view_offset[v])
         rows.has_missing[first : self.view_offset[v + 1]] = variable.n_observed < len(variable.values)
         if variable.n_levels:
-            rows.is_level[first] = True
+            rows.is_level[first] = not variable.are_bins
             rows.codes[first] = variable.values
             rows.cardinality[first] = variable.n_levels
             return

@@ -26,6 +26,7 @@ class ScoredVariable:
     policies: tuple[Policy, ...] = ()  # library of a continuous column, fewest bins first
     shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
     is_ordered: bool = False  # whether the levels of a discrete column are in their order
+    are_bins: bool = False  # whether the levels are bins of a continuous column
 
     @cached_property
     def ranks(self) -> CutColumn:

@@ -126,8 +126,10 @@ def score_rule(
     for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a number. The prior of ``density-bd`` is
     Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight `equivalent_sample_size` in rows. With
     `centred`, the Dirichlet prior of tables with parents has the child's own distribution as its mean (`centred_gains`
-    of the kernels), and only columns alone have Dirichlet(1). If `n_variables` is known as well, a table costs a nat
-    for every cell beyond one for every four rows, but at least beyond 200 and at most beyond 1,000.
+    of the kernels), and only columns alone have Dirichlet(1). With `equivalent` as well, discrete columns alone and
+    their tables have BDeu priors of several sizes (`equivalent_score` of the kernels). If `centred` and `n_variables`
+    is known, a table costs a nat for every cell beyond one for every four rows, but at least beyond 200 and at most
+    beyond 1,000.
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])

@@ -168,7 +168,6 @@ def finished_prefix(tallies: NDArray[np.int64]) -> int:
 # the same with one thread, where another thread only lets the deadline be seen
 _ALONE_SECONDS = 0.05
 
-
 # a sample of refined solutions is the population's size divided by this number
 _REFINED_SHARE = 8
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 COLUMNS_VARIABLE = "GOMEA_BN_MAX_COLUMNS"
 """Environment variable with the largest number of columns of a table."""
 
-
 _UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # what an identifier is of, and how it may end; both together name one, with or without a mark between them
 _OWNERS = (

@@ -20,7 +20,7 @@ from gomea_bn.network.conditionals.conditionals import cell_middles
 from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.kind import FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.tables import PseudoCount
+from gomea_bn.network.tables import PseudoCount, smoothing_of
 from gomea_bn.problems.cuts.policies import bin_codes
 
 SCALE = 10_000
@@ -234,18 +234,26 @@ def _probabilities(
     complete = np.flatnonzero(~np.logical_or.reduce(gaps))
     known, facts = network.conditionals, network.families[target].facts
     n_learned = table.n_rows if known is None else known.n_rows
-    rows = FurtherRows(
-        Columns(values),
-        np.ones(len(part)),
-        # what was learned from some rows stands for all of them
-        table.n_rows / n_learned,
-        table.n_rows,
-        n_learned,
-        facts,
-        network.pseudo_count or 0.0,
-        # a sum over missing cells is none
-        lambda: Columns({name: table.columns[table.names.index(name)].values[complete] for name in values}),
-    )
+    columns = Columns(values)
+
+    def rows_of(child: str) -> FurtherRows:
+        """Return the rows as the conditional of a column leaves them out."""
+        members = (child, *network.parents(child))
+        return FurtherRows(
+            columns,
+            np.ones(len(part)),
+            # what was learned from some rows stands for all of them
+            table.n_rows / n_learned,
+            table.n_rows,
+            n_learned,
+            facts,
+            smoothing_of(network.pseudo_count, network.metadata, network.levels, members),
+            # a sum over missing cells is none
+            lambda: Columns(
+                {name: table.columns[table.names.index(name)].values[complete] for name in values}
+            ),
+        )
+
     cuts = network.cut_points
     of_target = np.arange(network.cardinality(target), dtype=np.int32)
     middles = (
@@ -256,7 +264,7 @@ def _probabilities(
     apart = Columns({**{name: column[:, None] for name, column in values.items()}, target: middles[None]})
     logs = np.zeros((len(part), len(of_target)))
     for child in (target, *network.children(target)):
-        family = Family(child, network.families[child].stack.left_out(child, rows), facts)
+        family = Family(child, network.families[child].stack.left_out(child, rows_of(child)), facts)
         masses = family.masses(cuts.get(child), apart)
         codes = of_target[None] if child == target else _codes(network, values[child], child)[:, None]
         shape = *logs.shape, masses.shape[-1]

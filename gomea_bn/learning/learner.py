@@ -54,6 +54,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     pseudo_count : float or "auto"
         Number of rows added to every table row (one parent configuration), spread evenly over its cells. "auto": the
         data choose the amount and the direction of smoothing for every table; see `DiscretizedBayesNet.from_table`.
+        Under the default score a table of discrete columns alone then has the means of its probabilities given the
+        rows.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns that replace the inferred ones.
     missing : {"available", "error", "drop"}

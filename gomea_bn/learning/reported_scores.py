@@ -49,7 +49,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
 
     The penalty that the rule was made with and a prior are recorded only where a density score uses them and they are
     not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too, and whether
-    the prior of tables is centred on the distributions of their columns.
+    the prior of tables is centred on the distributions of their columns, and that of discrete columns the same for
+    equivalent graphs.
     """
     record: dict[str, Any] = dict(method.charges)
     if method.density and rule.kind == LIKELIHOOD and penalty != "bic":

@@ -177,7 +177,9 @@ class DiscretizedBayesNet(NetworkParts):
             Without rows and with 0 it is uniform. With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount),
             averaged over amounts and over three bases, which are smoothed in the same way: the uniform distribution,
             the marginal of the variable, and its table with one parent fewer. Weights grow with the likelihood of the
-            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.tables`.
+            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.tables`. Where `metadata`
+            has "equivalent": true, as of a learned network, tables of discrete columns alone have the means of their
+            probabilities under the priors of the default score.
         shapes : mapping of str to Shape, optional
             Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
             those of the columns.

@@ -928,16 +928,17 @@ def table_score(
         observed = np.int64(configurations)
     else:
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
+    of_levels = is_of_levels(rows, views, n_views)
     if rows.observed.shape[1] > 0:
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
-        # completed columns are discrete
-        if rule.centred and (n_views > 1 or rule.equivalent):
-            score = default_score(scratch.counts, observed, configurations, r, rule, of_row, True, True)
+        if rule.centred and (n_views > 1 or (rule.equivalent and of_levels)):
+            score = default_score(
+                scratch.counts, observed, configurations, r, rule, of_row, rows.is_level[child], of_levels
+            )
         else:
             score = expected_score(scratch.counts, observed, configurations, r, rule, of_row)
         return (score - rule.edge_cost * (n_views - 1)) / weight
-    of_levels = is_of_levels(rows, views, n_views)
     score = _table_score(rows, rule, scratch.counts, observed, configurations, child, n_views > 1, of_levels)
     return score + rows.constant[child] - rule.edge_cost * (n_views - 1)
 

@@ -6,6 +6,7 @@ import html.parser
 import itertools
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,6 +87,7 @@ def question_front(
     n_rows: int = 400,
     seed: int = 7,
     pseudo_count: PseudoCount = 1.0,
+    metadata: dict[str, Any] | None = None,
     missing: float = 0.0,
     names: dict[str, str] | None = None,
 ) -> Front:
@@ -118,7 +120,9 @@ def question_front(
             for name in ("age", "creatinine", "noise", "cost")
         }
         arcs = [(own[parent], own[child]) for parent, child in edges]
-        networks.append(DiscretizedBayesNet.from_table(table, arcs, cuts, pseudo_count=pseudo_count))
+        networks.append(
+            DiscretizedBayesNet.from_table(table, arcs, cuts, pseudo_count=pseudo_count, metadata=metadata)
+        )
     rows = np.arange(len(networks))
     losses = 0.62 - 0.02 * rows - 0.01 * (rows % 5)
     sizes = [network.n_parameters for network in networks]

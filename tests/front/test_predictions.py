@@ -23,7 +23,7 @@ def counted_without(front, network, part):
     """The network of the same graph and cuts, counted from all rows but those of a part."""
     rest = front.table.take(np.setdiff1d(np.arange(front.table.n_rows), part))
     return DiscretizedBayesNet.from_table(
-        rest, network.edges, network.cut_points, pseudo_count=network.pseudo_count
+        rest, network.edges, network.cut_points, pseudo_count=network.pseudo_count, metadata=network.metadata
     )
 
 
@@ -37,9 +37,13 @@ def answers(front, network, part):
     return refitted.predict_proba(frame.drop(columns=target), target).to_numpy()
 
 
-@pytest.mark.parametrize("pseudo_count", [1.0, "auto"])
-def test_rows_are_counted_by_the_probability_of_a_network_that_does_not_count_their_part(pseudo_count):
-    front = question_front(n_rows=90, pseudo_count=pseudo_count)
+@pytest.mark.parametrize(
+    ("pseudo_count", "metadata"), [(1.0, {}), ("auto", {}), ("auto", {"equivalent": True})]
+)
+def test_rows_are_counted_by_the_probability_of_a_network_that_does_not_count_their_part(
+    pseudo_count, metadata
+):
+    front = question_front(n_rows=90, pseudo_count=pseudo_count, metadata=metadata)
     summary = prediction_summary(front)
     assert (summary["target"], summary["n_rows"]) == ("died", 90)
     column = next(column for column in front.table.columns if column.name == "died")

@@ -225,6 +225,21 @@ def test_questions_take_texts_as_rows_do():
         network.query("mass", {"x": "3 kg"})
 
 
+def test_texts_of_a_date_are_dates() -> None:
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60), "D")
+    rows = read_table(pd.DataFrame({"day": days, "k": np.arange(60) % 2}))
+    day = rows.names[0]
+    network = DiscretizedBayesNet.from_table(rows, [(day, "k")], {day: [19_750.0]})
+
+    def answer(value: Any) -> list[float]:
+        return np.asarray(network.query("k", {day: value})).tolist()
+
+    assert answer("2024-02-01") == answer(pd.Timestamp("2024-02-01"))
+    for wrong in ("5", "19,760"):
+        with pytest.raises(GomeaBnError, match="must be a number, or a date"):
+            answer(wrong)
+
+
 @pytest.mark.parametrize("wrong", ["41 lb", "heavy"])
 def test_texts_of_another_unit_are_refused_by_row(wrong):
     texts, _ = measured(np.arange(60) / 3)

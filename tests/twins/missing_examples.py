@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from oracles import IN_BINS, slow_family_score
+from oracles import slow_family_score
 
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import ScoredFamily
@@ -51,7 +51,7 @@ def _rows_of(variable: ScoredVariable, policy: int, rows: NDArray[np.int64]) -> 
         return replace(variable, values=values)
     cuts = variable.policies[policy].cut_points
     codes = np.array([sum(v > cut for cut in cuts) for v in values.tolist()], np.int32)
-    return ScoredVariable(variable.name + IN_BINS, codes, len(cuts) + 1)
+    return ScoredVariable(variable.name, codes, len(cuts) + 1, are_bins=True)
 
 
 def slow_gain_order(

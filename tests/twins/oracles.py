@@ -103,7 +103,7 @@ def slow_family_score(
     gain = 0.0
     if centred and method == "density-bd":
         members = [*(variables[v] for v, _ in family.parents), variables[family.child[0]]]
-        levels = [one.n_levels > 0 and not one.name.endswith(IN_BINS) for one in members]
+        levels = [one.n_levels > 0 and not one.are_bins for one in members]
         if equivalent and all(levels):
             of_parents = [sum(counts.values()) for counts in tables.values()]
             cells = [count for counts in tables.values() for count in counts.values()]
@@ -120,10 +120,6 @@ def slow_family_score(
         parts += [math.lgamma(cell + count) - math.lgamma(cell) for count in table.values()]
         parts.append(math.lgamma(row_prior) - math.lgamma(row_prior + sum(table.values())))
     return math.fsum([*parts, gain])
-
-
-IN_BINS = " in bins"
-"""End of the names of variables whose levels are bins of a column."""
 
 
 def slow_set_score(counts: Sequence[int], n_cells: int) -> float:

@@ -84,8 +84,10 @@ def _on_completed_rows(problem: StructureProblem, table: Table, rounds: SearchRo
         """Return the edges of a search for the graph alone, None if nothing is left or the user stops it."""
         if rounds.is_over:
             return None
-        names = [variable.name for variable in problem.scorer.variables]
-        variables = [ScoredVariable(*column) for column in zip(names, codes, cards)]
+        variables = [
+            ScoredVariable(one.name, of_one, card, are_bins=one.n_levels == 0)
+            for one, of_one, card in zip(problem.scorer.variables, codes, cards, strict=True)
+        ]
         of_rows = StructureProblem(
             FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
             problem.edge_rules,

@@ -151,8 +151,8 @@ class FurtherRows:
         Number of rows so far, and of those from which the conditionals were learned.
     facts : ColumnFacts
         What is known of the columns.
-    smoothing : "auto" or float
-        Smoothing of tables.
+    smoothing : "auto", "scored" or float
+        Smoothing of the column's tables, that of `gomea_bn.network.tables.smoothing_of`.
     draw_former : callable, optional
         Function that returns drawn rows of all columns that are like the rows so far.
     """

@@ -272,7 +272,7 @@ class EvidenceReader:
     def _number(self, name: str, value: object, label: str) -> float:
         """Return a number of a continuous variable, which may be given as a date, a time, or a text as in the table."""
         number = number_of(value, name)
-        if number is None and isinstance(value, str):
+        if number is None and isinstance(value, str) and unit_of(name) is None:
             number = number_of_text(self.network, name, value, label)
         if number is None and unit_of(name) is not None and not is_real(value):
             raise GomeaBnError(f"{label} must be {value_in_words(name)}, got {value!r:.80}.")

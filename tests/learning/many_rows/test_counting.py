@@ -245,7 +245,7 @@ def test_a_sample_has_the_extremes_of_complete_rows(frame):
     st.sampled_from([2, 60]),
 )
 def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least) -> None:
-    name, centred = scoring
+    name, is_default = scoring
     rng = np.random.default_rng(seed)
     n = int(rng.integers(300, 600))
     y = np.round(rng.normal(size=n) * 3) / 3
@@ -260,10 +260,13 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
     column = CutColumn.of_values(y)
     present = np.sort(rng.choice(len(column.cuts), 2, replace=False))
     # y has the parent x, and z the parents y and k
-    discrete = [CodedColumn(c.astype(np.int32), m, bool((c < 0).any())) for c, m in ((x, 3), (z, 2), (k, 2))]
+    discrete = [
+        CodedColumn(c.astype(np.int32), m, bool((c < 0).any()), is_level=True)
+        for c, m in ((x, 3), (z, 2), (k, 2))
+    ]
     around = ParentSets([(1,), (), (0, 3), ()]).neighbourhood(0, [coded_bins(y, column.cuts), *discrete])
     method = scoring_method(name)
-    rule = score_rule(method, n, n_variables=4, centred=centred)
+    rule = score_rule(method, n, n_variables=4, centred=is_default, equivalent=is_default)
     centre = coded_bins(y, column.cuts[present])
     of_rows = CutProblem.of_rows(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
     limits = CutLimits(1, 6, 0.02, least)
@@ -303,7 +306,9 @@ def test_best_cuts_of_cells_are_those_of_rows(seed, scoring, shape, share, least
 
 def view_of(v: int, column: CodedColumn) -> View:
     n_codes = column.cardinality
-    return View.of_codes(v, np.arange(n_codes), n_codes, has_missing=column.has_missing)
+    return View.of_codes(
+        v, np.arange(n_codes), n_codes, has_missing=column.has_missing, is_level=column.is_level
+    )
 
 
 def table_of(columns: list[CodedColumn]) -> NDArray[np.int64]:

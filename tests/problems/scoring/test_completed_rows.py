@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from oracles import slow_family_score
 
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
@@ -93,3 +94,20 @@ def test_a_family_whose_members_are_never_observed_together_has_a_finite_score()
     scores = scorer.score([ScoredFamily((1, 0)), ScoredFamily((1, 0), ((0, 0),))])
     assert np.isfinite(scores).all()
     assert scores[1] < scores[0]
+
+
+@pytest.mark.parametrize("n_completions", [1, 3])
+def test_bins_count_as_bins_under_the_default_score(n_completions: int) -> None:
+    """Rows that are completed alike some times score as they do once, families of levels and of bins by their rules."""
+    method, codes = scoring_method("density-bd"), completed_codes(1, 64)
+    rule = score_rule(method, 64, centred=True, equivalent=True)
+
+    def variables_of(codes: NDArray[np.int32]) -> list[ScoredVariable]:
+        return [ScoredVariable(str(v), codes[v], card, are_bins=v < 2) for v, card in enumerate(CARDS)]
+
+    completion = Completion(np.ones((len(CARDS), 64), np.bool_), n_completions)
+    scorer = FamilyScorer(variables_of(np.tile(codes, n_completions)), method, rule, completion=completion)
+    for child, parents in [(0, ()), (3, ()), (3, (2,)), (2, (1, 3)), (1, (3,)), (0, (1,))]:
+        family = ScoredFamily((child, 0), tuple((p, 0) for p in parents))
+        wanted = slow_family_score(variables_of(codes), family, "density-bd", centred=True, equivalent=True)
+        assert scorer.score([family])[0] == pytest.approx(wanted, abs=1e-7)
