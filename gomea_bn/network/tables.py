@@ -27,6 +27,9 @@ PseudoCount: TypeAlias = float | Literal["auto", "scored"]
 "scored", which no network stores, is that of `posterior_mean`.
 """
 
+# nats of all left-out rows
+_LEAST_GAIN = 1.0
+
 AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Numbers of pseudo-counts per table row over which the smoothing "auto" averages."""
 
@@ -152,6 +155,23 @@ def posterior_mean(
     for weight, cell in zip(weights / weights.sum(), of_cell[:, 0]):
         table += weight * (of_counts + cell) / (totals + cell * counts.shape[-1])
     return table
+
+
+def _is_smoothed(counts: NDArray[np.float64]) -> bool:
+    """Return whether left-out rows gain more than a nat by the fitted smoothing, in place of `posterior_mean`.
+
+    Equal pseudo-counts of all cells fit a table badly that has more parents than its score would choose.
+    """
+    if counts.ndim == 1:
+        return False
+    has_rows = counts > 0
+    of_rows = counts[has_rows]
+    with np.errstate(divide="ignore"):
+        smoothed_loss, loss = (
+            -float(of_rows @ np.log(left_out[has_rows]))
+            for left_out in (smoothed_and_left_out(counts)[1], posterior_mean(counts, 1.0))
+        )
+    return loss - smoothed_loss > _LEAST_GAIN
 
 
 def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.float64]:
@@ -346,7 +366,9 @@ def table_of_counts(
     to those of `available` cases, as the weights of "scored" are.
     """
     if pseudo_count == "scored":
-        return posterior_mean(counts, available=available)
+        if not _is_smoothed(counts if available is None else available):
+            return posterior_mean(counts, available=available)
+        pseudo_count = "auto"
     if pseudo_count == "auto":
         if available is None:
             return smoothed_and_left_out(counts)[0]
@@ -378,7 +400,9 @@ def table_and_left_out_cells(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the table of counts, and the probability of every cell with one of its rows left out, of their shape."""
     if pseudo_count == "scored":
-        return posterior_mean(counts), posterior_mean(counts, 1.0)
+        if not _is_smoothed(counts):
+            return posterior_mean(counts), posterior_mean(counts, 1.0)
+        pseudo_count = "auto"
     if pseudo_count == "auto":
         return smoothed_and_left_out(counts)
     totals = counts.sum(axis=-1, keepdims=True)

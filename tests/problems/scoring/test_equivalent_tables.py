@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import discrete_variables, slow_family_score, slow_set_score
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.network.tables import table_and_left_out_cells, table_of_counts
+from gomea_bn.network.tables import posterior_mean, table_and_left_out_cells
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 
@@ -127,9 +127,8 @@ def slow_table(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def test_the_kept_table_is_the_posterior_of_the_score(seed: int) -> None:
     rng = np.random.default_rng(seed)
     counts = rng.negative_binomial(0.4, 0.1, (3, 2, 4))
-    table = table_of_counts(counts.astype(np.float64), "scored")
-    np.testing.assert_allclose(table, slow_table(counts), atol=1e-9)
-    left_out = table_and_left_out_cells(counts.astype(np.float64), "scored")[1]
+    np.testing.assert_allclose(posterior_mean(counts.astype(np.float64)), slow_table(counts), atol=1e-9)
+    left_out = posterior_mean(counts.astype(np.float64), 1.0)
     n, size = counts.sum(), counts.size
     # one of many rows hardly moves the weights of the sizes
     for cell in np.argwhere(counts > 0)[:5]:
@@ -145,6 +144,30 @@ def counts_of(network: DiscretizedBayesNet, frame: pd.DataFrame, members: list[s
     counts = np.zeros([len(network.levels[name]) for name in members], np.int64)
     np.add.at(counts, tuple(frame[name].map(network.levels[name].index) for name in members), 1)
     return counts
+
+
+@pytest.mark.parametrize("n_rows", [200, 1_000])
+def test_a_table_of_more_parents_than_rows_support_leans_on_fewer_parents(n_rows: int) -> None:
+    """Required parents that say nothing of a column cost new rows little."""
+    rng = np.random.default_rng(2)
+    cause = rng.integers(0, 2, n_rows)
+    noise = {f"noise{i}": rng.integers(0, 4, n_rows).astype(str) for i in range(3)}
+    child = np.where(rng.random(n_rows) < 0.85, cause, 1 - cause)
+    frame = pd.DataFrame({"cause": cause.astype(str), **noise, "child": child.astype(str)})
+    parents = ["cause", *noise]
+    knowledge = ExpertKnowledge(required_edges=[(parent, "child") for parent in parents])
+    network = BayesNetLearner(knowledge=knowledge, max_indegree=4, **LIMITS).fit(frame).network_
+    counts = counts_of(network, frame, [*network.parents("child"), "child"])
+    table = network.tables["child"].reshape(counts.shape)
+    cause_last = np.moveaxis(table, network.parents("child").index("cause"), -2).reshape(-1, 2, 2)
+    posterior = np.moveaxis(slow_table(counts), network.parents("child").index("cause"), -2).reshape(-1, 2, 2)
+    law = np.array([[0.85, 0.15], [0.15, 0.85]])
+    loss, of_posterior = (-float((law * np.log(t)).sum() / len(t) / 2) for t in (cause_last, posterior))
+    assert loss < of_posterior - 0.01
+    # what left-out rows chose is also what they are judged by
+    kept, left_out = table_and_left_out_cells(counts.astype(np.float64), "scored")
+    np.testing.assert_allclose(kept, table)
+    assert np.all((left_out > 0) == (counts > 0))
 
 
 def levels_and_numbers(n_rows: int) -> pd.DataFrame:
