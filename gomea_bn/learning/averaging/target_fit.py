@@ -41,6 +41,8 @@ _LEAST_GAIN = 0.05
 _PRICE_OF_CURVES = 1.0
 # parents of which each two may have products; the most such pairs, and functions of a pair
 _MOST_IN_PRODUCTS, _MOST_PAIRS, _LARGEST_PRODUCT = 20, 10, 25
+# columns of which each two may act by products alone
+_MOST_IN_PAIRS = 40
 # pairs whose promise is found anew after another one has entered: those that promised most
 _N_RENEWED = 8
 # of many parents this part leaves at a time
@@ -150,13 +152,15 @@ def _product_of(first: _Terms, second: _Terms, *, with_curves: bool) -> _Terms |
 class _Fit:
     """Effects of terms: coefficients (n, n_indices), their posterior covariance, and the loss of left-out rows.
 
-    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index. Levels have
-    log probabilities in all rows, float64 (n_rows, n_levels).
+    The loss is in nats of all rows. The covariance is (n_indices * n, n_indices * n), index by index. Residuals are
+    indicators of levels minus their probabilities, float64 (n_rows, n_levels), or places of left-out rows minus what
+    the effects say, (n_rows, 1). Levels have log probabilities in all rows, float64 (n_rows, n_levels).
     """
 
     coefficients: NDArray[np.float64]
     covariance: NDArray[np.float64]
     loss: float
+    residuals: NDArray[np.float64]
     logs: NDArray[np.float64] | None = None
 
 
@@ -195,7 +199,8 @@ class LevelOdds:
         n_levels = self.targets.shape[1]
         loss = -float(self.left_out(design, covariance, logs).sum())
         coefficients = parameters[n_levels:].reshape(len(self.positions), -1).T
-        return _Fit(coefficients, covariance[n_levels:, n_levels:], loss, logs)
+        residuals = self.targets - np.exp(logs)
+        return _Fit(coefficients, covariance[n_levels:, n_levels:], loss, residuals, logs)
 
     def posterior(
         self, design: NDArray[np.float64], precisions: NDArray[np.float64]
@@ -333,7 +338,7 @@ class _OfNumbers:
         variance = float((residuals**2).mean())
         covariance = variance * np.linalg.inv(full.T @ full + np.diag(prior))
         loss = 0.5 * len(design) * float(np.log(variance))
-        return _Fit(coefficients[1:], covariance[1:, 1:], loss)
+        return _Fit(coefficients[1:], covariance[1:, 1:], loss, residuals)
 
 
 class _Choice:
@@ -397,8 +402,8 @@ class _Choice:
 
     def path(
         self, required: Iterable[str], most: float = np.inf, is_late: Callable[[], bool] = never
-    ) -> list[tuple[list[str], float]]:
-        """Return ever smaller sets of parents, from all to those required, and the loss of left-out rows with each.
+    ) -> tuple[list[tuple[list[str], float]], Widths]:
+        """Return ever smaller sets of parents, from all to those required, with the loss of left-out rows, and widths.
 
         Those that leave next are needed least: half the squared distance of their coefficients from 0, in units of
         their posterior covariance, less their number. Of fewer than 20 parents one leaves at a time. If it is late, all
@@ -424,7 +429,7 @@ class _Choice:
             names = [name for name in names if name not in leaving]
             widths = self.widths(names, widths, (1, -1), fewest, is_late)
             found.append((names, self.fit(names, widths).loss))
-        return found
+        return found, widths
 
     def _need(self, fit: _Fit, precisions: NDArray[np.float64], places: NDArray[np.int64]) -> float:
         """Return about how much more left-out rows would lose without some coefficients, in nats."""
@@ -487,7 +492,7 @@ def chosen_parents(
         followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}
     terms = _telling(followed, terms, rules.required, most_products / n_rows)
     required, is_late = [name for name in rules.required if name in terms], of_choice.late(PARENTS)
-    found = _Choice(followed, terms).path(required, max(rules.most, len(required)), is_late)
+    found, widths = _Choice(followed, terms).path(required, max(rules.most, len(required)), is_late)
     sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
     gains = dict.fromkeys(sets[-1][0], 0.0)
@@ -495,6 +500,55 @@ def chosen_parents(
         # those that leave together share what they add
         entering = [name for name in names if name not in fewer]
         gains |= dict.fromkeys(entering, max(without - loss, 0.0) / len(entering))
+    return gains | _gains_of_pairs(followed, terms, list(gains), widths, rules.most, is_late)
+
+
+def _gains_of_pairs(
+    followed: LevelOdds | _OfNumbers,
+    terms: Mapping[str, _Terms],
+    parents: Sequence[str],
+    widths: Widths,
+    most: float,
+    is_late: Callable[[], bool],
+) -> dict[str, float]:
+    """Return further parents that act by a product with another column, each with half of what the pair adds, in nats.
+
+    A column that tells nothing by itself has left before. Pairs enter one after another, always the one whose products
+    of lines and amounts explain most of what is left, less what as many explain by chance. Two columns must gain more
+    than twice what the best of all pairs would by chance, for left-out rows too.
+    """
+    pairs = [pair for pair in combinations(list(terms)[:_MOST_IN_PAIRS], 2) if not set(pair) <= set(parents)]
+    price = 2 * np.log(max(len(pairs), 2))
+    gains: dict[str, float] = {}
+    joined = {name: terms[name] for name in parents}
+    fit = _Choice(followed, terms).fit(list(parents), widths)
+    widths = (*widths[:_PRODUCT], _FIRST[_PRODUCT])
+    while pairs and not is_late():
+        residuals = fit.residuals / (fit.residuals.std(axis=0) + 1e-12)
+        share = 1 - 1 / residuals.shape[1] if residuals.shape[1] > 1 else 1.0
+
+        promises: dict[tuple[str, str], float] = {}
+        for pair in pairs:
+            # all of them at once would take much memory
+            product = _product_of(terms[pair[0]], terms[pair[1]], with_curves=False)
+            if product is not None:
+                explained = product.rows @ np.linalg.lstsq(product.rows, residuals, rcond=None)[0]
+                by_chance = product.rows.shape[1] * residuals.shape[1]
+                promises[pair] = share * float((explained * residuals).sum() - by_chance) / 2
+        best = max(promises, key=promises.__getitem__, default=None)
+        if best is None or promises[best] < price:
+            break
+        entering = [name for name in best if name not in joined]
+        product = _product_of(terms[best[0]], terms[best[1]], with_curves=False)
+        if product is None or len(parents) + len(gains) + len(entering) > most:
+            break
+        joined |= {name: terms[name] for name in entering} | {"\0".join(best): product}
+        of_pair = _Choice(followed, joined).fit(list(joined), widths)
+        if (gain := fit.loss - of_pair.loss) < price:
+            break
+        gains |= dict.fromkeys(entering, gain / 2)
+        pairs = [pair for pair in pairs if not set(pair) <= joined.keys()]
+        fit = of_pair
     return gains
 
 

@@ -106,6 +106,30 @@ def test_weak_parents_stay_and_others_leave(n_levels: int) -> None:
     assert len(few) == 2
 
 
+@pytest.mark.parametrize("kind", ["levels", "classes", "numbers"])
+def test_parents_that_act_by_their_product_alone_are_found(kind: str) -> None:
+    r = np.random.default_rng(3)
+    values = r.normal(size=(400, 6)) if kind != "levels" else r.integers(0, 2, (400, 6))
+    frame = pd.DataFrame(
+        {f"x{j}": values[:, j] if kind != "levels" else values[:, j].astype(str) for j in range(6)}
+    )
+    signs = np.where(values[:, 1] > 0, 1, -1) * np.where(values[:, 4] > 0, 1, -1)
+    product = signs + r.normal(scale=0.5, size=400) if kind == "levels" else values[:, 1] * values[:, 4]
+    noise = r.normal(scale=0.4, size=400)
+    frame["y"] = product + noise if kind == "numbers" else np.where(product + noise > 0, "a", "b")
+    of_noise = frame.assign(y=frame["y"].sample(frac=1, random_state=0).to_numpy())
+    for rows, expected in ((frame, {"x1", "x4"}), (of_noise, set())):
+        table = read_table(rows)
+        known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+        for most, found in ((np.inf, expected), (1, set())):
+            rules = TargetRules(tuple(table.names[:-1]), (), most)
+            chosen = chosen_parents("y", table, known, scales_of(table), rules)
+            # a column of chance may stay
+            assert found <= set(chosen)
+            assert len(chosen) <= min(len(found) + 2, most)
+            assert all(chosen[name] > 10 for name in found)
+
+
 @pytest.mark.parametrize("n_levels", [2, 4])
 def test_a_late_choice_keeps_what_tells_most_by_itself(n_levels: int) -> None:
     table = read_table(weak_rows(3_000, n_levels))
