@@ -178,8 +178,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     every stage. The first stage has 20 evaluations per gene, at least 500; the stage over graphs after it has 64 times
     as many, and every pair of stages twice as many as the pair before.
 
-    Under the patience "auto" the first stage has at most 10,000 evaluations, and with curves a stage over graphs has 8
-    times as many as the stage before it.
+    Under the patience "auto" the first stage has at most 10,000 evaluations. With curves it has at most 2,000, and a
+    stage over graphs has as many as the stage before it.
     A pair of stages is about as much work as all pairs before it, and the search is done after the first pair that
     raised the score by less than a nat, or a thousandth of a nat a row if that is more. Other searches have no stages,
     and are done when the number of their evaluations has doubled with less than that gain, from 320 per gene on. See

@@ -30,8 +30,9 @@ from gomea_bn.texts import counted, listed
 # evaluations per gene of the first stage over graphs and cuts; stages double
 _FIRST_PER_GENE = 20
 _FEWEST_EVALUATIONS = 500
-# most of them where the search ends when it is done: of wide tables a longer stage takes minutes to show no gain
-_MOST_EVALUATIONS = 10_000
+# most of them where the search ends when it is done, without curves and with them: of wide tables a longer stage takes
+# long to show no gain, and with curves its first graphs are families that nothing has scored
+_MOST_EVALUATIONS, _MOST_WITH_CURVES = 10_000, 2_000
 # evaluations over graphs alone per evaluation over graphs and cuts: they take about as long. Where columns may follow
 # curves and the search ends when it is done there is one
 _GRAPH_SHARE = 64
@@ -113,7 +114,7 @@ class StagedSearch:
         self._length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
         self._graphs_per_evaluation = _GRAPH_SHARE
         if self.settings.limits.least_gain is not None:
-            self._length = min(self._length, _MOST_EVALUATIONS)
+            self._length = min(self._length, _MOST_WITH_CURVES if self._has_curves else _MOST_EVALUATIONS)
             self._graphs_per_evaluation = 1 if self._has_curves else _GRAPH_SHARE
         starts = [] if start is None else [_Network(*start)]
         self._is_resumed = section.resume(self._restore)

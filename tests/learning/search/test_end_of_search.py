@@ -76,6 +76,29 @@ def test_a_search_is_done_after_the_first_pair_of_stages_that_gains_too_little(
     assert lengths == [500 * 2**pair * of_stage for pair in range(len(gains)) for of_stage in (1, share)]
 
 
+@pytest.mark.parametrize(("curves", "most"), [("none", 10_000), ("auto", 2_000)])
+def test_first_stages_of_wide_tables_are_short(
+    curves: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+
+    def noted(_self: StagedSearch, _problem: Any, length: int, _starts: Any) -> Any:
+        lengths.append(length)
+        raise KeyError
+
+    monkeypatch.setattr(StagedSearch, "_climb", lambda self, network: None)
+    monkeypatch.setattr(StagedSearch, "_stage", noted)
+    wide = pd.DataFrame(np.random.default_rng(5).normal(size=(40, 32))).rename(columns="c{}".format)
+    search = StagedSearch(
+        table_problem(wide, curves=curves),
+        SearchSettings(GOMEA(), Limits(least_gain=1.0), seed=1, n_threads=1),
+    )
+    with pytest.raises(KeyError):
+        search.run()
+    assert 20 * search.problem.n_variables > 10_000
+    assert lengths == [most]
+
+
 @pytest.mark.parametrize("least", [0.5, 6.0])
 def test_a_run_is_done_when_twice_its_evaluations_have_gained_too_little(least: float) -> None:
     problem = Trap(20, k=5)
