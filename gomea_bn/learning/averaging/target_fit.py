@@ -518,8 +518,10 @@ def _gains_of_pairs(
     than twice what the best of all pairs would by chance, for left-out rows too.
     """
     pairs = [pair for pair in combinations(list(terms)[:_MOST_IN_PAIRS], 2) if not set(pair) <= set(parents)]
-    price = 2 * np.log(max(len(pairs), 2))
     gains: dict[str, float] = {}
+    if not pairs or is_late():
+        return gains
+    price = 2 * np.log(max(len(pairs), 2))
     joined = {name: terms[name] for name in parents}
     fit = _Choice(followed, terms).fit(list(parents), widths)
     widths = (*widths[:_PRODUCT], _FIRST[_PRODUCT])
