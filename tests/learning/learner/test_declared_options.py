@@ -39,7 +39,8 @@ DECLARED = [
     for command, learner in LEARNERS.items()
     for declaration in declared_options(learner).values()
 ]
-COMMANDS: dict[str, Any] = getattr(get_command(main), "commands")  # noqa: B009 (typer types it as a single command)
+GROUP: Any = get_command(main)
+COMMANDS = {name: GROUP.get_command(None, name) for name in ("learn", "front")}
 
 
 ROWS = pd.DataFrame({"a": np.random.default_rng(0).normal(size=24), "b": list("pq") * 12})
