@@ -12,8 +12,8 @@ from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from gomea_bn.data.dates import date_texts
 from gomea_bn.errors import GomeaBnError
@@ -138,6 +138,8 @@ def posterior_mean(
     the weights that the joint table gives them, or that of `available` rows. Every cell is without `n_left_out` of its
     own rows, which its weights know.
     """
+    # looked up here, since a network that is read and asked needs no special functions
+    gammaln = scipy.special.gammaln
     occupied = counts if available is None else available
     occupied = occupied[occupied > 0]
     n_rows, n_cells = float(occupied.sum()), counts.size
