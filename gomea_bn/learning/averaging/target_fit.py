@@ -463,7 +463,8 @@ def chosen_parents(
 ) -> dict[str, float]:
     """Return the parents of a target under which left-out rows lose least, within some rules.
 
-    The one that is needed most stands first; each has what it adds for left-out rows, in nats.
+    The one that is needed most stands first, and those that act by products alone last; each has what it adds for
+    left-out rows, in nats.
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
     table, or one with many columns, some random rows choose, and fewer where the clock leaves little time. If 1,000
     rows are still too many, columns that tell least of the target by themselves are left out before. The choice takes
@@ -528,7 +529,6 @@ def _gains_of_pairs(
     while pairs and not is_late():
         residuals = fit.residuals / (fit.residuals.std(axis=0) + 1e-12)
         share = 1 - 1 / residuals.shape[1] if residuals.shape[1] > 1 else 1.0
-
         promises: dict[tuple[str, str], float] = {}
         for pair in pairs:
             # all of them at once would take much memory
