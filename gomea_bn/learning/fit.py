@@ -43,7 +43,7 @@ from gomea_bn.learning.options import (
     warn_of_cut_short,
     with_live_table,
 )
-from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
+from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.rounds import SearchSettings
 from gomea_bn.learning.search.search import search
@@ -52,7 +52,7 @@ from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_DECIMAL, READ_FORMS
-from gomea_bn.parameters import check_declared
+from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -85,8 +85,8 @@ def fit_network(
         # a mistake in options that need no table shows before it is read
         limits = limits_of(learner)
         check_options(learner, GOMEA)
-        options = plain_options(learner)
-        check_declared(declared_options(type(learner)).values(), options)
+        options = learner.get_params(deep=False)
+        check_declared(declarations(type(learner)).values(), options)
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
@@ -450,7 +450,7 @@ def _network_of_search(
             **learned.record,
             # rows with missing values have no score that is a sum over all rows
             **({FAMILY_SCORES: scores} if scores and not table.n_missing else {}),
-            **score_record(method, rule, plain_options(learner)["penalty"]),
+            **score_record(method, rule, learner.penalty),
         },
     )
     return network, score

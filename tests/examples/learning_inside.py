@@ -28,7 +28,6 @@ from gomea_bn.learning.options import why_unrepeatable as why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters as FrontParameters
 from gomea_bn.learning.parameters import LearnerParameters as LearnerParameters
 from gomea_bn.learning.parameters import NetworkParameters as NetworkParameters
-from gomea_bn.learning.parameters import declared_options as declared_options
 from gomea_bn.learning.pareto_learner import check_front_learning as check_front_learning
 from gomea_bn.learning.pareto_learner import front_problem as front_problem
 from gomea_bn.learning.search import search as of_search
