@@ -262,7 +262,8 @@ def test_the_learned_network_has_conditionals() -> None:
 
 @pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
 def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
-    learner = BayesNetLearner(**{option: value}, **QUICK)
+    options: dict[str, Any] = {**QUICK, option: value}
+    learner = BayesNetLearner(**options)
     for model in (learner, BayesNetEnsemble(learner, n_networks=1)):
         with pytest.raises(GomeaBnError, match=f"{option} must be one of .*, got '{value}'"):
             model.fit("no such file.csv")
