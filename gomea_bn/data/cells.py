@@ -28,7 +28,7 @@ from gomea_bn.runtime.threads import in_threads
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BOUNDARIES = 254
+MOST_BOUNDARIES = MISSING - 1
 """Largest number of boundaries between the cells of a column."""
 
 

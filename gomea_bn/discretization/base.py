@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+EM_TOLERANCE = 1e-5
+"""Nats per row that a step of EM gains at least, or else it is the last one."""
+
 
 class NoNeighbourWarning(GomeaBnWarning):
     """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
