@@ -55,7 +55,7 @@ class ColumnFacts:
     scales: Mapping[bool, Mapping[str, LineScale]]
 
 
-def check_fields(content: Any, required: Sequence[str], what: str) -> None:
+def check_has_fields(content: Any, required: Sequence[str], what: str) -> None:
     """Raise `GomeaBnError` unless JSON values are an object with some fields."""
     if not isinstance(content, Mapping) or any(field not in content for field in required):
         raise GomeaBnError(
@@ -214,7 +214,7 @@ class Fitted:
     def parts_of(cls, content: Any) -> dict[str, Any]:
         """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
         what = cls.what
-        check_fields(content, cls.required, what)
+        check_has_fields(content, cls.required, what)
         parts: dict[str, Any] = {}
         for name in [part.name for part in fields(cls) if part.name in content]:  # type: ignore[arg-type]
             value = content[name]
