@@ -19,7 +19,7 @@ from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
 from gomea_bn.data.selection import check_column_count, identifier_reason, names_that_are_data
 from gomea_bn.data.symbols import MARKS, WORDS, is_text_like
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import GomeaBnError, Option, Setting, first_line
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -738,12 +738,6 @@ def _values_of(series: pd.Series[Any], symbols: Set[str]) -> list[str]:
     if not is_text_like(series):
         return []
     return [str(value) for value in series.dropna().unique() if str(value).strip() not in symbols]
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of the message of another library's error, with a full stop."""
-    lines = str(error).strip().splitlines()
-    return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."
 
 
 def check_first_line(path: str, names: Sequence[str]) -> None:
