@@ -85,13 +85,12 @@ def fit_network(
         # a mistake in options that need no table shows before it is read
         limits = limits_of(learner)
         check_options(learner, GOMEA)
-        options = learner.get_params(deep=False)
-        check_declared(declarations(type(learner)).values(), options)
+        check_declared(declarations(type(learner)).values(), learner.get_params(deep=False))
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
             )
-        fit = _Fit(learner, options, limits, FitClock(limits.max_seconds), start, checkpoint)
+        fit = _Fit(learner, limits, FitClock(limits.max_seconds), start, checkpoint)
         if is_in_pieces(X):
             fit.of_pieces(X, sample_weight)
         else:
@@ -101,10 +100,9 @@ def fit_network(
 
 @dataclass(frozen=True)
 class _Fit:
-    """One fit of a learner, whose fitted attributes it sets: its options, limits, clock, start and checkpoint."""
+    """One fit of a learner, whose fitted attributes it sets: its limits, clock, start and checkpoint."""
 
     learner: NetworkParameters
-    options: dict[str, Any]
     limits: Limits
     clock: FitClock
     start: DiscretizedBayesNet | None
@@ -113,7 +111,7 @@ class _Fit:
     @property
     def is_averaged(self) -> bool:
         """Whether the network learns conditionals after the search."""
-        return bool(self.options["density"] == "averaged")
+        return self.learner.density == "averaged"
 
     def of_pieces(self, source: Any, sample_weight: ArrayLike | None) -> None:
         """Learn from a table in pieces."""
@@ -169,7 +167,7 @@ class _Fit:
         if learner.target is not None:
             from gomea_bn.learning.target import check_target_of
 
-            check_target_of(self.options, table, rows_to_search(learner, table))
+            check_target_of(learner.get_params(deep=False), table, rows_to_search(learner, table))
         return table
 
     def search_table(self, evidence: RowEvidence, *, may_simplify: bool) -> None:
@@ -287,7 +285,7 @@ class _Fit:
         network = learner.network_
         if conditionals is not None:
             network = network.changed(conditionals=conditionals)
-        line, prefer = self.options["line"], self.options["prefer"]
+        line, prefer = learner.line, learner.prefer
         of_columns = clock
         if learner.target is not None:
             of_columns = clock.before(_SECONDS_OF_TARGET * _n_values(rows))
@@ -314,7 +312,7 @@ class _Fit:
                     network,
                     rows,
                     learner.target,
-                    rules_of_target(network, rows, learner.target, self.options),
+                    rules_of_target(network, rows, learner.target, learner.get_params(deep=False)),
                     line=line,
                     prefer=prefer,
                     random_state=learner.seed_,
