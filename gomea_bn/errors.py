@@ -426,3 +426,9 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
 def _field(text: str) -> str:
     """Return one of several values that commas separate, quoted as in CSV where it must be."""
     return '"{}"'.format(text.replace('"', '""')) if "," in text or text[:1] == '"' else text
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of another library's error, with a full stop."""
+    lines = str(error).strip().splitlines()
+    return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."

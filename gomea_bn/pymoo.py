@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import time
 from typing import Any
 
@@ -93,48 +94,40 @@ def as_problem(problem: Any) -> Problem:
 
 
 class _FromPymoo:
-    """The variables of a pymoo problem, whose solutions pymoo evaluates."""
+    """The variables of a pymoo problem, whose solutions pymoo evaluates; `shown` is a solution in pymoo's terms."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, shown: Callable[[Any], Any], **variables: Any) -> None:
         self.problem = problem
         self.n_variables = int(problem.n_var)
         self.n_objectives = int(problem.n_obj)
-
-    def finite_bounds(self) -> tuple[Any, Any]:
-        """Return the bounds; raises `GomeaBnError` if one is missing or infinite."""
-        lower, upper = self.problem.bounds()
-        if lower is None or upper is None or not np.isfinite([lower, upper]).all():
-            raise GomeaBnError("GOMEA and RVGOMEA need a pymoo problem with finite bounds xl and xu.")
-        return lower, upper
-
-    def shown(self, x: Any) -> Any:
-        """Return a solution in pymoo's terms."""
-        return x.copy()
+        self.shown = shown
+        # `alphabet`, `bounds` or both
+        vars(self).update(variables)
 
 
-class _IntegersFromPymoo(_FromPymoo):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        if problem.vtype not in (int, bool, np.bool_, np.int64):
-            raise GomeaBnError(
-                f"GOMEA needs integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
-            )
-        lower, upper = self.finite_bounds()
-        self.lower = np.asarray(lower, np.int64)
-        self.alphabet = np.asarray(upper, np.int64) - self.lower + 1
-
-    def shown(self, x: Any) -> Any:
-        return self.lower + x.astype(np.int64)
+def _finite_bounds(problem: Problem) -> tuple[Any, Any]:
+    """Return the bounds; raises `GomeaBnError` if one is missing or infinite."""
+    lower, upper = problem.bounds()
+    if lower is None or upper is None or not np.isfinite([lower, upper]).all():
+        raise GomeaBnError("GOMEA and RVGOMEA need a pymoo problem with finite bounds xl and xu.")
+    return lower, upper
 
 
-class _RealsFromPymoo(_FromPymoo):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        if problem.vtype not in (None, float, np.float64):
-            raise GomeaBnError(
-                f"RVGOMEA needs real variables; this pymoo problem has vtype {problem.vtype!r}."
-            )
-        self.bounds = self.finite_bounds()
+def _integers(problem: Problem) -> _FromPymoo:
+    """Return the variables of a problem over integers."""
+    if problem.vtype not in (int, bool, np.bool_, np.int64):
+        raise GomeaBnError(
+            f"GOMEA needs integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
+        )
+    lower, upper = (np.asarray(ends, np.int64) for ends in _finite_bounds(problem))
+    return _FromPymoo(problem, lambda x: lower + x.astype(np.int64), alphabet=upper - lower + 1)
+
+
+def _reals(problem: Problem) -> _FromPymoo:
+    """Return the variables of a problem over real numbers."""
+    if problem.vtype not in (None, float, np.float64):
+        raise GomeaBnError(f"RVGOMEA needs real variables; this pymoo problem has vtype {problem.vtype!r}.")
+    return _FromPymoo(problem, lambda x: x.copy(), bounds=_finite_bounds(problem))
 
 
 def _values_of(name: str, variable: Any) -> Any:
@@ -152,17 +145,17 @@ def _values_of(name: str, variable: Any) -> Any:
     )
 
 
-class _MixedFromPymoo(_FromPymoo):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.values = {name: _values_of(name, variable) for name, variable in problem.vars.items()}
-        self.alphabet = [0 if values is None else len(values) for values in self.values.values()]
-        ranges = [(v.lb, v.ub) if isinstance(v, Real) else (0.0, 0.0) for v in problem.vars.values()]
-        self.bounds = tuple(zip(*ranges, strict=True))
+def _mixed(problem: Problem) -> _FromPymoo:
+    """Return the variables of a problem over real and discrete variables by name."""
+    values = {name: _values_of(name, variable) for name, variable in problem.vars.items()}
+    ranges = [(v.lb, v.ub) if isinstance(v, Real) else (0.0, 0.0) for v in problem.vars.values()]
 
-    def shown(self, x: Any) -> Any:
-        named = zip(self.values.items(), x.tolist(), strict=True)
-        return {name: value if values is None else values[int(value)] for (name, values), value in named}
+    def shown(x: Any) -> Any:
+        named = zip(values.items(), x.tolist(), strict=True)
+        return {name: value if of is None else of[int(value)] for (name, of), value in named}
+
+    sizes = [0 if of is None else len(of) for of in values.values()]
+    return _FromPymoo(problem, shown, alphabet=sizes, bounds=tuple(zip(*ranges, strict=True)))
 
 
 def _objects(solutions: list[Any]) -> NDArray[Any]:
@@ -345,7 +338,7 @@ class GOMEA(_MultiStart):
         if isinstance(problem, _PymooProblem) and not problem.is_real:
             self._source, self._searched = problem, problem.wrapped
         else:
-            self._source = _IntegersFromPymoo(problem)
+            self._source = _integers(problem)
             self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
@@ -385,7 +378,7 @@ class RVGOMEA(_MultiStart):
             self._source, self._searched = problem, problem.wrapped
         else:
             has_kinds = getattr(problem, "vars", None) is not None
-            self._source = _MixedFromPymoo(problem) if has_kinds else _RealsFromPymoo(problem)
+            self._source = _mixed(problem) if has_kinds else _reals(problem)
             self._searched = asked_problem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:

@@ -40,8 +40,7 @@ API_PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
                 "GomeaBnWarning", "RowsDiffer",
             ),
             "gomea_bn.learning": (
-                "Averaged", "EdgeSearch", "OptimalCuts", "Scoring", "stability", "Stability", "learner_of_options",
-                "plain_options", "network_of_graph",
+                "stability", "Stability", "network_of_graph",
             ),
         },
     ),

@@ -130,13 +130,12 @@ class AfterSearch:
     def _repeat(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> list[DiscretizedBayesNet]:
         """Return networks from parts of the rows; sets `stability`."""
         from gomea_bn.learning.ensemble import BayesNetEnsemble
-        from gomea_bn.learning.parameters import learner_of_options, plain_options
         from gomea_bn.learning.repeats import stability
 
-        options = plain_options(learner) | {"density": "bins"}
+        options = learner.get_params(deep=False) | {"density": "bins"}
         tell(f"Repeating the search {counted(self.n_repeats, 'time')} (Ctrl-C keeps the repeats so far).")
         ensemble = BayesNetEnsemble(
-            learner_of_options(type(learner), options), n_networks=self.n_repeats, random_state=learner.seed_
+            type(learner)(**options), n_networks=self.n_repeats, random_state=learner.seed_
         ).fit(learner.table_, checkpoint=self._checkpoint(_REPEATS))
         if ensemble.n_networks_ < self.n_repeats:
             tell(f"Interrupted after {counted(ensemble.n_networks_, 'repeat')}.")

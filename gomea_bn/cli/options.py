@@ -32,9 +32,8 @@ from gomea_bn.learning.parameters import (
     READING,
     LearnerParameters,
     NetworkParameters,
-    declared_options,
 )
-from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_declared
+from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_declared, declarations
 
 if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint
@@ -109,7 +108,7 @@ def value_of(declaration: Declaration, text: Any) -> Any:
     return value
 
 
-DECLARED = declared_options(NetworkParameters)
+DECLARED = declarations(NetworkParameters)
 """The options of a learner of one network, which other commands share."""
 MaxBins, MAX_BINS = option_of(DECLARED["max_bins"])
 MinWidth, MIN_WIDTH = option_of(DECLARED["min_width"])
@@ -242,11 +241,11 @@ class Given:
         }
 
     def options(self) -> dict[str, Any]:
-        """Return the options of the learner, by the names of `plain_options`; raises for texts without meaning."""
+        """Return the options of the learner; raises for texts without meaning."""
         values = self.values
         declared = {
             name: value_of(declaration, values[name])
-            for name, declaration in declared_options(self.learner).items()
+            for name, declaration in declarations(self.learner).items()
             if name in values
         }
         rules = ("require", "forbid", "rules", "tier", "tiers", "max_table_cells")
@@ -272,7 +271,7 @@ def searches(learner: type[LearnerParameters]) -> Callable[[Callable[..., None]]
     """
     options = {
         name: option_of(declaration)
-        for name, declaration in declared_options(learner).items()
+        for name, declaration in declarations(learner).items()
         if declaration.help
     } | {name: (annotation, _FIRST_VALUES.get(name)) for name, annotation in _OF_SEARCHES.items()}
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.kernels import CODED_ROWS, MISSING, MOST_NARROW, CountWork, add_counts, cells_of_values
 from gomea_bn.data.pieces import Piece, TablePiece
-from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, CountsPieces
+from gomea_bn.data.row_counters import BLOCK_ROWS, Coded, CountsPieces
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, row_list
@@ -28,7 +28,7 @@ from gomea_bn.runtime.threads import in_threads
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BOUNDARIES = 254
+MOST_BOUNDARIES = MISSING - 1
 """Largest number of boundaries between the cells of a column."""
 
 
@@ -47,7 +47,7 @@ class Coding:
     drops_missing: bool = False  # rows with missing or infinite values; otherwise these are counted
     na_values: Sequence[str | float] | None = None  # symbols of missing values, as of `read_table`
 
-    def __call__(self, piece: Piece) -> CodedPiece:
+    def __call__(self, piece: Piece) -> Coded:
         """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
         n_missing = np.zeros(len(self.names), np.int64)
         sums = dict.fromkeys(self.log_densities, 0.0)
@@ -80,7 +80,7 @@ class Coding:
             waiting.append(cells)
         if waiting:
             blocks.append(np.concatenate(waiting, axis=1))
-        return CodedPiece(sum(block.shape[1] for block in blocks), n_missing, sums, blocks)
+        return Coded(sum(block.shape[1] for block in blocks), n_missing, sums, blocks)
 
 
 def _named(before: int, positions: NDArray[np.int64]) -> str:
@@ -201,9 +201,7 @@ class CountPlan:
             for first, last, shape in zip(self.first_cell[:-1], self.first_cell[1:], self.shapes, strict=True)
         ]
 
-    def count(
-        self, pieces: Iterable[CodedPiece], totals: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def count(self, pieces: Iterable[Coded], totals: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return the counts of some pieces, int64 (n_cells,), added to `totals` if they are given."""
         totals = np.zeros(self.n_cells, np.int64) if totals is None else totals
         # rows of a large table whose joint codes are formed together, in the first cache

@@ -15,13 +15,12 @@ from urllib.parse import unquote
 
 from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.reading import TEXT
-from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.forms import check_form_names, in_given_forms
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import is_text_like, symbols_among
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, first_line, nearest
 from gomea_bn.runtime.files import check_is_file
 from gomea_bn.texts import counted, listed
 

@@ -36,12 +36,17 @@ _SUMMED = 8
 
 @dataclass
 class Coded:
-    """What is known of rows once they have become cells."""
+    """Rows that have become cells, in memory or in a file, and what is known of them; of a whole table the latter."""
 
     n_rows: int
     n_missing: NDArray[np.int64]  # (n_columns,) missing values in the rows that were read
     # sums over the rows under a column's shape, in nats with the range scaled to 1
     log_densities: dict[str, float]
+    blocks_in_memory: list[NDArray[np.uint8]] = field(
+        default_factory=list
+    )  # (n_columns, at most BLOCK_ROWS) each
+    path: str | None = None  # file that holds the blocks instead
+    sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
 
     @staticmethod
     def of_pieces(parts: Sequence[Coded]) -> Coded:
@@ -54,15 +59,6 @@ class Coded:
                 for name in parts[0].log_densities
             },
         )
-
-
-@dataclass
-class CodedPiece(Coded):
-    """The cells of the rows of one piece, in memory or in a file."""
-
-    blocks_in_memory: list[NDArray[np.uint8]]  # (n_columns, at most BLOCK_ROWS) each
-    path: str | None = None  # file that holds the blocks instead
-    sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
 
     @property
     def n_bytes(self) -> int:
@@ -103,13 +99,13 @@ class CodedPiece(Coded):
         )
 
 
-CodesPiece = Callable[[Piece], CodedPiece]
+CodesPiece = Callable[[Piece], Coded]
 """Returns the cells of a piece; other processes can call it."""
 
-CountsPieces = Callable[[Iterable[CodedPiece]], NDArray[np.int64]]
+CountsPieces = Callable[[Iterable[Coded]], NDArray[np.int64]]
 """Returns counts over the rows of some pieces; other processes can call it."""
 
-OfPiece = Callable[[int, CodedPiece], NDArray[np.int64]]
+OfPiece = Callable[[int, Coded], NDArray[np.int64]]
 """Returns an array of the piece at a position among all pieces; other processes can call it."""
 
 
@@ -161,7 +157,7 @@ class LocalCounter(FamilyCounter):
         self._most_bytes = most_bytes
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
         self._folder: str | None = None
-        self._coded: list[CodedPiece] = []
+        self._coded: list[Coded] = []
         self._held = 0
         self._lock = threading.Lock()
 
@@ -181,7 +177,7 @@ class LocalCounter(FamilyCounter):
         """Read all rows and keep their cells; see `FamilyCounter`."""
         self._forget()
 
-        def code_and_keep(piece: Piece) -> CodedPiece:
+        def code_and_keep(piece: Piece) -> Coded:
             coded = coding(piece)
             with self._lock:
                 self._held += coded.n_bytes
@@ -201,7 +197,7 @@ class LocalCounter(FamilyCounter):
         """Return the counts of all rows; see `FamilyCounter`."""
         waiting = iter(self._coded)
 
-        def taken() -> Iterable[CodedPiece]:
+        def taken() -> Iterable[Coded]:
             while True:
                 with self._lock:
                     piece = next(waiting, None)
@@ -299,13 +295,13 @@ def _size(piece: Piece) -> int:
     return piece.n_rows()
 
 
-def _numbers(coded: CodedPiece) -> Coded:
+def _numbers(coded: Coded) -> Coded:
     return Coded.of_pieces([coded])
 
 
-def _coded(piece: Piece, coding: CodesPiece) -> CodedPiece:
+def _coded(piece: Piece, coding: CodesPiece) -> Coded:
     return coding(piece)
 
 
-def _counts(pieces: Sequence[CodedPiece], counts_of: CountsPieces) -> NDArray[np.int64]:
+def _counts(pieces: Sequence[Coded], counts_of: CountsPieces) -> NDArray[np.int64]:
     return counts_of(pieces)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import has_floats
-from gomea_bn.data.number_texts import numbers_in
+from gomea_bn.data.number_texts import is_number, numbers_in
 from gomea_bn.data.symbols import is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest
 from gomea_bn.texts import counted, listed
@@ -180,3 +180,28 @@ def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:
     if len(distinct) < 0.5 * len(values) and n_words < 4:
         return None
     return f"{len(distinct):,} different texts in {len(values):,} rows"
+
+
+def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Return the names that could be values of their columns, if at least half are such, and two; otherwise none.
+
+    A name is a number among numbers, or one of the texts of its column. Running numbers, such as years, are names.
+    """
+    from pandas.api import types
+
+    whole = [int(name) for name in names if name.lstrip("+-").isdecimal()]
+    if len(whole) > 1 and whole == list(range(whole[0], whole[0] + len(whole))):
+        return []
+    suspicious = []
+    for position, name in enumerate(names):
+        dtype: Any = frame.dtypes.iloc[position]
+        values = getattr(dtype, "categories", None)
+        values = frame.iloc[:, position].dropna() if values is None else values
+        is_real = types.is_numeric_dtype(dtype) or types.infer_dtype(values) in ("integer", "floating")
+        if is_real and not types.is_bool_dtype(dtype):
+            is_value = is_number(name)
+        else:
+            is_value = bool(name) and name in {str(value).strip() for value in values}
+        if is_value:
+            suspicious.append(name)
+    return suspicious if len(suspicious) > 1 and 2 * len(suspicious) >= len(names) else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+
+EM_TOLERANCE = 1e-5
+"""Nats per row that a step of EM gains at least, or else it is the last one."""
 
 
 class NoNeighbourWarning(GomeaBnWarning):
@@ -101,11 +103,12 @@ class DiscretizationTask:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Discretizer(Parameters, ABC):
+class Discretizer(Parameters):
     """Cuts the continuous columns of a table into bins ``(a, b]``.
 
     A subclass is a dataclass that declares further parameters as `gomea_bn.parameters.option`, and implements
-    `_find_cuts`. It may extend `check_options`, and override `compile` and `read`.
+    `_cut`, or `_find_cuts` if columns matter to each other. It may extend `check_options`, and override `compile` and
+    `read`.
 
     Attributes
     ----------
@@ -136,9 +139,16 @@ class Discretizer(Parameters, ABC):
     max_levels: int = MAX_LEVELS
     max_seconds: float | None = option(None, Number(0, above=True, none=""))
 
-    @abstractmethod
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         """Return the inner cuts of every movable column; set ``self.stopped_by_`` unless it is "fixpoint"."""
+        cuts: Cuts = {v: np.empty(0) for v in task.movable}
+        for v in task.passes(task.movable):
+            cuts[v] = self._cut(task.table.columns[v].values, task)
+        return cuts
+
+    def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
+        """Return the inner cuts of a column, of a method that cuts every column by itself."""
+        raise NotImplementedError
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range.

@@ -18,21 +18,8 @@ from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
 
-class _PerColumn(Discretizer):
-    """A method that cuts every column by itself; the network only decides kinds and keeps fixed cuts."""
-
-    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        cuts: Cuts = {v: np.empty(0) for v in task.movable}
-        for v in task.passes(task.movable):
-            cuts[v] = self._cut(task.table.columns[v].values, task)
-        return cuts
-
-    def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class _FixedCount(_PerColumn):
+class _FixedCount(Discretizer):
     """A method with a given number of bins."""
 
     n_bins: int = option(5, Integer(1, MAX_CARDINALITY))
@@ -143,7 +130,7 @@ class KMeans(_FixedCount):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MDLP(_PerColumn):
+class MDLP(Discretizer):
     """Cuts that separate the classes of `y`, split recursively while this shortens the description of the classes.
 
     Parameters

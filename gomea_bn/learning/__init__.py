@@ -12,12 +12,6 @@ if TYPE_CHECKING:
     from gomea_bn.learning.cuts.refinement import refine_boundaries as refine_boundaries
     from gomea_bn.learning.ensemble import BayesNetEnsemble as BayesNetEnsemble
     from gomea_bn.learning.learner import BayesNetLearner as BayesNetLearner
-    from gomea_bn.learning.parameters import Averaged as Averaged
-    from gomea_bn.learning.parameters import EdgeSearch as EdgeSearch
-    from gomea_bn.learning.parameters import OptimalCuts as OptimalCuts
-    from gomea_bn.learning.parameters import Scoring as Scoring
-    from gomea_bn.learning.parameters import learner_of_options as learner_of_options
-    from gomea_bn.learning.parameters import plain_options as plain_options
     from gomea_bn.learning.pareto_learner import OwnObjective as OwnObjective
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner as ParetoBayesNetLearner
     from gomea_bn.learning.repeats import Stability as Stability

@@ -42,12 +42,11 @@ from gomea_bn.learning.options import (
     table_to_learn,
     warn_of_cut_short,
 )
-from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
-from gomea_bn.parameters import Parameters, check_declared, with_known_names
+from gomea_bn.parameters import Parameters, check_declared, declarations, with_known_names
 from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.fit_clock import FitClock
@@ -186,7 +185,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         seed = seed_of(self.random_state)
         options = self._options()
         # wrong options are an error before the table is read
-        check_declared(declared_options(BayesNetLearner).values(), options)
+        check_declared(declarations(BayesNetLearner).values(), options)
         refuse_times(options, "an ensemble")
         if options["target"] is not None:
             raise GomeaBnError(
@@ -208,7 +207,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         if options["shape"] != "uniform":
             # parts of the rows keep these
             table = with_point_masses(table, table)
-        learner = learner_of_options(BayesNetLearner, options)
+        learner = BayesNetLearner(**options)
         check_options(learner, GOMEA)
         limits_of(learner)
         thread_count(learner.n_jobs)
@@ -382,7 +381,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         learner = self.learner or BayesNetLearner()
         defaults = {
             "knowledge": learner.knowledge,
-            "equivalent_sample_size": plain_options(learner)["equivalent_sample_size"],
+            "equivalent_sample_size": learner.equivalent_sample_size,
             "n_jobs": learner.n_jobs if self.n_jobs is None else self.n_jobs,
         }
         probabilities: EdgeProbabilities = offered("edge_probabilities")(
@@ -394,7 +393,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         """Return the parameters of the learner with those of the ensemble; cuts are lists, which can be read again."""
         if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
             raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r:.80}.")
-        options = plain_options(self.learner or BayesNetLearner())
+        options = (self.learner or BayesNetLearner()).get_params(deep=False)
         if isinstance(options["cut_points"], Mapping):
             options["cut_points"] = {
                 name: list(cuts) if isinstance(cuts, Iterable) and not isinstance(cuts, str) else cuts
@@ -427,7 +426,7 @@ def _fitted_member(
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free parameters", GomeaBnWarning)
-        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(
+        return BayesNetLearner(**{**options, **changes}).fit(
             table.take(rows), start=start, checkpoint=section
         )
 

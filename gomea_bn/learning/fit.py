@@ -43,7 +43,7 @@ from gomea_bn.learning.options import (
     warn_of_cut_short,
     with_live_table,
 )
-from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
+from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.rounds import SearchSettings
 from gomea_bn.learning.search.search import search
@@ -52,7 +52,7 @@ from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
 from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_DECIMAL, READ_FORMS
-from gomea_bn.parameters import check_declared
+from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -85,13 +85,12 @@ def fit_network(
         # a mistake in options that need no table shows before it is read
         limits = limits_of(learner)
         check_options(learner, GOMEA)
-        options = plain_options(learner)
-        check_declared(declared_options(type(learner)).values(), options)
+        check_declared(declarations(type(learner)).values(), learner.get_params(deep=False))
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
             )
-        fit = _Fit(learner, options, limits, FitClock(limits.max_seconds), start, checkpoint)
+        fit = _Fit(learner, limits, FitClock(limits.max_seconds), start, checkpoint)
         if is_in_pieces(X):
             fit.of_pieces(X, sample_weight)
         else:
@@ -101,10 +100,9 @@ def fit_network(
 
 @dataclass(frozen=True)
 class _Fit:
-    """One fit of a learner, whose fitted attributes it sets: its options, limits, clock, start and checkpoint."""
+    """One fit of a learner, whose fitted attributes it sets: its limits, clock, start and checkpoint."""
 
     learner: NetworkParameters
-    options: dict[str, Any]
     limits: Limits
     clock: FitClock
     start: DiscretizedBayesNet | None
@@ -113,7 +111,7 @@ class _Fit:
     @property
     def is_averaged(self) -> bool:
         """Whether the network learns conditionals after the search."""
-        return bool(self.options["density"] == "averaged")
+        return self.learner.density == "averaged"
 
     def of_pieces(self, source: Any, sample_weight: ArrayLike | None) -> None:
         """Learn from a table in pieces."""
@@ -169,7 +167,7 @@ class _Fit:
         if learner.target is not None:
             from gomea_bn.learning.target import check_target_of
 
-            check_target_of(self.options, table, rows_to_search(learner, table))
+            check_target_of(learner.get_params(deep=False), table, rows_to_search(learner, table))
         return table
 
     def search_table(self, evidence: RowEvidence, *, may_simplify: bool) -> None:
@@ -287,7 +285,7 @@ class _Fit:
         network = learner.network_
         if conditionals is not None:
             network = network.changed(conditionals=conditionals)
-        line, prefer = self.options["line"], self.options["prefer"]
+        line, prefer = learner.line, learner.prefer
         of_columns = clock
         if learner.target is not None:
             of_columns = clock.before(_SECONDS_OF_TARGET * _n_values(rows))
@@ -314,7 +312,7 @@ class _Fit:
                     network,
                     rows,
                     learner.target,
-                    rules_of_target(network, rows, learner.target, self.options),
+                    rules_of_target(network, rows, learner.target, learner.get_params(deep=False)),
                     line=line,
                     prefer=prefer,
                     random_state=learner.seed_,
@@ -450,7 +448,7 @@ def _network_of_search(
             **learned.record,
             # rows with missing values have no score that is a sum over all rows
             **({FAMILY_SCORES: scores} if scores and not table.n_missing else {}),
-            **score_record(method, rule, plain_options(learner)["penalty"]),
+            **score_record(method, rule, learner.penalty),
         },
     )
     return network, score

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.cells import Coding, CountPlan, View, count_in_passes
 from gomea_bn.data.pieces import FramePiece, files_digest
-from gomea_bn.data.row_counters import Coded, CodedPiece, CountsPieces, FamilyCounter, OfPiece
+from gomea_bn.data.row_counters import Coded, CountsPieces, FamilyCounter, OfPiece
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.learning_problem import column_shapes, scoring_of
@@ -225,7 +225,7 @@ class CodedTable:
         self._coding = Coding(self.sample.names, {}, {})
         # whether the counter does not have the cells of the coding yet
         self._is_waiting = False
-        self._sample_cells: CodedPiece | None = None
+        self._sample_cells: Coded | None = None
 
     def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
         """Read all rows for the first time, with cells around the cuts of the sample.

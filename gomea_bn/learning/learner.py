@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, give_warning
 from gomea_bn.lazy import offered
 from gomea_bn.learning.density import DensityEstimator
-from gomea_bn.learning.parameters import FORMER_PATIENCE, NetworkParameters, plain_options
+from gomea_bn.learning.parameters import FORMER_PATIENCE, NetworkParameters
 
 if TYPE_CHECKING:
     import os
@@ -29,23 +29,42 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
     Parameters
     ----------
-    discretizer : str, OptimalCuts or Discretizer
+    discretizer : str or Discretizer
         Method that cuts the ranges of continuous variables into bins. "optimal": the search computes exact best cuts
-        of good networks by dynamic programming and recombines them like edges; `OptimalCuts` is the same, with limits
-        on the widths and rows of bins. "equal-frequency" or "equal-width":
+        of good networks by dynamic programming and recombines them like edges. "equal-frequency" or "equal-width":
         the search chooses the number of bins. Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd",
         "k-means") or as an object: it repeatedly proposes cuts for the best network so far, and the search chooses
         between these and equal frequency by the score; see Notes.
-    scoring_method : str, Scoring or None
+    scoring_method : str or None
         Score of a network: "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete
         columns only. None: "density-bd" for "optimal", otherwise "density-bic"; with the shape "uniform" also for
         discrete columns alone.
-        `Scoring` also holds the penalty, the prior, and the costs of cuts and edges.
+    penalty : {"bic", "literal", "aic"} or float
+        Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
+    prior : {"dirichlet", "bdeu"}
+        Prior of "density-bd": Dirichlet, or BDeu. "optimal" cannot price cuts under BDeu. Dirichlet priors of tables
+        with bins have the column's own distribution as their mean, and those of discrete columns alone are BDeu priors
+        of several sizes; with the shape "uniform" there is one pseudo-count per cell.
+    equivalent_sample_size : float
+        Equivalent sample size of the BDeu prior, in rows.
+    cut_cost : float
+        Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
+    edge_cost : float
+        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats, of at least ten columns under
+        the default score. Without it, tables with few rows and many columns yield edges between independent variables.
+        Under the default score the edges that a search finds change it. Where they are more than half as many as
+        columns an edge costs ln(pairs / edges), down to half as much, and where they are fewer ln(pairs / (edges + 1)),
+        which is more. Up to four columns that vary keep the first cost. A network has the multiple in its metadata.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the units of the data, of variables whose bins are fixed.
     max_bins : int or "auto"
         Largest number of bins of a continuous variable, at least 2. "auto": 1.5 times the cube root of the number of
         rows, from 10 to 60. Proposed cuts into more bins are ignored, with a warning.
+    min_width : float
+        Smallest width of an "optimal" bin that is uniform inside, as a fraction of the range of the column. Bins that
+        have the shape of their column may be narrower, since only the order of the values decides their cuts.
+    min_bin_count : int
+        Smallest number of rows in an "optimal" bin.
     max_indegree : int, "auto" or None
         Largest number of parents of a variable. "auto": log2 of the number of rows minus 2, from 3 to 12. None: no
         limit.
@@ -71,8 +90,15 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         column is no variable, unless `kinds` names it. A `Table` has the column, or the groups of `read_table`.
     algorithm : GOMEA, optional
         Settings of the search.
-    edge_search : EdgeSearch, optional
-        Edges that the search considers: candidates of large tables, and those of the first networks.
+    max_candidates : int, "auto" or None
+        Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
+        dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
+        None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
+        ones. In tables of discrete columns "auto" also takes the pairs that short local searches join.
+    initial_indegree : float
+        Mean number of parents in the random initial networks.
+    random_repair : bool
+        Whether cycles are broken in random order. Otherwise they are broken in column order, as in the published code.
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
@@ -98,11 +124,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     horizon : float, optional
         Time up to which events count. By default the latest time of an event before which at most half of the rows
         would be censored if there were no events, and after which at least a tenth of the rows is observed.
-    density : {"averaged", "bins"} or Averaged
+    density : {"averaged", "bins"}
         Conditional densities of the network. "averaged": a column follows tables over one or several sets of cuts, a
-        sum of effects of its parents, or a mixture of lines, see `gomea_bn.average_families`. `Averaged` can leave out
-        all but tables, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins
-        alone, counted from the rows.
+        sum of effects of its parents, or a mixture of lines, see `gomea_bn.average_families`. "bins": the tables over
+        the shown bins alone, counted from the rows.
+    line : {"auto", "single", "none"}
+        Whether columns may follow effects of their parents, or mixtures of lines, under the density "averaged".
+        "single": no mixtures. "none": tables alone.
+    prefer : {"simple", "density"}
+        "simple": of networks whose density of left-out rows is within one standard error of that of the best one, the
+        network with the fewest edges, under the default score of tables with continuous columns alone and without
+        missing values; and of tables, effects and mixtures, what the score chose, unless left-out rows gain more than a
+        nat for every further number of another choice. "density": the network with the best score, and what left-out
+        rows are likeliest under.
     sample_rows : int
         Number of rows, at least 1,000, beyond which a sample of that size is searched; see Notes.
     scheduler : str, optional
@@ -214,7 +248,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     sign of copies, and are evidence in proportion to the other rows. Tables, shapes and curves then count all rows.
     ``network_.metadata["copies"]`` has the number of rows and of those that are evidence, and `score_` is of the
     latter. With weights every row counts as they say. Of networks of complete tables whose left-out density
-    is within one standard error of that of the best score, the one with the fewest edges is then kept (`Averaged`);
+    is within one standard error of that of the best score, the one with the fewest edges is then kept (`prefer`);
     ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
     and the last entry of `history_` that of the best one.
 
@@ -396,7 +430,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         """
         defaults = {
             "knowledge": self.knowledge,
-            "equivalent_sample_size": plain_options(self)["equivalent_sample_size"],
+            "equivalent_sample_size": self.equivalent_sample_size,
             "n_jobs": self.n_jobs,
         }
         network = self._fitted()

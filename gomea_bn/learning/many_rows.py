@@ -46,7 +46,7 @@ from gomea_bn.learning.options import (
     section_of_data,
     seed_of,
 )
-from gomea_bn.learning.parameters import NetworkParameters, plain_options
+from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import TableSet
@@ -322,7 +322,7 @@ class Improvement:
 
     def _with_lines(self, network: DiscretizedBayesNet, tables: TableSet) -> DiscretizedBayesNet:
         """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
-        options = plain_options(self.learner)
+        options = self.learner.get_params(deep=False)
         if options["density"] == "bins":
             return network
         is_late = self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0)

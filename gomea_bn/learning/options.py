@@ -29,15 +29,9 @@ from gomea_bn.errors import (
     give_warning,
     is_integer,
 )
-from gomea_bn.learning.parameters import (
-    FORMER_PATIENCE,
-    LearnerParameters,
-    NetworkParameters,
-    declared_options,
-    plain_options,
-)
+from gomea_bn.learning.parameters import FORMER_PATIENCE, LearnerParameters, NetworkParameters
 from gomea_bn.network.parts import check_pseudo_count
-from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.parameters import Parameters, check_declared, declarations
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.shape_fit import with_point_masses
@@ -51,7 +45,7 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     from gomea_bn.discretization.base import Discretizer
 
-_DECLARED = declared_options(NetworkParameters)
+_DECLARED = declarations(NetworkParameters)
 _DEFAULTS = {name: declaration.default for name, declaration in _DECLARED.items()}
 OPTIMAL = "optimal"
 """The discretizer that prices cuts during the search."""
@@ -118,7 +112,7 @@ class LearningOptions:
 
         Options that the learner lacks have the defaults of a learner of one network.
         """
-        parameters = _DEFAULTS | plain_options(learner)
+        parameters = _DEFAULTS | learner.get_params(deep=False)
         common = {name: parameters[name] for name in cls.__dataclass_fields__}
         automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
         for name, number in automatic.items():
@@ -352,12 +346,7 @@ def section_of_data(
     has_seed = learner.get_params(deep=False)["random_state"] is not None
 
     def texts() -> dict[str, str]:
-        own = (
-            plain_options(learner)
-            if isinstance(learner, LearnerParameters)
-            else learner.get_params(deep=False)
-        )
-        values = {**own, **options, "random_state": seed}
+        values = {**learner.get_params(deep=False), **options, "random_state": seed}
         return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
 
     # checkpoints of earlier versions have the scheduler and the device

@@ -1,26 +1,21 @@
-"""The parameters of the learners of one network and of a front, and the objects that hold those of one subject.
+"""The parameters of the learners of one network and of a front, declared once.
 
-All are declared here. `plain_options` gives the options of a learner by one name each, whether they stand in objects or
-not; records, checkpoints and commands use these names.
+Signatures, checks, records of runs and the options of commands derive from the declarations here.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import (
     Choice,
-    Declaration,
     Flag,
     Integer,
     Number,
     Parameters,
-    check_declared,
-    declarations,
     option,
     stated,
     with_known_names,
@@ -46,247 +41,6 @@ FORMER_PATIENCE = 10.0
 COMMON, BINS, SCORE = "Common", "Bins", "Score"
 KNOWLEDGE, READING = "Knowledge", "Reading a table"
 """Headings of groups of options in the help of commands."""
-
-
-@dataclass(repr=False)
-class _Subject(Parameters):
-    """Options of one subject, which stand in one parameter of a learner."""
-
-    parameter: ClassVar[str]
-    """The parameter of the learner."""
-    plain_value: ClassVar[str | None] = None
-    """Value of the parameter that says the same as an object without arguments."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the options by the names of `plain_options`."""
-        named = {} if self.plain_value is None else {self.parameter: self.plain_value}
-        return named | self.get_params(deep=False)
-
-    @classmethod
-    def further(cls) -> tuple[str, ...]:
-        """Return the names of the options that only the object has."""
-        return tuple(name for name in cls().plain() if name != cls.parameter)
-
-    @classmethod
-    def around(cls, given: Any) -> Any:
-        """Return the object that says the same as a value of the parameter, None where further options mean nothing."""
-        is_plain = (given is None or isinstance(given, str)) and given == cls.plain_value
-        return cls() if is_plain else given if isinstance(given, cls) else None
-
-
-@with_known_names
-@dataclass(repr=False)
-class Scoring(_Subject):
-    """Score of a network with its prior, its penalty and its costs: a value of the parameter `scoring_method`.
-
-    Parameters
-    ----------
-    method : str or None
-        "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only. None:
-        "density-bd" for "optimal", otherwise "density-bic"; with the shape "uniform" also for discrete columns alone.
-    penalty : {"bic", "literal", "aic"} or float
-        Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
-    prior : {"dirichlet", "bdeu"}
-        Prior of "density-bd": Dirichlet, or BDeu. "optimal" cannot price cuts under BDeu. Dirichlet priors of tables
-        with bins have the column's own distribution as their mean, and those of discrete columns alone are BDeu priors
-        of several sizes; with the shape "uniform" there is one pseudo-count per cell.
-    equivalent_sample_size : float
-        Equivalent sample size of the BDeu prior, in rows.
-    cut_cost : float
-        Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
-    edge_cost : float
-        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats, of at least ten columns under
-        the default score. Without it, tables with few rows and many columns yield edges between independent variables.
-        Under the default score the edges that a search finds change it. Where they are more than half as many as
-        columns an edge costs ln(pairs / edges), down to half as much, and where they are fewer ln(pairs / (edges + 1)),
-        which is more. Up to four columns that vary keep the first cost. A network has the multiple in its metadata.
-
-    Examples
-    --------
-    >>> Scoring("density-bic", penalty="aic")
-    Scoring(method='density-bic', penalty='aic')
-    """
-
-    parameter = "scoring_method"
-
-    method: str | None = None
-    penalty: str | float = option(
-        "bic",
-        Number(0, words=("bic", "literal", "aic")),
-        "Penalty of density-bic: bic, literal, aic or nats per parameter.",
-        panel=SCORE,
-    )
-    prior: str = option(
-        "dirichlet", Choice(("dirichlet", "bdeu")), "Prior of density-bd: dirichlet or bdeu.", panel=SCORE
-    )
-    equivalent_sample_size: float = option(
-        10.0,
-        Number(0, 1e6, above=True),
-        "Equivalent sample size of bdeu, in rows.",
-        panel=SCORE,
-        command="ess",
-    )
-    cut_cost: float = option(
-        0.5,
-        Number(0),
-        "Cost of a chosen cut under density-bd, as a multiple of ln(distinct values - 1) nats.",
-        panel=SCORE,
-    )
-    edge_cost: float = option(
-        1.0,
-        Number(0),
-        "Cost of an edge under density-bd, as a multiple of ln(columns - 1) nats.",
-        panel=SCORE,
-    )
-
-    def plain(self) -> dict[str, Any]:
-        """Return the options by the names of `plain_options`."""
-        options = super().plain()
-        return {self.parameter: options.pop("method"), **options}
-
-    @classmethod
-    def around(cls, given: Any) -> Any:
-        """Return the object that says the same as a value of the parameter."""
-        return given if isinstance(given, cls) else cls(given)
-
-
-@with_known_names
-@dataclass(repr=False)
-class OptimalCuts(_Subject):
-    """Exact best cuts, which the search computes by dynamic programming: a value of the parameter `discretizer`.
-
-    Parameters
-    ----------
-    min_width : float
-        Smallest width of a bin that is uniform inside, as a fraction of the range of the column. Bins that have the
-        shape of their column may be narrower, since only the order of the values decides their cuts.
-    min_bin_count : int
-        Smallest number of rows in a bin.
-
-    Examples
-    --------
-    >>> OptimalCuts(min_bin_count=20)
-    OptimalCuts(min_bin_count=20)
-    """
-
-    parameter = "discretizer"
-    plain_value = "optimal"
-
-    min_width: float = option(
-        1e-3,
-        Number(0, 1, below=True),
-        "Smallest width of an optimal bin, as a fraction of the range of its column.",
-        panel=BINS,
-    )
-    min_bin_count: int = option(
-        1, Integer(0, 2**31), "Smallest number of rows in an optimal bin.", panel=BINS
-    )
-
-
-@with_known_names
-@dataclass(repr=False)
-class Averaged(_Subject):
-    """Conditional densities that are averages over several sets of cuts: a value of the parameter `density`.
-
-    Parameters
-    ----------
-    line : {"auto", "single", "none"}
-        Whether columns may follow effects of their parents, or mixtures of lines. "single": no mixtures. "none": tables
-        alone.
-    prefer : {"simple", "density"}
-        "simple": of networks whose density of left-out rows is within one standard error of that of the best one, the
-        network with the fewest edges, under the default score of tables with continuous columns alone and without
-        missing values; and of tables, effects and mixtures, what the score chose, unless left-out rows gain more than a
-        nat for every further number of another choice. "density": the network with the best score, and what left-out
-        rows are likeliest under.
-
-    Examples
-    --------
-    >>> Averaged(prefer="density")
-    Averaged(prefer='density')
-    """
-
-    parameter = "density"
-    plain_value = "averaged"
-
-    line: str = option(
-        "auto",
-        Choice(("auto", "single", "none")),
-        "auto: columns follow tables, effects of their parents or mixtures of lines; single: no mixtures; none: tables "
-        "alone.",
-    )
-    prefer: str = option(
-        "simple",
-        Choice(("simple", "density")),
-        "simple: fewest edges whose left-out density is within one standard error of the best, and few numbers; "
-        "density: best score, and the densest conditionals.",
-    )
-
-
-@with_known_names
-@dataclass(repr=False)
-class EdgeSearch(_Subject):
-    """Edges that the search considers: a value of the parameter `edge_search`.
-
-    Parameters
-    ----------
-    max_candidates : int, "auto" or None
-        Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
-        dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
-        None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
-        ones. In tables of discrete columns "auto" also takes the pairs that short local searches join.
-    initial_indegree : float
-        Mean number of parents in the random initial networks.
-    random_repair : bool
-        Whether cycles are broken in random order. Otherwise they are broken in column order, as in the published code.
-
-    Examples
-    --------
-    >>> EdgeSearch(max_candidates=20)
-    EdgeSearch(max_candidates=20)
-    """
-
-    parameter = "edge_search"
-
-    max_candidates: int | str | None = option(
-        "auto",
-        Integer(1, words=("auto",), none="all"),
-        "Candidate neighbours per variable: a number for each of two rankings, auto or all.",
-    )
-    initial_indegree: float = option(1.0, Number(0))
-    random_repair: bool = option(True, Flag())
-
-
-_SUBJECTS: tuple[type[_Subject], ...] = (OptimalCuts, Scoring, Averaged, EdgeSearch)
-_OWNERS = {name: subject for subject in _SUBJECTS for name in subject.further()}
-
-
-def _subjects(learner: type[LearnerParameters]) -> list[type[_Subject]]:
-    names = learner._parameter_names()
-    return [subject for subject in _SUBJECTS if subject.parameter in names]
-
-
-def _in_objects(learner: type[LearnerParameters], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of a learner that say what the options say; names that are not those of options stay."""
-    names = learner._parameter_names()
-    parameters = {name: value for name, value in options.items() if name in names or name not in _OWNERS}
-    for subject in _subjects(learner):
-        further = {name: options[name] for name in subject.further() if name in options}
-        held = subject.around(options.get(subject.parameter, getattr(learner, subject.parameter)))
-        if not further or held is None:
-            continue
-        made = replace(held, **further)
-        # a plain value says the same where the further options have their defaults
-        is_plain = made == replace(subject(), **_main(made))
-        parameters[subject.parameter] = made.plain().get(subject.parameter) if is_plain else made
-    return parameters
-
-
-def _main(held: _Subject) -> dict[str, Any]:
-    return {"method": held.method} if isinstance(held, Scoring) else {}
-
-
-_Learner = TypeVar("_Learner", bound="LearnerParameters")
 
 
 @with_known_names
@@ -329,7 +83,22 @@ class LearnerParameters(Parameters):
         panel=READING,
         command="group",
     )
-    edge_search: EdgeSearch | None = None
+    min_width: float = option(
+        1e-3,
+        Number(0, 1, below=True),
+        "Smallest width of an optimal bin, as a fraction of the range of its column.",
+        panel=BINS,
+    )
+    min_bin_count: int = option(
+        1, Integer(0, 2**31), "Smallest number of rows in an optimal bin.", panel=BINS
+    )
+    max_candidates: int | str | None = option(
+        "auto",
+        Integer(1, words=("auto",), none="all"),
+        "Candidate neighbours per variable: a number for each of two rankings, auto or all.",
+    )
+    initial_indegree: float = option(1.0, Number(0))
+    random_repair: bool = option(True, Flag())
     shape: str = option(
         "auto",
         Choice(("auto", "uniform", "marginal")),
@@ -373,13 +142,12 @@ class LearnerParameters(Parameters):
 
     @classmethod
     def _hint_of(cls, name: str) -> str:
-        """Return where an option is that is no parameter of the learner, "" for an unknown one."""
+        """Return that a name is an option of `fit`, "" for others."""
         # the parameters alone have no such method
         fit = getattr(cls, "fit", None)
         if fit is not None and name in inspect.signature(fit).parameters:
             return f" It is one of fit; call fit(rows, {name}=...)."
-        owner = _OWNERS.get(name)
-        return f" Give {owner.parameter}={owner.__name__}({name}=...)." if owner in _subjects(cls) else ""
+        return ""
 
     def _keep_search(
         self, table: Table, n_candidate_pairs: int, result: Result, seed: int, seconds: float
@@ -410,7 +178,7 @@ class LearnerParameters(Parameters):
 class NetworkParameters(LearnerParameters):
     """Parameters of a learner of one network; `BayesNetLearner` describes them."""
 
-    discretizer: str | Discretizer | OptimalCuts = field(
+    discretizer: str | Discretizer = field(
         default="optimal",
         kw_only=False,
         metadata=stated(
@@ -419,11 +187,39 @@ class NetworkParameters(LearnerParameters):
             "latent, mgcd or k-means propose cuts in addition to equal frequency.",
         ),
     )
-    scoring_method: str | Scoring | None = option(
+    scoring_method: str | None = option(
         None,
         None,
         "density-bic, density-bd; for discrete columns only also bdeu, bic, k2, aic. Default: density-bd for optimal "
         "cuts, otherwise density-bic.",
+        panel=SCORE,
+    )
+    penalty: str | float = option(
+        "bic",
+        Number(0, words=("bic", "literal", "aic")),
+        "Penalty of density-bic: bic, literal, aic or nats per parameter.",
+        panel=SCORE,
+    )
+    prior: str = option(
+        "dirichlet", Choice(("dirichlet", "bdeu")), "Prior of density-bd: dirichlet or bdeu.", panel=SCORE
+    )
+    equivalent_sample_size: float = option(
+        10.0,
+        Number(0, 1e6, above=True),
+        "Equivalent sample size of bdeu, in rows.",
+        panel=SCORE,
+        command="ess",
+    )
+    cut_cost: float = option(
+        0.5,
+        Number(0),
+        "Cost of a chosen cut under density-bd, as a multiple of ln(distinct values - 1) nats.",
+        panel=SCORE,
+    )
+    edge_cost: float = option(
+        1.0,
+        Number(0),
+        "Cost of an edge under density-bd, as a multiple of ln(columns - 1) nats.",
         panel=SCORE,
     )
     algorithm: GOMEA | None = None
@@ -446,11 +242,23 @@ class NetworkParameters(LearnerParameters):
         "Time up to which events count with --duration. Default: as long as enough rows are observed.",
         panel=COMMON,
     )
-    density: str | Averaged = option(
+    density: str = option(
         "averaged",
         Choice(("bins", "averaged")),
         "averaged: conditional densities with averages over cuts and with lines; bins: tables of counts over the shown "
         "bins alone.",
+    )
+    line: str = option(
+        "auto",
+        Choice(("auto", "single", "none")),
+        "auto: columns follow tables, effects of their parents or mixtures of lines; single: no mixtures; none: tables "
+        "alone.",
+    )
+    prefer: str = option(
+        "simple",
+        Choice(("simple", "density")),
+        "simple: fewest edges whose left-out density is within one standard error of the best, and few numbers; "
+        "density: best score, and the densest conditionals.",
     )
     scheduler: str | None = option(
         None, None, "Address of a Dask scheduler whose workers count the rows of a folder of files."
@@ -468,7 +276,7 @@ class NetworkParameters(LearnerParameters):
 class FrontParameters(LearnerParameters):
     """Parameters of a learner of fronts; `ParetoBayesNetLearner` describes them."""
 
-    discretizer: str | OptimalCuts = field(
+    discretizer: str = field(
         default="optimal",
         kw_only=False,
         metadata=stated(
@@ -524,62 +332,3 @@ class FrontParameters(LearnerParameters):
         "Stop when the evaluations exceed this multiple of those up to the last change of the archive, and 1,000 for "
         "every pair of columns and every continuous column; 0 for never.",
     )
-
-
-def declared_options(learner: type[LearnerParameters]) -> dict[str, Declaration]:
-    """Return the declarations of the options of a class of learners, by the names of `plain_options`."""
-    own = declarations(learner)
-    return own | {
-        name: declaration
-        for subject in _subjects(learner)
-        for name, declaration in declarations(subject).items()
-    }
-
-
-def plain_options(learner: LearnerParameters) -> dict[str, Any]:
-    """Return the options of a learner by one name each, as records of runs have them.
-
-    Options that an object holds, such as the penalty of `Scoring`, stand next to the other parameters.
-
-    Examples
-    --------
-    >>> from gomea_bn.learning import BayesNetLearner, Scoring
-    >>> options = plain_options(BayesNetLearner(scoring_method=Scoring("density-bic", penalty="aic")))
-    >>> options["scoring_method"], options["penalty"], options["edge_cost"]
-    ('density-bic', 'aic', 1.0)
-    """
-    options = learner.get_params(deep=False)
-    for subject in _subjects(type(learner)):
-        given = options.pop(subject.parameter)
-        held = subject.around(given)
-        if held is None and subject is EdgeSearch:
-            raise GomeaBnError(
-                f"{subject.parameter} must be an {subject.__name__} or None, got {given!r:.80}."
-            )
-        options |= subject().plain() | {subject.parameter: given} if held is None else held.plain()
-    return options
-
-
-def learner_of_options(learner: type[_Learner], options: Mapping[str, Any]) -> _Learner:
-    """Return a learner with some options, such as the parameters that the record of a run has.
-
-    Parameters
-    ----------
-    learner : type
-        `BayesNetLearner` or `ParetoBayesNetLearner`.
-    options : mapping
-        Values by the names of `plain_options`; other options have their defaults.
-
-    Raises
-    ------
-    GomeaBnError
-        For a value that an option cannot have.
-
-    Examples
-    --------
-    >>> from gomea_bn.learning import BayesNetLearner
-    >>> learner_of_options(BayesNetLearner, {"max_bins": 8, "min_bin_count": 20})
-    BayesNetLearner(discretizer=OptimalCuts(min_bin_count=20), max_bins=8)
-    """
-    check_declared(declared_options(learner).values(), options)
-    return learner(**_in_objects(learner, options))

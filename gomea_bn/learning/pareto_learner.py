@@ -55,7 +55,7 @@ class ParetoBayesNetLearner(FrontParameters):
 
     Parameters
     ----------
-    discretizer : {"optimal", "equal-frequency", "equal-width"} or OptimalCuts
+    discretizer : {"optimal", "equal-frequency", "equal-width"}
         Method that cuts the ranges of continuous variables into bins; the search chooses the number of bins. "optimal"
         starts with equal frequency and computes exact best cuts for some of the networks, by the log density minus
         one of several prices per free parameter. The paper has the other two.
@@ -109,7 +109,9 @@ class ParetoBayesNetLearner(FrontParameters):
         How to treat missing values. "available": the search for a single network uses them as `BayesNetLearner` does,
         draws from its network fill the missing cells once, and the front is that of the filled rows. "error" raises,
         and "drop" drops rows with missing or infinite values.
-    cut_points, groups, max_indegree, knowledge, kinds, max_levels, edge_search
+    cut_points, groups, max_indegree, knowledge, kinds, max_levels
+        As of `BayesNetLearner`.
+    min_width, min_bin_count, max_candidates, initial_indegree, random_repair
         As of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same

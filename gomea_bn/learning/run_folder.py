@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.learning.parameters import LearnerParameters, plain_options
+from gomea_bn.learning.parameters import LearnerParameters
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.files import (
     check_folder,
@@ -150,7 +150,7 @@ def run_record(
 
 def plain_parameters(learner: LearnerParameters) -> dict[str, Any]:
     """Return the parameters of a learner that decide its result, as plain values."""
-    parameters = plain_options(learner)
+    parameters = learner.get_params(deep=False)
     for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
         del parameters[name]
     if learner.knowledge is not None:

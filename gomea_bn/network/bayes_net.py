@@ -29,7 +29,6 @@ from gomea_bn.network.conditionals.conditionals import (
 from gomea_bn.network.contents import NetworkParts
 from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
-    check_rows,
     random_generator,
 )
 from gomea_bn.network.recorded import OF_ROWS
@@ -191,9 +190,9 @@ class DiscretizedBayesNet(NetworkParts):
         GomeaBnError
             For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
-        from gomea_bn.network.counting import counted_network, parts_without_tables
+        from gomea_bn.network.counting import counted_network, parts_without_tables, rows_to_count
 
-        rows, edges = check_rows(table, cut_points), pairs_in("edges", edges)
+        rows, edges = rows_to_count(table, cut_points), pairs_in("edges", edges)
         parents, parts = parts_without_tables(
             rows, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
         )

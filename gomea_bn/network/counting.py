@@ -5,6 +5,7 @@ With missing values, steps of expectation and maximisation follow.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,8 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import FIXED_SEED, row_order
-from gomea_bn.data.table import Table
+from gomea_bn.data.sources import source_frame
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.lazy import pd
 from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, smoothing_of, table_of_counts
@@ -37,6 +40,20 @@ It takes the network and the number of the step, and returns the expected counts
 ..., card(child)), or None for no further step. Rows that are impossible under the network do not count. Repeated, with
 tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
 """
+
+
+def rows_to_count(
+    rows: Table | pd.DataFrame | str | os.PathLike[str], cut_points: Mapping[str, ArrayLike]
+) -> Table:
+    """Return a table as it is, or the table of a frame or file whose columns with cut points are continuous."""
+    if isinstance(rows, Table):
+        return rows
+    if not isinstance(cut_points, Mapping):
+        raise GomeaBnError(f"cut_points must map variable names to values, got {type(cut_points).__name__}.")
+    frame = source_frame(rows)
+    names = list(map(str, frame.columns))
+    kinds = {name: "continuous" if name in cut_points else "discrete" for name in names}
+    return read_table(frame, kinds=kinds, min_rows=1)
 
 
 def completes_rows(

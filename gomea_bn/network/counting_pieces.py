@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.cells import CountPlan, View
 from gomea_bn.data.columns import ROWS_IN_CACHE
 from gomea_bn.data.content_order import FIXED_SEED
-from gomea_bn.data.row_counters import BLOCK_ROWS, CodedPiece, OfPiece
+from gomea_bn.data.row_counters import BLOCK_ROWS, Coded, OfPiece
 from gomea_bn.network.counting import N_COMPLETIONS, N_STEPS, CompletesRows, completed_codes
 from gomea_bn.network.recorded import NetworkLike
 
@@ -33,7 +33,7 @@ class CompletedCounts:
     n_draws: int
     step: int
 
-    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+    def __call__(self, position: int, piece: Coded) -> NDArray[np.int64]:
         """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
         generator = np.random.default_rng([FIXED_SEED, self.step, position])
         plan = CountPlan(_family_views(self.network))
@@ -103,11 +103,11 @@ def completes_pieces(
     return completed
 
 
-def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
+def _piece_of(codes: NDArray[np.int32]) -> Coded:
     """Return rows, int32 (n_columns, n_rows) without missing values, as a piece whose cells are the codes."""
     cells = np.ascontiguousarray(codes, np.uint8)
     blocks = [
         np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
         for first in range(0, cells.shape[1], BLOCK_ROWS)
     ]
-    return CodedPiece(cells.shape[1], np.zeros(len(cells), np.int64), {}, blocks)
+    return Coded(cells.shape[1], np.zeros(len(cells), np.int64), {}, blocks)

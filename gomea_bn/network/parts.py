@@ -6,7 +6,6 @@ Each check returns its part in the stored form.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -14,10 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import LEAST_RANGE, Level
-from gomea_bn.data.sources import source_frame
-from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
-from gomea_bn.lazy import pd
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.network.value_kinds import ValueKind
@@ -155,20 +151,6 @@ def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[
     for name in keys:
         if name not in mapping:
             raise GomeaBnError(f"{option} must have an entry for '{name}', got none.")
-
-
-def check_rows(
-    rows: Table | pd.DataFrame | str | os.PathLike[str], cut_points: Mapping[str, ArrayLike]
-) -> Table:
-    """Return a table as it is, or the table of a frame or file whose columns with cut points are continuous."""
-    if isinstance(rows, Table):
-        return rows
-    if not isinstance(cut_points, Mapping):
-        raise GomeaBnError(f"cut_points must map variable names to values, got {type(cut_points).__name__}.")
-    frame = source_frame(rows)
-    names = list(map(str, frame.columns))
-    kinds = {name: "continuous" if name in cut_points else "discrete" for name in names}
-    return read_table(frame, kinds=kinds, min_rows=1)
 
 
 def check_support(support: object, name: str) -> tuple[float, float]:

@@ -29,7 +29,6 @@ from gomea_bn.errors import (
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import refuse_times, rows_to_search, seed_of, table_to_learn
-from gomea_bn.learning.parameters import learner_of_options, plain_options
 from gomea_bn.learning.target import why_no_target
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -156,7 +155,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 f"X has a column '{target}', which is the name of the target.", ["rename the column or y"]
             )
         clock, seed = FitClock(), seed_of(self.random_state)
-        options = plain_options(self.learner or BayesNetLearner())
+        options = (self.learner or BayesNetLearner()).get_params(deep=False)
         if options["groups"] == target:
             raise wrong_option("groups", f"must be a column of X, got the target '{target}'.")
         refuse_times(options, "an estimator")
@@ -185,14 +184,14 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["max_seconds"] = seconds / self.n_networks
         structure = self.structure
         if structure == AUTO:
-            n_searched = rows_to_search(learner_of_options(BayesNetLearner, options), table)
+            n_searched = rows_to_search(BayesNetLearner(**options), table)
             if why_no_target({**options, "target": target}, table, n_searched) is not None:
                 structure = "free"
         if structure == AUTO:
             options["target"] = target
         else:
             options = {**structured(options, table, target, structure), "target": None}
-        learner = learner_of_options(BayesNetLearner, options).fit(table)
+        learner = BayesNetLearner(**options).fit(table)
         self.target_, self.structure_ = target, structure
         self.table_, self.network_ = table, learner.network_
         self.seed_ = seed
@@ -202,7 +201,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 # what the first network has left
                 options["max_seconds"] = max(clock.left, _LEAST_SHARE * seconds)
             # parts of the rows have networks of the score, since members are averaged over all rows afterwards
-            rest = learner_of_options(BayesNetLearner, {**options, "target": None})
+            rest = BayesNetLearner(**{**options, "target": None})
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 from gomea_bn.data.table import Column, Table
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import folds_of
 from gomea_bn.texts import counted, listed
@@ -213,7 +212,7 @@ def fitted_network(options: Mapping[str, Any], table: Table) -> DiscretizedBayes
 
     Raises `KeyboardInterrupt` where Ctrl-C ended the search: a study does not judge a network that is not done.
     """
-    learner = learner_of_options(BayesNetLearner, dict(options)).fit(table)
+    learner = BayesNetLearner(**dict(options)).fit(table)
     if learner.stopped_by_ == "interrupt":
         raise KeyboardInterrupt
     return learner.network_

@@ -25,7 +25,6 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
-from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.target import check_target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions
@@ -290,7 +289,7 @@ def study(
         learner = BayesNetLearner(max_seconds=SECONDS, max_evaluations=EVALUATIONS)
     if not isinstance(learner, BayesNetLearner):
         raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {learner!r:.80}.")
-    chosen = plain_options(learner)
+    chosen = learner.get_params(deep=False)
     options: dict[str, Any] = {**chosen}
     options |= {"random_state": seed, "target": target, "kinds": None, "groups": None, "missing": "available"}
     options |= {

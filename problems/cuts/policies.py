@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, MISSING_CODE, ROWS_IN_CACHE
+from gomea_bn.data.kernels import MISSING
 from gomea_bn.errors import GomeaBnError, Option, is_real
 
 ROUNDING = 1e-9
@@ -19,7 +20,7 @@ ROUNDING = 1e-9
 # numbers of rows and bins whose ranks are kept: those of the columns of some tables
 _MOST_RANKS = 64
 # codes are bytes
-MAX_CARDINALITY = 255
+MAX_CARDINALITY = MISSING
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from gomea_bn.certainty.certificate import bounded_optimum
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.near_optimal import best_graphs
 from gomea_bn.errors import GomeaBnWarning, spelling
-from gomea_bn.learning import Averaged, Scoring
 from gomea_bn.network.recorded import counted_parents
 
 
@@ -115,8 +114,7 @@ def sum_of_four() -> tuple[pd.DataFrame, DiscretizedBayesNet]:
     """Return rows of a sum of four columns, which needs curves, and the network learned from them."""
     x = np.random.default_rng(8).normal(size=(80, 4))
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
-    best = Averaged(prefer="density")
-    network = BayesNetLearner(max_evaluations=3000, random_state=1, density=best).fit(frame).network_
+    network = BayesNetLearner(max_evaluations=3000, random_state=1, prefer="density").fit(frame).network_
     assert network.metadata["curves"]
     return frame, network
 
@@ -203,7 +201,7 @@ def test_columns_with_a_single_value_have_no_edges():
 def test_the_equivalent_sample_size_is_that_of_the_learner(size):
     frame = discrete_frame(4)
     learner = BayesNetLearner(
-        scoring_method=Scoring("bdeu", equivalent_sample_size=size), max_evaluations=1000, random_state=1
+        scoring_method="bdeu", equivalent_sample_size=size, max_evaluations=1000, random_state=1
     ).fit(frame)
     assert certify(learner.network_, frame).score == pytest.approx(learner.score_, abs=1e-6)
 

@@ -21,7 +21,6 @@ from gomea_bn import (
 )
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.certainty.edge_posterior import chain_difference
-from gomea_bn.learning import Scoring
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.network.rows import table_for
@@ -129,7 +128,8 @@ def test_a_learner_passes_its_rules_and_its_score():
     frame = discrete_frame(3)
     knowledge = ExpertKnowledge(forbidden_edges=[("c0", "c1"), ("c1", "c0")])
     learner = BayesNetLearner(
-        scoring_method=Scoring("bdeu", equivalent_sample_size=1.0),
+        scoring_method="bdeu",
+        equivalent_sample_size=1.0,
         knowledge=knowledge,
         max_evaluations=500,
         random_state=1,

@@ -5,6 +5,7 @@ from gomea_bn.learning import improvement as of_improvement
 from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning import many_rows as of_many_rows
 from gomea_bn.learning.averaging import families as of_families
+from gomea_bn.learning.averaging.effects_fit import design_of_terms as design_of_terms
 from gomea_bn.learning.improvement import Climb as Climb
 from gomea_bn.learning.improvement import Move as Move
 from gomea_bn.learning.improvement import Promises as Promises
@@ -28,7 +29,6 @@ from gomea_bn.learning.options import why_unrepeatable as why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters as FrontParameters
 from gomea_bn.learning.parameters import LearnerParameters as LearnerParameters
 from gomea_bn.learning.parameters import NetworkParameters as NetworkParameters
-from gomea_bn.learning.parameters import declared_options as declared_options
 from gomea_bn.learning.pareto_learner import check_front_learning as check_front_learning
 from gomea_bn.learning.pareto_learner import front_problem as front_problem
 from gomea_bn.learning.search import search as of_search

@@ -11,7 +11,6 @@ from oracles import slow_family_score
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.data import Table
-from gomea_bn.learning import plain_options
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
@@ -178,7 +177,7 @@ def slow_learner_score(
         method,
         cut_cost,
         # the default score learns the price of an edge
-        network.metadata.get("edge_cost", plain_options(learner)["edge_cost"]),
+        network.metadata.get("edge_cost", learner.get_params(deep=False)["edge_cost"]),
         {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
         centred="centred" in network.metadata,
         equivalent="equivalent" in network.metadata,

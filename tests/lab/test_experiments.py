@@ -12,7 +12,6 @@ from front_checks import PUBLISHED_FRONT
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning import Scoring
 from gomea_bn.simulation.random_networks import random_network
 from lab.published import chen, confidence, mgcd, monti, printed, topdown
 from lab.published.algorithms import GOMEA_ALGORITHMS, LEARNERS, learn, true_fit
@@ -297,7 +296,7 @@ PUBLISHED: dict[str, Any] = {
             BayesNetLearner(
                 "equal-frequency",
                 **{**PUBLISHED, "pseudo_count": 8.0},
-                scoring_method=Scoring(penalty="aic"),
+                penalty="aic",
             ),
         ),
     ],

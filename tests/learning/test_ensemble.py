@@ -30,7 +30,7 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.learning import Averaged, ensemble
+from gomea_bn.learning import ensemble
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.runtime import fit_clock
 from gomea_bn.runtime.fit_clock import DRAWS
@@ -517,9 +517,7 @@ def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -
     rng = np.random.default_rng(5)
     x = rng.normal(size=150)
     frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
-    learner = BayesNetLearner(
-        curves=line, density=Averaged(line=line), max_seconds=None, max_evaluations=600, random_state=1
-    )
+    learner = BayesNetLearner(curves=line, line=line, max_seconds=None, max_evaluations=600, random_state=1)
     ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
     known = [conditionals_of(network) for network in ensemble.networks_]
     assert {each.n_rows for each in known} == {150}

@@ -6,7 +6,6 @@ import pytest
 from shaped_examples import shaped_network, shaped_table
 
 from gomea_bn import BayesNetLearner, GomeaBnError, refine_boundaries
-from gomea_bn.learning import learner_of_options
 
 BDEU: dict[str, Any] = {
     "discretizer": "equal-frequency",
@@ -19,7 +18,7 @@ FIELDS = ("penalty", "prior", "equivalent_sample_size")
 
 def learned(**options: Any) -> BayesNetLearner:
     options = {"max_evaluations": 1500, "random_state": 1, **options}
-    return learner_of_options(BayesNetLearner, options).fit(shaped_table(300))
+    return BayesNetLearner(**options).fit(shaped_table(300))
 
 
 def test_refinement_takes_the_penalty_of_the_network() -> None:

@@ -23,7 +23,6 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.certainty import edge_probabilities, near_optimal_graphs
-from gomea_bn.learning import Averaged
 from gomea_bn.plots import plot_conditional_density, plot_density
 
 _QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 400, "random_state": 1}
@@ -69,7 +68,7 @@ def _of_ensemble() -> DiscretizedBayesNet:
 
 _WAYS = {
     "default": lambda: _learned(_rows()),
-    "averaged cuts without lines": lambda: _learned(_rows(), density=Averaged(line="none")),
+    "averaged cuts without lines": lambda: _learned(_rows(), line="none"),
     "counted tables": lambda: _learned(_rows(), density="bins"),
     "uniform bins": lambda: _learned(_rows(), shape="uniform", density="bins"),
     "missing values": lambda: _learned(_with_gaps(_rows())),

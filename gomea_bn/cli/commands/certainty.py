@@ -205,7 +205,7 @@ def _learner(run: Path, record: Mapping[str, Any], data: Path | None) -> BayesNe
     """Return a learner as it was after the run, with its network and its table."""
     from gomea_bn.data.table import table_digest
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.learning.parameters import declared_options, learner_of_options
+    from gomea_bn.parameters import declarations
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
     network = of_run_folder(run)
@@ -226,12 +226,12 @@ def _learner(run: Path, record: Mapping[str, Any], data: Path | None) -> BayesNe
     parameters = dict(record["parameters"])
     if parameters.get("knowledge") is not None:
         parameters["knowledge"] = ExpertKnowledge(**parameters["knowledge"])
-    known = {**declared_options(BayesNetLearner), "knowledge": None, "cut_points": None, "kinds": None}
+    known = {**declarations(BayesNetLearner), "knowledge": None, "cut_points": None, "kinds": None}
     options = {name: value for name, value in parameters.items() if name in known}
     if "(" in str(options.get("discretizer")):
         # an object is recorded in words, which make no discretizer
         options |= {"discretizer": "equal-frequency", "scoring_method": network.metadata["scoring_method"]}
-    learner = learner_of_options(BayesNetLearner, {**options, "random_state": record["seed"]})
+    learner = BayesNetLearner(**{**options, "random_state": record["seed"]})
     learner.network_, learner.seed_, learner.stopped_by_ = network, record["seed"], ""
     learner.table_ = table_of_record(path, record)
     if table_digest(learner.table_) != network.metadata.get("data_sha256"):

@@ -46,7 +46,7 @@ from gomea_bn.cli.running import (
 )
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest, spelling
-from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
+from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def front(
             "objectives": _objectives(objective or [], expert),
             "expert": None if expert is None else ExpertNetwork.from_file(expert),
         }
-        learner = learner_of_options(ParetoBayesNetLearner, options)
+        learner = ParetoBayesNetLearner(**options)
         _front(
             learner,
             data,

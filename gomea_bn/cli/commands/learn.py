@@ -49,7 +49,7 @@ from gomea_bn.cli.running import (
 )
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, spelling
-from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
+from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def learn(
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
         options = given.options()
         reading, options["groups"] = with_lags(reading, time, options["groups"], lags)
-        learner = learner_of_options(BayesNetLearner, options)
+        learner = BayesNetLearner(**options)
         saved_search = given.saved_search()
         first = None
         if start is not None:

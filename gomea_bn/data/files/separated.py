@@ -17,9 +17,9 @@ from gomea_bn.data.files.last_rows import is_note, rows_of_table
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions, TextForm
 from gomea_bn.data.frames import column_names
 from gomea_bn.data.number_texts import CODE, is_number, numbers_in, written_with
-from gomea_bn.data.selection import check_column_count, identifier_reason
+from gomea_bn.data.selection import check_column_count, identifier_reason, names_that_are_data
 from gomea_bn.data.symbols import MARKS, WORDS, is_text_like
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import GomeaBnError, Option, Setting, first_line
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def read_separated(
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
-        as_data = names_that_are_data(names, frame)
+        as_data = names_that_are_data(names, frame.iloc[:_FEW_ROWS])
     if as_data and n_header:
         # the first line is a row
         names, n_header = column_names(len(names)), 0
@@ -627,32 +627,6 @@ def _rise(names: Sequence[str]) -> bool:
     return len(numbers) > 2 and all(low < high for low, high in pairwise(numbers))
 
 
-def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Return the names that could be values of their columns, if at least half are such, and two; otherwise none.
-
-    A name is a number among numbers, or one of the texts of its column. Running numbers, such as years, are names.
-    """
-    from pandas.api import types
-
-    whole = [int(name) for name in names if name.lstrip("+-").isdecimal()]
-    if len(whole) > 1 and whole == list(range(whole[0], whole[0] + len(whole))):
-        return []
-    rows = frame.iloc[:_FEW_ROWS]
-    suspicious = []
-    for position, name in enumerate(names):
-        dtype: Any = rows.dtypes.iloc[position]
-        values = getattr(dtype, "categories", None)
-        values = rows.iloc[:, position].dropna() if values is None else values
-        is_real = types.is_numeric_dtype(dtype) or types.infer_dtype(values) in ("integer", "floating")
-        if is_real and not types.is_bool_dtype(dtype):
-            is_value = is_number(name)
-        else:
-            is_value = bool(name) and name in {str(value).strip() for value in values}
-        if is_value:
-            suspicious.append(name)
-    return suspicious if len(suspicious) > 1 and 2 * len(suspicious) >= len(names) else []
-
-
 def _parsed(path: str, text: str | None, names: Sequence[str], parts: dict[str, Any]) -> pd.DataFrame:
     """Return the table as pandas reads it from a text or the file; only empty cells are missing values."""
     import pandas as pd
@@ -764,12 +738,6 @@ def _values_of(series: pd.Series[Any], symbols: Set[str]) -> list[str]:
     if not is_text_like(series):
         return []
     return [str(value) for value in series.dropna().unique() if str(value).strip() not in symbols]
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of the message of another library's error, with a full stop."""
-    lines = str(error).strip().splitlines()
-    return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."
 
 
 def check_first_line(path: str, names: Sequence[str]) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gomea_bn.data.files.reading import NUMBER, Note, number_form
-from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.symbols import is_text_like
-from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.errors import GomeaBnError, Option, first_line
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from gomea_bn.data.files.last_rows import rows_of_table
 from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
 from gomea_bn.data.files.separated import (
     check_first_line,
-    first_line,
     read_separated,
     with_codes,
     without_nameless,
@@ -26,7 +25,7 @@ from gomea_bn.data.forms import in_given_forms
 from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow, stored_types
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
-from gomea_bn.errors import GomeaBnError, Option, Setting, give_warning, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, first_line, give_warning, nearest
 from gomea_bn.runtime.files import check_is_file, check_unpacked, most_bytes
 from gomea_bn.texts import listed
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Column, Table
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer
+from gomea_bn.discretization.base import EM_TOLERANCE, DiscretizationTask, Discretizer
 from gomea_bn.discretization.latent.kernels import (
     CONVERGED,
     LOG_LIKELIHOOD,
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 # rows of the sample on which starts are compared, for larger tables
 _START_ROWS = 2000
-# the best start goes on until a step gains at most this, in nats per row
-_TOLERANCE = 1e-5
 _MAX_ITERATIONS = 500
 # smallest standard deviation within a class, as a share of the column's: repeated values have a finite likelihood
 _SD_FLOOR = 0.01
@@ -468,7 +466,7 @@ class MixtureSearch:
                 short = run
         assert short is not None
         whole = short if short.rows is self.table.rows else self.from_state(short.state)
-        whole.advance(_MAX_ITERATIONS, _TOLERANCE)
+        whole.advance(_MAX_ITERATIONS, EM_TOLERANCE)
         return whole.mixture(self.table)
 
     def _spread_classes(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import LEAST_RANGE
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import EM_TOLERANCE, DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.mgcd.kernels import (
     CountedCells,
     EMWork,
@@ -43,8 +43,6 @@ _MAX_CYCLES = 3
 # iterations of EM from every start; only the best goes on
 _SHORT_RUN = 10
 _MAX_ITERATIONS = 200
-# nats per row
-_TOLERANCE = 1e-5
 # cells of near values that represent a column with more distinct values
 _N_CELLS = 300
 
@@ -673,7 +671,7 @@ class SharedMixtureSearch:
             trace=np.empty(max_iterations + 1),
             stop=self._stop,
         )
-        tolerance = _TOLERANCE * self.n_rows
+        tolerance = EM_TOLERANCE * self.n_rows
         n_iterations = self._run(
             lambda: expectation_maximisation(self.data, mixture, work, self.cells.floor, tolerance)
         )

@@ -31,7 +31,7 @@ from gomea_bn.learning.options import (
     limits_after_preparation,
     limits_of,
 )
-from gomea_bn.learning.parameters import FORMER_PATIENCE, FrontParameters, OptimalCuts
+from gomea_bn.learning.parameters import FORMER_PATIENCE, FrontParameters
 from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
@@ -76,9 +76,7 @@ def limits_of_front(learner: FrontParameters) -> Limits:
 def options_of_front(learner: FrontParameters, table: Table) -> LearningOptions:
     """Return the options of the search space."""
     discretizer, methods = learner.discretizer, sorted([OPTIMAL, *POLICY_FAMILIES])
-    if not (
-        isinstance(discretizer, OptimalCuts) or (isinstance(discretizer, str) and discretizer in methods)
-    ):
+    if not (isinstance(discretizer, str) and discretizer in methods):
         raise GomeaBnError(
             [
                 Option("discretizer"),

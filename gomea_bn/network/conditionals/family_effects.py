@@ -25,7 +25,7 @@ from gomea_bn.network.conditionals.kind import (
     Fitted,
     FurtherRows,
     ScaledDensity,
-    check_fields,
+    check_has_fields,
     check_names_of,
 )
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScale, PointEnds, TransformedScale
@@ -374,7 +374,7 @@ def effect_parts(content: Any, what: str, further: Sequence[str]) -> dict[str, A
 
     Raises `GomeaBnError` for values of other types.
     """
-    check_fields(content, ("parents", "groups", "functions", *further), what)
+    check_has_fields(content, ("parents", "groups", "functions", *further), what)
     for field in ("parents", "groups"):
         check_names_of(content, field, what)
     return {

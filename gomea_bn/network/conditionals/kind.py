@@ -33,63 +33,6 @@ _FLAGS = ("in_units",)
 _NUMBERS = ("value",)
 
 
-class Parts:
-    """Named parts that JSON can hold; a subclass is a frozen dataclass.
-
-    The name of a field says what it is: `parents` and `groups` are names, `in_units` true or false, `value` a number,
-    and all others are arrays.
-    """
-
-    what: ClassVar[str]
-    """Words for the object in messages."""
-    kind: ClassVar[str | None] = None
-    """Field "kind" of the object in JSON."""
-    required: ClassVar[tuple[str, ...]]
-    """Fields that JSON must have."""
-    halves: ClassVar[tuple[str, ...]] = ()
-    """Symmetric matrices, of which JSON has the upper half, row by row."""
-
-    def to_content(self) -> dict[str, Any]:
-        """Return the parts as values that JSON can hold."""
-        content: dict[str, Any] = {} if self.kind is None else {"kind": self.kind}
-        for part in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, part.name)
-            if part.name in self.halves:
-                value = value[..., *np.triu_indices(value.shape[-1])]
-            content[part.name] = _plain(value)
-        return content
-
-    @classmethod
-    def parts_of(cls, content: Any) -> dict[str, Any]:
-        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
-        what = cls.what
-        check_fields(content, cls.required, what)
-        parts: dict[str, Any] = {}
-        for name in [part.name for part in fields(cls) if part.name in content]:  # type: ignore[arg-type]
-            value = content[name]
-            if name in _NAMES:
-                check_names_of(content, name, what)
-            if name in _FLAGS and not isinstance(value, bool):
-                raise GomeaBnError(f"{name} of {what} must be true or false, got {value!r:.80}.")
-            try:
-                parts[name] = _read(name, value)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise GomeaBnError(f"The parts of {what} must be numbers: {error}.") from error
-        return parts
-
-    def _fix(self) -> bool:
-        """Replace arrays by read-only copies, and return whether all of their numbers are finite."""
-        arrays: list[NDArray[np.float64]] = []
-        for part in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, part.name)
-            if part.name in (*_NAMES, *_FLAGS, *_NUMBERS) or value is None:
-                continue
-            fixed = _fixed(value)
-            object.__setattr__(self, part.name, fixed)
-            arrays.append(fixed)
-        return all(np.isfinite(array).all() for array in arrays)
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
     """What a density needs to know of the columns of a network.
@@ -112,7 +55,7 @@ class ColumnFacts:
     scales: Mapping[bool, Mapping[str, LineScale]]
 
 
-def check_fields(content: Any, required: Sequence[str], what: str) -> None:
+def check_has_fields(content: Any, required: Sequence[str], what: str) -> None:
     """Raise `GomeaBnError` unless JSON values are an object with some fields."""
     if not isinstance(content, Mapping) or any(field not in content for field in required):
         raise GomeaBnError(
@@ -189,11 +132,22 @@ class FurtherRows:
         return joint_groups(codes, [self.facts.n_levels[parent] for parent in parents], len(self.weights))
 
 
-class Fitted(Parts):
+class Fitted:
     """What a column follows given its parents, as fitted to rows.
 
-    A subclass is a kind of conditional. All that others need to know about it are the members of this class.
+    A subclass is a kind of conditional, a frozen dataclass of named parts that JSON can hold. All that others need to
+    know about it are the members of this class. The name of a field says what it is: `parents` and `groups` are names,
+    `in_units` true or false, `value` a number, and all others are arrays.
     """
+
+    what: ClassVar[str]
+    """Words for the object in messages."""
+    kind: ClassVar[str | None] = None
+    """Field "kind" of the object in JSON."""
+    required: ClassVar[tuple[str, ...]]
+    """Fields that JSON must have."""
+    halves: ClassVar[tuple[str, ...]] = ()
+    """Symmetric matrices, of which JSON has the upper half, row by row."""
 
     of_levels: ClassVar[bool | None] = False
     """Whether the column is discrete; None for a kind of all columns."""
@@ -245,6 +199,46 @@ class Fitted(Parts):
     def can_leave_out(self) -> bool:
         """Whether `left_out` knows it without some rows."""
         return False
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the parts as values that JSON can hold."""
+        content: dict[str, Any] = {} if self.kind is None else {"kind": self.kind}
+        for part in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, part.name)
+            if part.name in self.halves:
+                value = value[..., *np.triu_indices(value.shape[-1])]
+            content[part.name] = _plain(value)
+        return content
+
+    @classmethod
+    def parts_of(cls, content: Any) -> dict[str, Any]:
+        """Return the parts that JSON values describe; raises `GomeaBnError` for values of other types."""
+        what = cls.what
+        check_has_fields(content, cls.required, what)
+        parts: dict[str, Any] = {}
+        for name in [part.name for part in fields(cls) if part.name in content]:  # type: ignore[arg-type]
+            value = content[name]
+            if name in _NAMES:
+                check_names_of(content, name, what)
+            if name in _FLAGS and not isinstance(value, bool):
+                raise GomeaBnError(f"{name} of {what} must be true or false, got {value!r:.80}.")
+            try:
+                parts[name] = _read(name, value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise GomeaBnError(f"The parts of {what} must be numbers: {error}.") from error
+        return parts
+
+    def _fix(self) -> bool:
+        """Replace arrays by read-only copies, and return whether all of their numbers are finite."""
+        arrays: list[NDArray[np.float64]] = []
+        for part in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, part.name)
+            if part.name in (*_NAMES, *_FLAGS, *_NUMBERS) or value is None:
+                continue
+            fixed = _fixed(value)
+            object.__setattr__(self, part.name, fixed)
+            arrays.append(fixed)
+        return all(np.isfinite(array).all() for array in arrays)
 
     @classmethod
     def from_content(cls, content: Any) -> Self:

@@ -13,7 +13,6 @@ import pandas as pd
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import certify, edge_probabilities
 from gomea_bn.data.table import read_table
-from gomea_bn.learning import Scoring
 from lab.methods.peers import PEERS
 from lab.published.confidence import area_under_curve, calibration_error
 from lab.published.tables import published_network, varying_sample
@@ -88,7 +87,8 @@ def search_run(
         return -progress.best > optimum - _SAME_SCORE or process_time() - began > most_seconds
 
     learner = BayesNetLearner(
-        scoring_method=Scoring("bdeu", equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
+        scoring_method="bdeu",
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
         max_indegree=MAX_INDEGREE,
         # the callback ends the search by processor time
         max_seconds=10 * most_seconds,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.learning.parameters import OptimalCuts
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.published.algorithms import wide_cuts
@@ -166,7 +165,7 @@ def of_ours(
     record: Record = {"method": OURS}
     averaged: list[Record] = [{"method": method} for method in AVERAGED] if averages else []
     for width in widths:
-        least = {"discretizer": OptimalCuts(min_width=width)} if width else {}
+        least = {"min_width": width} if width else {}
         learner, seconds = timed(make_learner({**options, **least}, **fixed).fit, train)
         record.setdefault("seconds", seconds)
         network = learner.network_

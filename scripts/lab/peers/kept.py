@@ -16,7 +16,6 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import Averaged
 from lab.methods.peers import GRID_SCORES
 from lab.peers.pairs import CellCoder, patients, split
 from lab.peers.prediction import table_of
@@ -58,10 +57,7 @@ def within(train: pd.DataFrame, held_out: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ours(rows: pd.DataFrame, options: Options, prefer: str) -> DiscretizedBayesNet:
-    density = Averaged(prefer=prefer)
-    learner = BayesNetLearner(
-        max_seconds=options.seconds, density=density, random_state=options.seed, n_jobs=1
-    )
+    learner = BayesNetLearner(max_seconds=options.seconds, prefer=prefer, random_state=options.seed, n_jobs=1)
     return learner.fit(rows).network_
 
 

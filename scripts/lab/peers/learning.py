@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.learning import Scoring
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.scored_variables import ScoredVariable
@@ -121,7 +120,8 @@ def one_sample(task: dict[str, Any]) -> dict[str, Any]:
     frame = alarm_sample(truth, task["n"], seed)
     learner = BayesNetLearner(
         density="bins",
-        scoring_method=Scoring(score, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
+        scoring_method=score,
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
         max_seconds=task["seconds"],
         patience=None,
         random_state=seed,

@@ -13,7 +13,6 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN
 from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.parameters import Scoring
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import PseudoCount
@@ -27,9 +26,7 @@ default."""
 GOMEA_ALGORITHMS: dict[str, Callable[..., BayesNetLearner]] = {
     "EW": partial(BayesNetLearner.published, "EW"),
     "EF": partial(BayesNetLearner.published, "EF"),
-    "EF-AIC": partial(
-        BayesNetLearner.published, "EF", scoring_method=Scoring(penalty="aic"), pseudo_count=8.0
-    ),
+    "EF-AIC": partial(BayesNetLearner.published, "EF", penalty="aic", pseudo_count=8.0),
     "BD": partial(BayesNetLearner.published, "BD"),
     "optimal": partial(BayesNetLearner.published, "EF", discretizer="optimal", pseudo_count="auto"),
     "default": partial(BayesNetLearner, density="bins"),

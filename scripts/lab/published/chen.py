@@ -11,7 +11,6 @@ from gomea_bn.data.table import read_table
 from gomea_bn.discretization.bayesian.bayesian import LDBN, BayesianDiscretizer
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork
 from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.learning.parameters import OptimalCuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import family_counts, table_of_counts
 from lab.published.algorithms import compile_search_and_refinement, learn, learning_seed, wide_cuts
@@ -115,10 +114,10 @@ def _smoothed_networks(
 ) -> dict[str, DiscretizedBayesNet]:
     """Return the networks of a method of `OWN_SMOOTHING` by least width; ours learns again for each width."""
     if task["method"] == "optimal-own":
-        cuts = {floor: OptimalCuts(min_width=float(floor)) if float(floor) else "optimal" for floor in FLOORS}
+        widths = {floor: {"min_width": float(floor)} if float(floor) else {} for floor in FLOORS}
         return {
-            floor: learn("optimal", train, task, task["net"], kinds=kinds, discretizer=of_floor).network
-            for floor, of_floor in cuts.items()
+            floor: learn("optimal", train, task, task["net"], kinds=kinds, **of_floor).network
+            for floor, of_floor in widths.items()
         }
     coupled = LDBN(max_seconds=task["seconds"], random_state=learning_seed(task["net"]), kinds=kinds).fit(
         train

@@ -12,7 +12,6 @@ import pandas as pd
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.parameters import Scoring
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import shd
 from lab.published.algorithms import learning_seed
@@ -88,7 +87,8 @@ def measure(task: Task) -> Measured:
     else:
         compile_kernels()
         learner = BayesNetLearner(
-            scoring_method=Scoring("bdeu", equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
+            scoring_method="bdeu",
+            equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
             algorithm=SETTINGS[task["algorithm"]],
             max_seconds=task["seconds"],
             max_evaluations=task["evaluations"],

@@ -17,7 +17,6 @@ from typing import Any, Self, TypeVar
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.parameters import plain_options
 from gomea_bn.network.bin_distributions import RESOLUTIONS
 from gomea_bn.runtime.children import end_with_parent
 from gomea_bn.simulation.random_networks import random_network
@@ -171,7 +170,7 @@ def make_learner(options: Mapping[str, Any], **fixed: Any) -> BayesNetLearner:
 def smoothing(learner: BayesNetLearner) -> dict[str, Any]:
     """Return the learner's options with which `DiscretizedBayesNet.from_table` counts tables as the learner does."""
     shared = set(inspect.signature(DiscretizedBayesNet.from_table).parameters) - {"cut_points"}
-    return {name: value for name, value in plain_options(learner).items() if name in shared}
+    return {name: value for name, value in learner.get_params(deep=False).items() if name in shared}
 
 
 def warm_up(options: Mapping[str, Any]) -> None:

@@ -16,7 +16,6 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertNetwork, ParetoBayesNetLearner
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.learning import EdgeSearch, Scoring
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.runtime.phases import showing
@@ -103,7 +102,7 @@ def learn(options: Options) -> list[Sheet]:
             learner = BayesNetLearner(
                 options.discretizer,
                 density="bins",
-                edge_search=EdgeSearch(max_candidates=candidates),
+                max_candidates=candidates,
                 max_seconds=options.seconds,
                 patience=None,
                 n_jobs=options.jobs,
@@ -177,8 +176,9 @@ def our_result(
     """Return the score of our network under the limits of the options."""
     learner = BayesNetLearner(
         density="bins",
-        scoring_method=Scoring(score, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
-        edge_search=EdgeSearch(max_candidates=candidates),
+        scoring_method=score,
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
+        max_candidates=candidates,
         max_seconds=options.seconds,
         n_jobs=options.jobs,
         random_state=seed,

@@ -21,7 +21,6 @@ from gomea_bn import (
     read_front,
     write_front,
 )
-from gomea_bn.learning import EdgeSearch, OptimalCuts, learner_of_options
 
 
 def rows():
@@ -77,7 +76,7 @@ def test_the_record_repeats_the_front(folder, learned):
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
     repeat = whole.record["repeat"]
     options = {**parameters, **repeat, "expert": expert, "knowledge": knowledge}
-    again = learner_of_options(ParetoBayesNetLearner, options)
+    again = ParetoBayesNetLearner(**options)
     front = again.fit(whole.record["source"]["path"]).front_
     assert front.run_hash == whole.run_hash
     assert front.knee().network == whole.knee().network
@@ -277,8 +276,9 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     assert knowledge.temporal_order == (("a",), ("b", "c"))
     assert knowledge.max_table_cells == 60
     assert options == {
-        "objectives": ["misfit", "expert_distance", "target"], "target": "c", "max_bins": 5, "shape": "uniform",
-        "discretizer": OptimalCuts(min_width=0.02, min_bin_count=7), "edge_search": EdgeSearch(max_candidates=None),
+        "discretizer": "optimal", "objectives": ["misfit", "expert_distance", "target"], "target": "c",
+        "max_bins": 5, "shape": "uniform",
+        "min_width": 0.02, "min_bin_count": 7, "max_candidates": None,
         "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,

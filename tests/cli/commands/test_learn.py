@@ -24,7 +24,6 @@ from gomea_bn import (
     cut_gains,
 )
 from gomea_bn.cli.commands.learn import _report
-from gomea_bn.learning import learner_of_options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.network.formats.summary import to_short_text
 from gomea_bn.runtime.environment import cpu_name
@@ -103,7 +102,7 @@ def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path, m
     parameters = dict(record["parameters"])
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
     options = {**parameters, **record["repeat"], "knowledge": knowledge}
-    again = learner_of_options(BayesNetLearner, options).fit(rows)
+    again = BayesNetLearner(**options).fit(rows)
     assert again.network_ == DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
     seed, evaluations = record["seed"], record["counts"]["n_eval"]
     arguments = ["--seed", seed, "--max-evaluations", evaluations, "--max-seconds", 0, "--patience", 0]

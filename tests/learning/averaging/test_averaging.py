@@ -38,7 +38,6 @@ from gomea_bn import (
 )
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.network.conditionals import FamilyEffects, FamilyTable
@@ -246,7 +245,7 @@ def test_wrong_input_is_refused() -> None:
 def test_the_learned_network_has_conditionals() -> None:
     frame, fresh = linear_frame(), linear_frame(300, seed=1)
     plain = BayesNetLearner(density="bins", **QUICK).fit(frame)
-    learner = BayesNetLearner(density=Averaged(prefer="density"), **QUICK).fit(frame)
+    learner = BayesNetLearner(prefer="density", **QUICK).fit(frame)
     network = learner.network_
     assert plain.network_.conditionals is None
     assert network.edges
@@ -256,18 +255,15 @@ def test_the_learned_network_has_conditionals() -> None:
     assert learner.score(fresh) > plain.score(fresh)
     assert pickle.loads(pickle.dumps(learner)).network_ == network
     assert BayesNetLearner().get_params()["density"] == "averaged"
-    without = BayesNetLearner(density=Averaged(line="none"), **QUICK).fit(frame).network_
+    without = BayesNetLearner(line="none", **QUICK).fit(frame).network_
     assert lines_of(without) == {}
     assert lines_of(network)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "density"), [("density", "best", "best"), ("line", "yes", Averaged(line="yes"))]
-)
-def test_wrong_options_are_refused_before_the_table_is_read(
-    option: str, value: str, density: str | Averaged
-) -> None:
-    learner = BayesNetLearner(density=density, **QUICK)
+@pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
+def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
+    options: dict[str, Any] = {**QUICK, option: value}
+    learner = BayesNetLearner(**options)
     for model in (learner, BayesNetEnsemble(learner, n_networks=1)):
         with pytest.raises(GomeaBnError, match=f"{option} must be one of .*, got '{value}'"):
             model.fit("no such file.csv")
@@ -403,11 +399,7 @@ def test_a_sharp_step_has_a_narrow_interval_and_none_a_wide_one() -> None:
 
 def test_fixed_cuts_stay() -> None:
     frame = linear_frame(150)
-    averaged = (
-        BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, density=Averaged(line="none"), **QUICK)
-        .fit(frame)
-        .network_
-    )
+    averaged = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, line="none", **QUICK).fit(frame).network_
     assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in sets_of(averaged))
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
     assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]

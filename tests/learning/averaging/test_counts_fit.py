@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
+from learning_inside import design_of_terms
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.counts_fit import fitted_counts
-from gomea_bn.learning.averaging.effects_fit import design_of_terms
 from gomea_bn.network.conditionals import FamilyCounts
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
+from learning_inside import design_of_terms
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.learning.averaging import Member
-from gomea_bn.learning.averaging.effects_fit import design_of_terms
 from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
 from gomea_bn.network.conditionals import FamilyLogit, Stack
 from gomea_bn.network.conditionals.family_logit import log_levels

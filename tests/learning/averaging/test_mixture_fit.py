@@ -10,7 +10,6 @@ import pytest
 from averaged_examples import conditionals_of, lines_of, stack_without_odds, weight_of
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families
-from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import LineRows
 from gomea_bn.learning.averaging.mixture_fit import FittedMixture, JudgedMixture
 from gomea_bn.network.conditionals import FamilyMixture
@@ -159,9 +158,8 @@ def branching_rows(seed: int, n: int) -> pd.DataFrame:
 def test_turned_columns_and_rows_in_another_order_have_the_same_mixture(seed: int) -> None:
     rows, new_rows = branching_rows(seed, 500), branching_rows(seed + 100, 2_000)
     rules = ExpertKnowledge(required_edges=(("t", "x"), ("z", "x")), forbidden_edges=(("t", "z"), ("z", "t")))
-    density = Averaged(prefer="density")
     learner = BayesNetLearner(
-        density=density, max_evaluations=60, max_seconds=None, random_state=1, knowledge=rules
+        prefer="density", max_evaluations=60, max_seconds=None, random_state=1, knowledge=rules
     )
     densities = []
     for turned in ([], ["z"], ["t"], ["x"], ["t", "z"]):

@@ -8,7 +8,6 @@ import pytest
 from learning_inside import of_families
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, average_families, read_table
-from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -111,7 +110,7 @@ def test_the_learner_prefers_the_simple_network_or_the_best_score(monkeypatch: p
     frame = rows(120)
     simple = BayesNetLearner(**OPTIONS).fit(frame)
     assert len(asked) == 1
-    best = BayesNetLearner(density=Averaged(prefer="density"), **OPTIONS).fit(frame)
+    best = BayesNetLearner(prefer="density", **OPTIONS).fit(frame)
     assert simple.network_ == best.network_
     # gains of parents are those of the score
     for name, entries in best.network_.metadata["parents"].items():

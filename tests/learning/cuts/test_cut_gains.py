@@ -9,7 +9,6 @@ from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
-from gomea_bn.learning import learner_of_options
 from gomea_bn.learning.cuts import RefinementSession
 
 
@@ -87,7 +86,7 @@ def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
     """Without all cuts of a column the score is less by what they gain together."""
     table = shaped_table(300)
     given = {"max_evaluations": 2000, "random_state": 1, **options}
-    learner = learner_of_options(BayesNetLearner, given).fit(table)
+    learner = BayesNetLearner(**given).fit(table)
     session = RefinementSession(learner.network_, table, options["scoring_method"], None, None)
     assert session.score(session.network_cuts) == pytest.approx(learner.score_, abs=1e-8)
     gains = cut_gains(learner.network_, table)
@@ -117,7 +116,7 @@ def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
 )
 def test_metadata_record_the_options_of_a_score_that_are_not_the_default(options, record):
     given = {"max_evaluations": 200, "random_state": 1, **options}
-    network = learner_of_options(BayesNetLearner, given).fit(shaped_table(200)).network_
+    network = BayesNetLearner(**given).fit(shaped_table(200)).network_
     names = ("penalty", "prior", "equivalent_sample_size")
     assert {name: value for name, value in network.metadata.items() if name in names} == record
 

@@ -20,7 +20,7 @@ from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import BayesNetLearner, Scoring
+from gomea_bn.learning import BayesNetLearner
 from gomea_bn.learning.cuts import refinement
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
@@ -368,7 +368,7 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
     learner = BayesNetLearner(
         max_evaluations=1500,
         max_seconds=None,
-        scoring_method=Scoring(cut_cost=0.7),
+        cut_cost=0.7,
         curves="none",
         random_state=1,
     ).fit(frame)
@@ -385,9 +385,7 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
 @pytest.mark.long
 def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     frame = random_network(4, random_state=3).sample(200, 3)
-    learner = BayesNetLearner(
-        max_evaluations=800, max_seconds=None, scoring_method=Scoring(cut_cost=0), random_state=1
-    ).fit(frame)
+    learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
     assert learner.network_.metadata["cut_cost"] == 0
     assert learner.network_.metadata["edge_cost"] > 0
     same = refine_boundaries(learner.network_, frame)

@@ -22,7 +22,6 @@ from gomea_bn import (
     write_front,
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
-from gomea_bn.learning import OptimalCuts
 from gomea_bn.network.recorded import left_out_loss
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import sizes_and_functions
@@ -210,7 +209,7 @@ def test_networks_of_the_same_rows_share_models_of_families(
 @pytest.mark.parametrize("least", [120, 160])
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_shown_cuts_keep_the_limits_of_bins(frame: pd.DataFrame, least: int, share: float) -> None:
-    options: dict[str, Any] = {"discretizer": OptimalCuts(min_bin_count=least), "single_share": share}
+    options: dict[str, Any] = {"min_bin_count": least, "single_share": share}
     front = ParetoBayesNetLearner(**{**QUICK, "max_evaluations": 1500}, **options).fit(frame).front_
     for index in range(0, len(front), 5):
         for name, cuts in front.network_parts(index).network().cut_points.items():

@@ -10,7 +10,7 @@ from pricing_examples import keeps_limits
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import read_table
-from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner, learner_of_options
+from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
@@ -21,9 +21,7 @@ from gomea_bn.problems.family_scorer import FamilyScorer
 def quick(n_evaluations=2500, **options):
     defaults = {"max_seconds": None, "max_evaluations": n_evaluations, "random_state": 1}
     published = {**PUBLISHED_FRONT, "discretizer": "optimal"}
-    return learner_of_options(
-        ParetoBayesNetLearner, {"expert_sample_size": 256, **published, **defaults, **options}
-    )
+    return ParetoBayesNetLearner(**{"expert_sample_size": 256, **published, **defaults, **options})
 
 
 @pytest.fixture(scope="module")

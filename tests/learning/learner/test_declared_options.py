@@ -4,7 +4,6 @@ import inspect
 import re
 import warnings
 from contextlib import suppress
-from dataclasses import fields
 from math import inf
 from typing import Any
 
@@ -17,7 +16,6 @@ from learning_inside import (
     LearningOptions,
     automatic_bins,
     automatic_indegree,
-    declared_options,
 )
 from typer.main import get_command
 
@@ -29,15 +27,13 @@ from gomea_bn import (
     ParetoBayesNetLearner,
 )
 from gomea_bn.cli.app import main
-from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring, learner_of_options, plain_options
-from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number
+from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number, declarations
 
 LEARNERS = {"learn": BayesNetLearner, "front": ParetoBayesNetLearner}
-OBJECTS = (Averaged, EdgeSearch, OptimalCuts, Scoring)
 DECLARED = [
     (command, declaration)
     for command, learner in LEARNERS.items()
-    for declaration in declared_options(learner).values()
+    for declaration in declarations(learner).values()
 ]
 GROUP: Any = get_command(main)
 COMMANDS = {name: GROUP.get_command(None, name) for name in ("learn", "front")}
@@ -97,19 +93,15 @@ def wrong_values(check: Choice | Flag | Integer | Number) -> list[Any]:
 @pytest.mark.parametrize(("command", "declaration"), DECLARED, ids=named)
 def test_signature_command_documentation_and_error_agree(command: str, declaration: Declaration) -> None:
     name, check, learner = declaration.name, declaration.check, LEARNERS[command]
-    owner = next(
-        (o for o in OBJECTS if name in declared_names(o) and name not in declared_names(learner)), learner
-    )
-    assert inspect.signature(owner).parameters[name].default == declaration.default
-    assert plain_options(learner())[name] == declaration.default
+    assert inspect.signature(learner).parameters[name].default == declaration.default
     # the docstring has an entry of its own, or names the learner whose parameter it is
-    documented = f"{inspect.getdoc(owner)}"
+    documented = f"{inspect.getdoc(learner)}"
     assert re.search(rf"^(\w+, )*{name}(, \w+)*( :|$)", documented, re.MULTILINE), name
     if check is not None:
         check(name, declaration.default)
         for wrong in wrong_values(check):
             with pytest.raises(GomeaBnError, match=f"^{name} must be"):
-                learner_of_options(learner, {name: wrong})
+                learner(**{**QUICK, name: wrong}).fit(ROWS)
     spelled = f"--{declaration.command or name.replace('_', '-')}"
     options = {option: p for p in COMMANDS[command].params for option in p.opts}
     assert (spelled in options) == bool(declaration.help)
@@ -121,10 +113,6 @@ def test_signature_command_documentation_and_error_agree(command: str, declarati
             assert spelled in result.stderr
 
 
-def declared_names(owner: type) -> set[str]:
-    return {f.name for f in fields(owner)}
-
-
 @pytest.mark.parametrize("command", LEARNERS)
 def test_a_command_without_options_means_the_defaults(command: str, monkeypatch, tmp_path) -> None:
     seen: list[Any] = []
@@ -132,66 +120,29 @@ def test_a_command_without_options_means_the_defaults(command: str, monkeypatch,
         f"gomea_bn.cli.commands.{command}._{command}", lambda learner, *rest, **options: seen.append(learner)
     )
     assert invoke(command, tmp_path / "rows.csv").exit_code == 0
-    defaults = {name: declared.default for name, declared in declared_options(LEARNERS[command]).items()}
-    assert {name: plain_options(seen[0])[name] for name in defaults} == defaults
+    defaults = {name: declared.default for name, declared in declarations(LEARNERS[command]).items()}
+    assert {name: seen[0].get_params(deep=False)[name] for name in defaults} == defaults
 
 
-def test_a_learner_has_at_most_29_parameters() -> None:
-    assert len(inspect.signature(BayesNetLearner).parameters) <= 29
-
-
-def test_an_option_that_an_object_holds_is_refused_with_the_object() -> None:
-    for name, owner in (("penalty", "scoring_method=Scoring"), ("min_width", "discretizer=OptimalCuts")):
-        given: dict[str, Any] = {name: 0.1}
-        for attempt in (
-            lambda given=given: BayesNetLearner(**given),
-            lambda given=given: BayesNetLearner().set_params(**given),
-        ):
-            with pytest.raises(
-                GomeaBnError, match=re.escape(f"no parameter '{name}'. Give {owner}({name}=...).")
-            ):
-                attempt()
+def test_an_option_of_fit_is_refused_with_its_place() -> None:
     of_fit: dict[str, Any] = {"start": None}
     with pytest.raises(GomeaBnError, match=r"It is one of fit; call fit\(rows, start=\.\.\.\)\."):
         BayesNetLearner(**of_fit)
     of_networks: dict[str, Any] = {"penalty": "aic"}
-    with pytest.raises(GomeaBnError, match="has no parameter 'penalty'") as refused:
+    with pytest.raises(GomeaBnError, match="has no parameter 'penalty'"):
         ParetoBayesNetLearner(**of_networks)
-    assert "Scoring" not in str(refused.value)
 
 
-def test_objects_hold_what_the_options_say() -> None:
-    learner = BayesNetLearner(
-        OptimalCuts(min_bin_count=5),
-        scoring_method=Scoring("density-bd", edge_cost=2.0),
-        density=Averaged(line="none"),
-        edge_search=EdgeSearch(max_candidates=None),
-    )
-    options = plain_options(learner)
-    assert [options[name] for name in ("discretizer", "min_bin_count", "scoring_method", "edge_cost")] == [
-        "optimal", 5, "density-bd", 2.0,
-    ]  # fmt: skip
-    assert [options[name] for name in ("density", "line", "max_candidates")] == ["averaged", "none", None]
-    again = learner_of_options(BayesNetLearner, options)
-    assert again.get_params() == learner.get_params()
-    assert learner_of_options(BayesNetLearner, plain_options(BayesNetLearner())).get_params() == (
-        BayesNetLearner().get_params()
-    )
-    learner.set_params(scoring_method__penalty="aic")
+def test_options_reach_the_search() -> None:
+    learner = BayesNetLearner(min_bin_count=5).set_params(penalty="aic")
     assert LearningOptions.of(learner).penalty == "aic"
     assert LearningOptions.of(learner).min_bin_count == 5
-
-
-def test_objects_reach_the_search() -> None:
     frame = pd.DataFrame(
         {"x": [value / 7 for value in range(120)], "y": [value % 11 / 3 for value in range(120)]}
     )
     quick: dict[str, Any] = {"max_evaluations": 60, "random_state": 1, "density": "bins"}
-    least = OptimalCuts(min_bin_count=30)
-    network = BayesNetLearner(least, scoring_method=Scoring(cut_cost=0.0), **quick).fit(frame).network_
+    network = BayesNetLearner(min_bin_count=30, cut_cost=0.0, **quick).fit(frame).network_
     assert all(len(cuts) <= 3 for cuts in network.cut_points.values())
-    with pytest.raises(GomeaBnError, match="edge_search must be an EdgeSearch or None, got 3"):
-        BayesNetLearner(**{**quick, "edge_search": 3}).fit(frame)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from gomea_bn import (
     LinkageTree,
     read_table,
 )
-from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.search import discretizer_rounds
 
 QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1}
@@ -340,9 +339,7 @@ def test_limits_end_the_run(mixed):
 @pytest.mark.long
 def test_other_algorithms_can_be_given(mixed):
     algorithm = GOMEA(linkage=LinkageTree("mi"), elite_update="immediate", base_population=4)
-    learner = BayesNetLearner(algorithm=algorithm, edge_search=EdgeSearch(random_repair=False), **QUICK).fit(
-        mixed
-    )
+    learner = BayesNetLearner(algorithm=algorithm, random_repair=False, **QUICK).fit(mixed)
     assert learner.network_ == clone(learner).fit(mixed).network_
 
 

@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
-from gomea_bn.learning import OptimalCuts, Scoring, learner_of_options
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH
@@ -29,7 +28,7 @@ def quick(n_evaluations=2500, **options):
     """Return a learner of tables that ends by its evaluations alone."""
     limits = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None}
     defaults = {"curves": "none", "random_state": 1, **limits}
-    return learner_of_options(BayesNetLearner, {**defaults, **options})
+    return BayesNetLearner(**{**defaults, **options})
 
 
 def same(learner, other):
@@ -423,8 +422,9 @@ def test_command_line_passes_the_limits_on(rows, tmp_path):
     outcome = CliRunner().invoke(cli.main, arguments)
     assert outcome.exit_code == 0, outcome.output
     learner = BayesNetLearner(
-        OptimalCuts(min_width=0.1, min_bin_count=30),
-        scoring_method=Scoring(cut_cost=0.25),
+        min_width=0.1,
+        min_bin_count=30,
+        cut_cost=0.25,
         max_evaluations=1500,
         random_state=1,
     ).fit(tmp_path / "rows.csv")

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from pricing_examples import slow_learner_score
 
-from gomea_bn.learning import BayesNetLearner, learner_of_options
+from gomea_bn.learning import BayesNetLearner
 from gomea_bn.runtime.limits import Progress
 
 
@@ -34,7 +34,7 @@ def mixed_frame(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:
 
 def learned(frame: pd.DataFrame, **options: Any) -> BayesNetLearner:
     options = {"max_evaluations": 1500, "random_state": 1, **options}
-    return learner_of_options(BayesNetLearner, {"max_seconds": None, "patience": None, **options}).fit(frame)
+    return BayesNetLearner(**{"max_seconds": None, "patience": None, **options}).fit(frame)
 
 
 TRANSFORMS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

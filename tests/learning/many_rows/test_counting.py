@@ -22,7 +22,7 @@ from gomea_bn.data import row_counters
 from gomea_bn.data.cells import Coding, CountPlan, View
 from gomea_bn.data.kernels import cells_of_values
 from gomea_bn.data.pieces import FramePiece, TablePiece
-from gomea_bn.data.row_counters import CodedPiece, DaskCounter, LocalCounter
+from gomea_bn.data.row_counters import Coded, DaskCounter, LocalCounter
 from gomea_bn.data.survey import Sample, sample_of, sampled_rows, survey
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -408,7 +408,7 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
     )
 
 
-def rows_at(position: int, piece: CodedPiece) -> NDArray[np.int64]:
+def rows_at(position: int, piece: Coded) -> NDArray[np.int64]:
     """Return the number of rows of a piece at its position among five, int64 (5,)."""
     return piece.n_rows * (np.arange(5) == position)
 

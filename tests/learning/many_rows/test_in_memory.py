@@ -19,7 +19,6 @@ from gomea_bn import (
 )
 from gomea_bn.data.cells import Coding
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import Scoring
 from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
@@ -77,7 +76,7 @@ def test_a_frame_has_tables_and_the_score_of_all_rows(frame, learner):
     "options",
     [
         {"discretizer": "equal-frequency", "shape": "uniform"},
-        {"discretizer": "equal-width", "scoring_method": Scoring("density-bd", prior="bdeu")},
+        {"discretizer": "equal-width", "scoring_method": "density-bd", "prior": "bdeu"},
         {"scoring_method": "density-bic"},
         {"discretizer": "k-means", "max_evaluations": 300},
     ],

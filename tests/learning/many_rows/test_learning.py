@@ -15,7 +15,6 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.runtime import cluster
 
@@ -131,9 +130,8 @@ def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
 
 
 def test_all_rows_join_only_the_pairs_that_a_limit_leaves_on_the_sample(frame, fit, learner) -> None:
-    few = EdgeSearch(max_candidates=1)
-    limited = replace(learner, edge_search=few).fit([frame])
-    options = LearningOptions.of(replace(learner, edge_search=few, curves="none"), len(frame))
+    limited = replace(learner, max_candidates=1).fit([frame])
+    options = LearningOptions.of(replace(learner, max_candidates=1, curves="none"), len(frame))
     pairs = learning_problem(limited.table_, options).pairs
     assert pairs is not None
     names = limited.network_.names

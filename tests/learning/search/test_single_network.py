@@ -21,7 +21,6 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
-from gomea_bn.learning import Averaged
 from gomea_bn.learning.fronts.search import limits_of_single
 from gomea_bn.plots import front_points
 from gomea_bn.problems.multi_objective import brute_force_front
@@ -65,7 +64,7 @@ def test_the_front_holds_the_network_that_the_learner_finds(frame: pd.DataFrame)
 def test_the_network_has_the_curves_and_the_shown_cuts_of_the_learner(
     frame: pd.DataFrame, learner: ParetoBayesNetLearner
 ) -> None:
-    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, density=Averaged(prefer="density"))
+    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, prefer="density")
     alone.fit(frame)
     assert learner.front_.single is not None
     network = learner.front_.single.network

@@ -12,7 +12,6 @@ from option_examples import table_problem
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning import Scoring
 from gomea_bn.learning.search import SearchSettings, staged_search
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
@@ -307,14 +306,13 @@ def test_published_scores_have_the_given_cost() -> None:
 
 def test_networks_have_the_cost_that_their_score_charges() -> None:
     frame = weak_equations(11, 20, 1)
-    double = Scoring(edge_cost=1.2)
     options: dict[str, Any] = {
         "max_evaluations": 20_000,
         "max_seconds": None,
         "random_state": 1,
         "density": "bins",
     }
-    learner = BayesNetLearner(scoring_method=double, **options).fit(frame)
+    learner = BayesNetLearner(edge_cost=1.2, **options).fit(frame)
     metadata = learner.network_.metadata
     assert 0.6 <= metadata["edge_cost"] < 1.1
     assert sum(metadata["families"].values()) == pytest.approx(learner.score_, abs=1e-6)

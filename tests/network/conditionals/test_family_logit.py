@@ -16,7 +16,6 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, fit_shape
-from gomea_bn.learning import Averaged
 from gomea_bn.network.conditionals import FamilyLogit
 
 N_ROWS = 1_500
@@ -232,9 +231,7 @@ def sharp_rows(n_rows: int = 200) -> pd.DataFrame:
 
 
 def sharp_network(frame: pd.DataFrame, **options: Any) -> DiscretizedBayesNet:
-    learner = BayesNetLearner(
-        density=Averaged(prefer="density"), max_evaluations=100, max_seconds=None, random_state=1
-    )
+    learner = BayesNetLearner(prefer="density", max_evaluations=100, max_seconds=None, random_state=1)
     network = learner.fit(frame, **options).network_
     # tables of weighted rows may be sharp too
     assert options or isinstance(lines_of(network)["kind"], FamilyLogit)

@@ -16,7 +16,6 @@ from pricing_examples import curved_column, curves_scorer
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.learning import Scoring
 from gomea_bn.problems import parents
 from gomea_bn.problems.parents import (
     OrderStarts,
@@ -396,7 +395,7 @@ def test_search_of_a_large_table_is_at_least_as_good_as_its_start(monkeypatch):
     of_start = score_of(problem, problem.genotype(problem.start, [0] * 6))
     # two evaluations are those of the first solutions
     learner = BayesNetLearner(
-        scoring_method=Scoring("bdeu", equivalent_sample_size=1.0), max_evaluations=2, random_state=1
+        scoring_method="bdeu", equivalent_sample_size=1.0, max_evaluations=2, random_state=1
     ).fit(frame)
     assert learner.score_ >= of_start + problem.scorer.constant_score - 1e-9
 

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learning_inside import declared_options
 from numpy.typing import NDArray
 from option_examples import table_options, table_problem
 from oracles import (
@@ -33,7 +32,7 @@ from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
 from gomea_bn.cli.options import value_of
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning import EdgeSearch
+from gomea_bn.parameters import declarations
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
@@ -211,7 +210,7 @@ def test_numbers_of_candidates_that_cannot_be_used_are_refused(wrong: Any) -> No
 
 
 def test_candidates_in_words() -> None:
-    declared = declared_options(BayesNetLearner)["max_candidates"]
+    declared = declarations(BayesNetLearner)["max_candidates"]
     assert [value_of(declared, text) for text in ("auto", "all", "7")] == ["auto", None, 7]
     for text in ("0", "-1", "few", "1.5"):
         with pytest.raises(
@@ -332,7 +331,7 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     every = BayesNetLearner(**limits).fit(frame)
     assert every.n_candidate_pairs_ == 45
     rules = ExpertKnowledge(required_edges=[("alone", "c0")], forbidden_edges=[("c1", "c2"), ("c2", "c1")])
-    few = BayesNetLearner(edge_search=EdgeSearch(max_candidates=2), knowledge=rules, **limits).fit(frame)
+    few = BayesNetLearner(max_candidates=2, knowledge=rules, **limits).fit(frame)
     assert few.n_candidate_pairs_ < 30
     assert ("alone", "c0") in few.network_.edges
     pairs = table_problem(frame, max_candidates=2, knowledge=rules).pairs
@@ -360,7 +359,7 @@ def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp
 def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> None:
     learner = BayesNetLearner(
         "k-means",
-        edge_search=EdgeSearch(max_candidates=2),
+        max_candidates=2,
         max_evaluations=8000,
         random_state=1,
         max_seconds=None,
@@ -371,9 +370,7 @@ def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> N
 
 @pytest.mark.long
 def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
-    learner = ParetoBayesNetLearner(
-        edge_search=EdgeSearch(max_candidates=2), max_evaluations=3000, random_state=1
-    ).fit(frame)
+    learner = ParetoBayesNetLearner(max_candidates=2, max_evaluations=3000, random_state=1).fit(frame)
     assert learner.n_candidate_pairs_ < 30
     every = ParetoBayesNetLearner(max_evaluations=1000, random_state=1).fit(frame)
     assert every.n_candidate_pairs_ == 45
@@ -389,7 +386,7 @@ def test_more_than_64_columns_are_learned(candidates: int | str, most_pairs: int
     wide = pd.DataFrame({f"c{i}": x for i, x in enumerate(columns)}).astype("category")
     learner = BayesNetLearner(
         scoring_method="bic",
-        edge_search=EdgeSearch(max_candidates=candidates),
+        max_candidates=candidates,
         max_evaluations=60_000,
         random_state=1,
     ).fit(wide)
