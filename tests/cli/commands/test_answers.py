@@ -240,7 +240,9 @@ def test_query_prints_the_answer_of_the_library(files, network):
     assert len(lines) == 3 + len(answer)
     for line, (states, probability) in zip(lines[3:], answer.items(), strict=True):
         assert line.split() == [*map(str, states), f"{probability:.4f}"]
-    ordered = ok("query", "net.json", "--target", "c", "--given", "b=0.1", "a<0.25", "d in {0}", "--json").stdout
+    ordered = ok(
+        "query", "net.json", "--target", "c", "--given", "b=0.1", "a<0.25", "d in {0}", "--json"
+    ).stdout
     assert json.loads(ordered)["given"] == ["b=0.1", "a<0.25", "d in {0}"]
     record = json.loads(
         ok(
