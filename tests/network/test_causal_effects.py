@@ -314,3 +314,18 @@ def test_the_graph_of_a_learned_network_gets_its_tables(n_rows):
         for level in learned.levels[known]:
             answer = learned.query(target, {known: level})
             np.testing.assert_allclose(counted.query(target, {known: level}), answer, atol=1e-12)
+
+
+def test_tables_of_a_graph_of_levels_with_gaps_are_expected_ones():
+    frame = confounded(300, 3)
+    gaps = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.2)
+    table = read_table(gaps, missing="keep")
+    fitted = network_of_graph(table, EDGES, {})
+    expected = DiscretizedBayesNet.from_table(
+        table, EDGES, {}, pseudo_count="auto", metadata={"equivalent": True}
+    )
+    assert fitted.checks is not None
+    assert fitted.query("y", {"z": "b"}, interval=0.9).attrs["interval"]["misfit"] is not None
+    np.testing.assert_allclose(fitted.query("y", {"z": "b"}), expected.query("y", {"z": "b"}), atol=1e-12)
+    assert fitted.drift(frame)["p_value"].notna().any()
+    assert fitted.update(frame).metadata["n_rows"] == 600

@@ -25,6 +25,8 @@ from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.counting import network_of_counts, parts_without_tables
 from gomea_bn.network.counting_pieces import completes_pieces
 from gomea_bn.network.tables import PseudoCount, check_table_size
@@ -95,8 +97,15 @@ def network_of_graph(
     if cuts and not open_columns:
         return counted
     if open_columns:
-        counted = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
-    return checked_network(average_families(counted, table), table, 0)
+        refined = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
+        fitted = average_families(refined, table)
+    elif table.n_missing:
+        # expected counts are nearer than those of completed rows
+        tables = TableSet.of_network(counted, counted.counts)
+        fitted = counted.changed(conditionals=Conditionals.of_tables([tables], n_rows=table.n_rows))
+    else:
+        fitted = average_families(counted, table)
+    return checked_network(fitted, table, 0)
 
 
 def network_from_pieces(
