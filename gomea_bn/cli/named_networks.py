@@ -42,7 +42,7 @@ Network = Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)]
 Statements = Annotated[
     list[str] | None,
     opt(
-        "What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
+        "What is known: 'x=3.2', 'x>3', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
         metavar="STATEMENT",
     ),
 ]

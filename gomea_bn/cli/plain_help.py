@@ -128,7 +128,7 @@ def _spread(args: list[str]) -> list[str]:
         if word.startswith("-") and not follows_option:
             option = word if word in _WITH_STATEMENTS else ""
         elif option and not follows_option:
-            if "=" not in word and " in " not in word:
+            if not any(mark in word for mark in ("=", "<", ">", " in ")):
                 option = ""
             else:
                 spread.append(option)

@@ -79,13 +79,13 @@ def read_data(
 
 
 def loaded_data(
-    data: Path,
+    data: Path | pd.DataFrame,
     reading: ReadingOptions,
     weight: str | None = None,
     groups: str | None = None,
     duration: str | None = None,
 ) -> Loaded:
-    """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
+    """Return the rows of a file or frame; exits with 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
@@ -101,7 +101,7 @@ def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
     """Return what `loaded_rows` does, with what a file needs that is written like it."""
     from gomea_bn.data.lags import rows_with_earlier
 
-    loaded = loaded_data(data, replace(reading, lags=None))
+    loaded = loaded_data(_in_memory(data, reading), replace(reading, lags=None))
     for note in (*loaded.notes, *loaded.warnings):
         say(note.text(spelling()))
     frame = loaded.frame
@@ -116,6 +116,25 @@ def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
             f"{listed([repr(name) for name in key_columns(reading, frame)])}."
         )
     return replace(loaded, frame=frame)
+
+
+def _in_memory(data: Path, reading: ReadingOptions) -> Path | pd.DataFrame:
+    """Return the rows of a folder or pattern of files, below one another; a file is returned as it is."""
+    from gomea_bn.data.files.database_names import database_of
+    from gomea_bn.data.files.table_files import FILE_OPTIONS
+    from gomea_bn.data.sources import is_in_pieces
+
+    # a database is read as a file
+    if database_of(data) is not None or not is_in_pieces(data):
+        return data
+    import pandas as pd
+
+    from gomea_bn.data.pieces import pieces_of
+
+    with failing(WRONG_USE):
+        refuse_in_pieces([name for name in reading.given if name in FILE_OPTIONS], data)
+    with failing(UNUSABLE_DATA):
+        return pd.concat([frame for piece in pieces_of(data) for frame in piece.frames()], ignore_index=True)
 
 
 def key_columns(reading: ReadingOptions, frame: pd.DataFrame) -> list[str]:

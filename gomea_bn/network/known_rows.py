@@ -154,6 +154,12 @@ def number_of_text(network: NetworkLike, name: str, text: str, label: str) -> fl
             f"{label}: the numbers of '{name}' have no unit that the network knows, got {text!r:.80}; give the number "
             "alone."
         )
+    unit = (number_form(form or NUMBER) or ("", None))[0]
+    if unit and not readings and any(read.unit for read in _in_form([text], NUMBER, None)):
+        raise GomeaBnError(
+            f"{label}: the numbers of '{name}' are in {unit}, got {text!r:.80}; convert the number, and give it in "
+            f"{unit} or alone."
+        )
     # a word below a limit may have no number
     numbers = {float(read.numbers[0] or 0) for read in readings if not read.limits}
     low, high = network.support.get(name, (-inf, inf))

@@ -118,8 +118,13 @@ def test_numbers_are_written_as_in_the_table(network):
     assert read_statements("--given", ["income=1.250,00 €"], with_forms) == {"income": 1250}
     assert read_statements("--given", ["income=€1,250"], with_forms) == {"income": 1250}
     assert read_statements("--given", ["income=1'250"], network) == {"income": 1250}
-    for text in ("litres=3 L", "income=$1200", "litres=few"):
-        with pytest.raises(GomeaBnError, match="needs a number"):
+    with pytest.raises(GomeaBnError, match="needs a number"):
+        read_statements("--given", ["litres=few"], with_forms)
+    for text, words in (
+        ("litres=3 L", "'litres' are in mL, got '3 L'"),
+        ("income=$1200", "'income' are in €, got"),
+    ):
+        with pytest.raises(GomeaBnError, match=words):
             read_statements("--given", [text], with_forms)
     with pytest.raises(GomeaBnError, match="have no unit that the network knows, got '3 mL'"):
         read_statements("--given", ["litres=3 mL"], network)

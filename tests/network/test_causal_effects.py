@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.learning import network_of_graph
 from gomea_bn.network.graph import are_separated, back_door_set
@@ -300,3 +300,32 @@ def test_a_graph_without_cuts_gets_cuts_and_conditionals():
     counted = network_of_graph(read_table(frame), EDGES, cuts)
     assert counted.conditionals is None
     assert network.score(frame) > counted.score(frame)
+
+
+@pytest.mark.parametrize("n_rows", [60, 800])
+def test_the_graph_of_a_learned_network_gets_its_tables(n_rows):
+    frame = confounded(n_rows, 3)
+    learned = BayesNetLearner(max_evaluations=200, max_seconds=None, random_state=1).fit(frame).network_
+    assert learned.edges
+    counted = network_of_graph(read_table(frame), learned.edges, {})
+    assert counted.checks is not None
+    assert counted.query("y", {"t": "no"}).attrs["rows"]["rows"] == (frame["t"] == "no").sum()
+    for target, known in itertools.permutations(learned.names, 2):
+        for level in learned.levels[known]:
+            answer = learned.query(target, {known: level})
+            np.testing.assert_allclose(counted.query(target, {known: level}), answer, atol=1e-12)
+
+
+def test_tables_of_a_graph_of_levels_with_gaps_are_expected_ones():
+    frame = confounded(300, 3)
+    gaps = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.2)
+    table = read_table(gaps, missing="keep")
+    fitted = network_of_graph(table, EDGES, {})
+    expected = DiscretizedBayesNet.from_table(
+        table, EDGES, {}, pseudo_count="auto", metadata={"equivalent": True}
+    )
+    assert fitted.checks is not None
+    assert fitted.query("y", {"z": "b"}, interval=0.9).attrs["interval"]["misfit"] is not None
+    np.testing.assert_allclose(fitted.query("y", {"z": "b"}), expected.query("y", {"z": "b"}), atol=1e-12)
+    assert fitted.drift(frame)["p_value"].notna().any()
+    assert fitted.update(frame).metadata["n_rows"] == 600

@@ -218,7 +218,9 @@ def test_questions_take_texts_as_rows_do():
         if "," not in text:
             assert network.predict(row, "x").tolist() == network.predict(row.assign(mass=45.5), "x").tolist()
     assert answer(("42 kg", "45 kg")) == answer((42.0, 45.0))
-    for wrong in ("45 lb", "<45 kg", "inf", "heavy"):
+    with pytest.raises(GomeaBnError, match="the numbers of 'mass' are in kg, got '45 lb'"):
+        answer("45 lb")
+    for wrong in ("<45 kg", "inf", "heavy"):
         with pytest.raises(GomeaBnError, match=r"evidence\['mass'\] must be a .*number"):
             answer(wrong)
     with pytest.raises(GomeaBnError, match="the numbers of 'x' have no unit"):

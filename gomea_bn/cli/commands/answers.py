@@ -98,7 +98,8 @@ def predict(
 
     Missing cells are summed out, and so are the columns of NETWORK that DATA lacks. The column of the target need not
     be in DATA, and its cells are not used. DATA is read like the table that NETWORK was learned from, but for the
-    options that you give. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
+    options that you give, and may be a folder or a quoted pattern of Parquet and Arrow files. Exit codes: 0 done, 1 not
+    written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
     from gomea_bn.data.dates import name_in_words
 
@@ -176,8 +177,9 @@ def impute(
     """Fill the missing cells of DATA, given the observed cells of their rows.
 
     Observed cells and columns that NETWORK lacks stay as they are; columns of NETWORK that DATA lacks are filled, too,
-    and follow the others. DATA is read like the table that NETWORK was learned from, but for the options that you give.
-    Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
+    and follow the others. DATA is read like the table that NETWORK was learned from, but for the options that you give,
+    and may be a folder or a quoted pattern of Parquet and Arrow files. Exit codes: 0 done, 1 not written, 2 wrong use,
+    3 network or data unusable, 130 interrupted.
     """
     if how not in ("draw", "mode", "mean", "joint"):
         fail(f"--how must be draw, mode, mean or joint, got {how!r}.", WRONG_USE)

@@ -120,8 +120,8 @@ def read_file(
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
         raise GomeaBnError(
-            f"'{text}' is a folder, which only learners of a single network and discretizers read; "
-            f"give a file that ends in {_ENDINGS}."
+            f"'{text}' is a folder, and the table must be one file here; give a file that ends in {_ENDINGS}, or read "
+            "the folder into a data frame."
         )
     check_is_file(text)
     endings, ending = _endings(text)

@@ -23,7 +23,10 @@ from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, print_nothing
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import NetworkParameters
+from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.counting import network_of_counts, parts_without_tables
 from gomea_bn.network.counting_pieces import completes_pieces
 from gomea_bn.network.tables import PseudoCount, check_table_size
@@ -35,25 +38,28 @@ from gomea_bn.problems.family_scorer import FamilyScorer
 _FIRST_BINS = 3
 
 
-def shapes_of_cuts(
-    table: Table, cut_points: Mapping[str, Sequence[float]], shape: str = "auto"
-) -> dict[str, Shape]:
-    """Return the shapes that a learner would give to columns with these cuts, by name, for `from_table`.
+def _as_learned(
+    table: Table, cut_points: Mapping[str, Sequence[float]], shape: str
+) -> tuple[dict[str, Shape], dict[str, Any]]:
+    """Return the shapes that a learner would give to columns with these cuts, by name, and its record of the score.
 
     `cut_points` has all continuous columns; `shape` is that of `BayesNetLearner`. An unknown shape, and cuts that do
     not fit their column, raise `GomeaBnError`.
     """
     options = LearningOptions.of(NetworkParameters(), cut_points=cut_points, shape=shape, curves="none")
     if shape == "uniform":
-        return {}
+        return {}, {}
     method, rule = scoring_of(table, options)
     variables, _ = scored_variables(table, options)
     scorer = FamilyScorer(variables, method, rule)
-    return {
+    shapes = {
         variable.name: variable.shape.shape
         for v, variable in enumerate(variables)
         if variable.shape is not None and scorer.is_shaped[scorer.view(v, 0)]
     }
+    # what says how tables are smoothed
+    record = score_record(method, rule, options.penalty)
+    return shapes, {name: record[name] for name in ("centred", "equivalent") if name in record}
 
 
 def network_of_graph(
@@ -66,11 +72,11 @@ def network_of_graph(
 ) -> DiscretizedBayesNet:
     """Return the network of a graph, whose continuous columns without cut points get some.
 
-    If all columns have cut points, it is `DiscretizedBayesNet.from_table` with the shapes of `shapes_of_cuts`.
-    Otherwise the columns without start with three equal-frequency bins, `refine_boundaries` finds number and places of
-    their cuts by the score "density-bd", and `average_families` learns conditional densities. The network is then
-    compared with the rows (`DiscretizedBayesNet.checks`). Options are those of `BayesNetLearner`; errors are those of
-    these functions.
+    Shapes of columns and the smoothing of tables are those of `BayesNetLearner`. If all continuous columns have cut
+    points, tables are counted, as by `DiscretizedBayesNet.from_table`. Otherwise the columns without start with three
+    equal-frequency bins, and `refine_boundaries` finds number and places of their cuts by the score "density-bd".
+    Unless all cuts are given, `average_families` learns conditional densities, and the network is compared with the
+    rows (`DiscretizedBayesNet.checks`). Options are those of `BayesNetLearner`; errors are those of these functions.
     """
     open_columns = [
         column.name for column in table.columns if column.is_continuous and column.name not in cut_points
@@ -78,18 +84,28 @@ def network_of_graph(
     observed = {column.name: column.observed for column in table.columns}
     first = {name: equal_frequency_cuts(observed[name], _FIRST_BINS).tolist() for name in open_columns}
     cuts = {**cut_points, **first}
+    shapes, record = _as_learned(table, cuts, shape)
+    searched = {"shape": shape, "fixed_cut_points": list(cut_points)} if open_columns else {}
     counted = DiscretizedBayesNet.from_table(
         table,
         edges,
         cuts,
         pseudo_count=pseudo_count,
-        shapes=shapes_of_cuts(table, cuts, shape),
-        metadata={"shape": shape, "fixed_cut_points": list(cut_points)} if open_columns else None,
+        shapes=shapes,
+        metadata=record | searched,
     )
-    if not open_columns:
+    if cuts and not open_columns:
         return counted
-    refined = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
-    return checked_network(average_families(refined, table), table, 0)
+    if open_columns:
+        refined = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
+        fitted = average_families(refined, table)
+    elif table.n_missing:
+        # expected counts are nearer than those of completed rows
+        tables = TableSet.of_network(counted, counted.counts)
+        fitted = counted.changed(conditionals=Conditionals.of_tables([tables], n_rows=table.n_rows))
+    else:
+        fitted = average_families(counted, table)
+    return checked_network(fitted, table, 0)
 
 
 def network_from_pieces(
@@ -126,12 +142,9 @@ def network_from_pieces(
             table = table_of(sample.rows)
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
         edges = pairs_in("edges", edges)
+        shapes, record = _as_learned(table, {name: c.tolist() for name, c in cuts.items()}, shape)
         parents, parts = parts_without_tables(
-            table,
-            edges,
-            cuts,
-            pseudo_count=pseudo_count,
-            shapes=shapes_of_cuts(table, {name: c.tolist() for name, c in cuts.items()}, shape),
+            table, edges, cuts, pseudo_count=pseudo_count, shapes=shapes, metadata=record
         )
         cardinality = [
             len(parts["cut_points"][column.name]) + 1 if column.levels is None else len(column.levels)
@@ -168,7 +181,7 @@ def network_from_pieces(
             observed_counts(of_family, family, range(len(family))).astype(np.float64)
             for of_family, family in zip(plan.tables(counter.count(plan.count)), families, strict=True)
         ]
-        parts["metadata"] = {"n_rows": coded.n_rows}
+        parts["metadata"] = record | {"n_rows": coded.n_rows}
         completed = completes_pieces(views, chain(*parents), coded.n_rows, counter.total, announce)
         network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
     files.check_unchanged()

@@ -6,6 +6,9 @@ query          Answers of `query` against draws of `sample`: all pairs of column
                networks learned from generated tables and, from the fifth network on, in turns also from tables of
                scikit-learn. Printed is the largest difference, also in standard errors of the draws after the
                stated error of resolution was subtracted, and the seconds of a question.
+warnings       Pages of an outcome, its answers given each bin or level of every other column, that say that rows differ
+               by more than chance from the network that drew them, or from one that they taught. Each column is an
+               outcome once. Networks and tables are those of `query`; chance may be seen in one page of 20.
 seconds        Seconds of `predict_proba` and `log_density` for rows with missing cells, after a first call.
 """
 
@@ -18,6 +21,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.network.inference.row_notes import farthest_figures
 from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option, Options, tabulated
 from lab.runner.printing import with_error
@@ -218,6 +222,29 @@ def queries(options: Options) -> Sheet:
     return sheet(f"query against {options.draws:,} draws", columns, rows)
 
 
+def warnings_of(network: DiscretizedBayesNet) -> tuple[int, int]:
+    """Return the number of pages of an outcome of a network with rows, and how many say that rows differ."""
+    pages = [
+        farthest_figures(network, target, [name for name in network.names if name != target])
+        for target in network.names
+    ]
+    compared = [figures for figures in pages if figures]
+    return len(compared), sum(any(figure.differs for figure in figures) for figures in compared)
+
+
+def warnings_by_chance(options: Options) -> Sheet:
+    """Return the numbers of pages and of warnings by what the rows are to the network."""
+    found: dict[str, list[tuple[int, int]]] = {"drawn by it": [], "drawn by another one, taught it": []}
+    for k, (_, frame) in enumerate(tables_to_learn(options.networks)):
+        source = learned(frame, options.seconds)
+        rows = source.sample(options.rows, 100 + k)
+        found["drawn by it"].append(warnings_of(source.with_rows(rows)))
+        found["drawn by another one, taught it"].append(warnings_of(learned(rows, options.seconds, 1 + k)))
+    lines = [[label, sum(n for n, _ in pages), sum(n for _, n in pages)] for label, pages in found.items()]
+    heading = f"{options.networks} networks, {options.rows:,} rows drawn from each"
+    return sheet(heading, ["rows", "pages", "with a warning"], lines)
+
+
 def seconds_of_rows(options: Options) -> Sheet:
     """Return the seconds of two calls."""
     truth = random_network(options.variables, random_state=3)
@@ -259,6 +286,18 @@ EXPERIMENTS = (
             "draws": Option(1_000_000, "Number of draws.", least=1),
             "seconds": Option(4.0, "Limit of a search."),
             "networks": Option(len(TABLES), "Number of networks.", least=1),
+        },
+        in_turn=False,
+    ),
+    tabulated(
+        "answers-warnings",
+        "Pages that say that rows differ from their network, by chance",
+        "Rows that a learned network has drawn, next to its answers and to those of a network that they taught.",
+        warnings_by_chance,
+        {
+            "rows": Option(1500, "Rows drawn from a network.", least=1),
+            "seconds": Option(60.0, "Limit of a search."),
+            "networks": Option(20, "Number of networks.", least=1),
         },
         in_turn=False,
     ),

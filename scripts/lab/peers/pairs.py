@@ -21,6 +21,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,11 @@ Counts = Mapping[Asked, NDArray[np.float64]]
 """Numbers of rows by question, float64 (cells of the first finding, ..., cells of the column)."""
 
 
+def chance_of_return(illnesses: Any, days: Any) -> Any:
+    """Return the probability that patients come again, of the form of what is known about them."""
+    return 1 / (1 + np.exp(2.2 - 0.35 * np.minimum(illnesses, 4) - 0.05 * days))
+
+
 def patients(n_rows: int = 9_000, seed: int = 5) -> pd.DataFrame:
     """Return stays in hospital: numbers, counts, skewed values with gaps, and a ward of 40 levels."""
     rng = np.random.default_rng([_SALT, seed])
@@ -77,7 +83,7 @@ def patients(n_rows: int = 9_000, seed: int = 5) -> pd.DataFrame:
     days = np.ceil(np.exp(0.9 + 0.25 * np.log(protein) + of_ward[1] + 0.6 * rng.normal(size=n_rows)))
     needs = 0.05 * (age - 70) + 0.15 * illnesses + of_ward[2] + rng.logistic(size=n_rows)
     home = np.select([needs > 2.5, needs > 1.0], ["nursing", "care at home"], "home")
-    again = rng.random(n_rows) < 1 / (1 + np.exp(2.2 - 0.35 * np.minimum(illnesses, 4) - 0.05 * days))
+    again = rng.random(n_rows) < chance_of_return(illnesses, days)
     return pd.DataFrame(
         {
             "age": age.astype(int),

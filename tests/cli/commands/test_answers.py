@@ -54,6 +54,23 @@ def test_predict_writes_the_answers_of_the_library(files, network, gaps):
     assert written["c predicted"].tolist() == outside(network.predict, gaps, "c").tolist()
 
 
+def test_a_folder_is_read_as_the_file_of_its_rows(files, gaps):
+    (files / "folder").mkdir()
+    gaps.to_parquet("rows.parquet")
+    gaps.iloc[:60].to_parquet("folder/1.parquet")
+    gaps.iloc[60:].to_parquet("folder/2.parquet")
+    for command in (("predict", "--target", "c", "--keep", "id"), ("impute", "--how", "mode")):
+        name, *options = command
+        expected = ok(name, "net.json", "rows.parquet", *options).stdout
+        for source in ("folder", "folder/*.parquet"):
+            assert ok(name, "net.json", source, *options).stdout == expected
+    asked = ("query", "net.json", "--target", "c", "--given", "a in ..0.2", "--data")
+    assert ok(*asked, "folder").stdout == ok(*asked, "rows.parquet").stdout
+    assert "--sep does not apply" in refused(
+        2, "predict", "net.json", "folder", "--target", "c", "--sep", ";"
+    )
+
+
 def test_probabilities_and_intervals_have_one_column_each(files, network, gaps):
     printed = pd.read_csv(
         io.StringIO(ok("predict", "net.json", "gaps.csv", "--target", "d", "--proba").stdout)
@@ -240,6 +257,10 @@ def test_query_prints_the_answer_of_the_library(files, network):
     assert len(lines) == 3 + len(answer)
     for line, (states, probability) in zip(lines[3:], answer.items(), strict=True):
         assert line.split() == [*map(str, states), f"{probability:.4f}"]
+    ordered = ok(
+        "query", "net.json", "--target", "c", "--given", "b=0.1", "a<0.25", "d in {0}", "--json"
+    ).stdout
+    assert json.loads(ordered)["given"] == ["b=0.1", "a<0.25", "d in {0}"]
     record = json.loads(
         ok(
             "query", "net.json", "--target", "a", "--given", "c in {high}", "--given", "d in {0, 2}", "--json"

@@ -33,3 +33,12 @@ def test_a_wrong_answer_is_far_from_the_draws(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(type(network), "query", wrong)
     assert max(found[1] for found in answers.differences(network, 40_000, 1)) > 10
+
+
+def test_rows_of_another_law_are_warned_of():
+    network = answers.learned(answers.with_levels(300, 1), 60.0)
+    rows = network.sample(1_500, 3)
+    pages, warned = answers.warnings_of(network.with_rows(rows))
+    assert (pages, warned) == (len(network.names), 0)
+    turned = rows.assign(answer=rows["answer"].to_numpy()[::-1])
+    assert answers.warnings_of(network.with_rows(turned))[1] >= 2
